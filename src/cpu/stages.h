@@ -106,8 +106,7 @@ class RowStages {
                                  const contract::FilterRules &rules, int64_t slot,
                                  uint32_t xtc_word, Row *row, bool draws_alone = false) {
     const auto is_off = [&] {
-      return !adaptive_.is_adaptive_p() &&
-             !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
+      return !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
     };
     if (!has_windows() || contract::is_greedy(parameters.temperature) || is_off()) {
       return row->distribute(parameters, rules);

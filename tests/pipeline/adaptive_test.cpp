@@ -230,20 +230,5 @@ TEST(Adaptive, StartsWhereNothingIsRemembered) {
   }
 }
 
-// Where no other window is on, the tokens are those of the whole row.
-TEST(Adaptive, OfWholeRows) {
-  const Handles handles;
-  Random random(7);
-  for (const std::int64_t cols : {20, 400, 5000}) {
-    AdaptiveBatch batch(2, cols);
-    batch.fill_normal(random, 2);
-    batch.params.adaptive_kind = SAMPLER_ADAPTIVE_P;
-    batch.params.adaptive_target = 0.3F;
-    const auto expected = batch.probabilities(handles.reference);
-    EXPECT_TRUE(same_bits(batch.probabilities(handles.simd), expected));
-    EXPECT_GT(std::count_if(expected.begin(), expected.end(), [](float p) { return p > 0; }), 2);
-  }
-}
-
 }  // namespace
 }  // namespace pipeline_test

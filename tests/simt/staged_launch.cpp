@@ -284,18 +284,21 @@ class StagedProblem {
     };
     list(SAMPLER_STAGE_TEMPERATURE);
     if (contract::top_k_is_on(parameters_.top_k.value)) list(SAMPLER_STAGE_TOP_K);
-    if (contract::top_p_is_on(parameters_.top_p.value)) list(SAMPLER_STAGE_TOP_P);
+    if (contract::top_p_is_on(parameters_.top_p.value) ||
+        contract::top_p_decay_is_on(pipeline_.adaptive.top_p_decay.value)) {
+      list(SAMPLER_STAGE_TOP_P);
+    }
   }
 
   void set_adaptive() {
     pipeline_.has_windows = true;
+    if (one_in(2)) pipeline_.adaptive.top_p_decay.value = 0.9f;
     list_what_is_on();
     pipeline_.windows.add(SAMPLER_STAGE_ADAPTIVE);
     pipeline_.adaptive.kind.value =
         sampler_adaptive_kind(between(SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_P));
     pipeline_.adaptive.target.value =
         pipeline_.adaptive.kind.value == SAMPLER_ADAPTIVE_P ? unit() : 8.0f * unit();
-    if (one_in(2)) pipeline_.adaptive.top_p_decay.value = 0.9f;
     for (int64_t i = 0; i < num_rows_ * SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
       adaptive_values_.push_back(one_in(3) ? std::numeric_limits<float>::quiet_NaN() : unit());
     }
