@@ -146,7 +146,7 @@ END
 expect_only() {
   local others
   others=$(find "$1" ! -type d | grep -v "$2" || true)
-  if [ -n "$others" ] || ! find "$1" ! -type d | grep -q .; then
+  if [ -n "$others" ] || [ -z "$(find "$1" ! -type d)" ]; then
     find "$1" ! -type d
     echo "these are not what is expected in $1: $2"
     exit 1
