@@ -36,11 +36,21 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/sampler_dl.h"
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT development)
 
+# Directories as the CMake package and the pkg-config file name them: relative to the prefix, but what was given
+# as an absolute path stays one, also where it begins with the prefix. Nix moves these files to another one.
+foreach(_kind LIBDIR INCLUDEDIR)
+  set(_cmake_${_kind} "\${PACKAGE_PREFIX_DIR}/${CMAKE_INSTALL_${_kind}}")
+  set(_pc_${_kind} "\${prefix}/${CMAKE_INSTALL_${_kind}}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${_kind}}")
+    set(_cmake_${_kind} "${CMAKE_INSTALL_${_kind}}")
+    set(_pc_${_kind} "${CMAKE_INSTALL_${_kind}}")
+  endif()
+endforeach()
+
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/sampler-config.cmake.in"
   "${PROJECT_BINARY_DIR}/sampler-config.cmake"
   INSTALL_DESTINATION ${_package_dir}
-  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR
   NO_SET_AND_CHECK_MACRO
   NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Until 1.0.0 a minor release may change the ABI.
@@ -51,15 +61,8 @@ install(FILES "${PROJECT_BINARY_DIR}/sampler-config.cmake"
         DESTINATION ${_package_dir}
         COMPONENT development)
 
-# The pkg-config file names the prefix relative to where the file lies, and directories relative to
-# the prefix; what was given as an absolute path stays one.
+# The pkg-config file names the prefix relative to where the file lies.
 set(_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-foreach(_kind LIBDIR INCLUDEDIR)
-  set(_pc_${_kind} "\${prefix}/${CMAKE_INSTALL_${_kind}}")
-  if(IS_ABSOLUTE "${CMAKE_INSTALL_${_kind}}")
-    set(_pc_${_kind} "${CMAKE_INSTALL_${_kind}}")
-  endif()
-endforeach()
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(_pc_prefix "${CMAKE_INSTALL_PREFIX}")
 else()

@@ -37,7 +37,7 @@ foreach(_library IN LISTS _libraries)
   add_custom_command(
     OUTPUT "${_dir}/${_library}"
     COMMAND ${CMAKE_C_COMPILER} -shared -nostdlib -fno-builtin -w "-Wl,-soname,${_library}"
-            "-Wl,--version-script=${_dir}/${_library}.map" -o "${_dir}/${_library}"
+            -Xlinker "--version-script=${_dir}/${_library}.map" -o "${_dir}/${_library}"
             "${_dir}/${_library}.c"
     DEPENDS "${_dir}/${_library}.c" "${_dir}/${_library}.map"
     VERBATIM)

@@ -69,7 +69,7 @@ check_dlopen() {
   export PKG_CONFIG=/nonexistent
   crates test --features sampler/dlopen
   crates build --features sampler/dlopen --example readme
-  if ! ldconfig -p 2>/dev/null | grep -q libsampler; then
+  if ! grep -q libsampler <<<"$(ldconfig -p 2>/dev/null)"; then
     message=$(LD_LIBRARY_PATH='' "$CARGO_TARGET_DIR/debug/examples/readme" 2>&1) && return 1
     grep -q 'SAMPLER_ERROR_SYSTEM.*libsampler.so.1' <<<"$message"
   fi

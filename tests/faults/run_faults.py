@@ -60,7 +60,7 @@ class Library:
         result = run([
             self.config["compiler"], *self.config["flags"], "-shared", "-pthread",
             f"-Wl,-soname,{self.config['soname']}",
-            f"-Wl,--version-script={self.config['version_script']}",
+            "-Xlinker", f"--version-script={self.config['version_script']}",
             *[self.objects[source] for source in self.config["sources"]], "-o", self.path])
         if result.returncode != 0:
             fail(f"linking failed:\n{result.stdout}")

@@ -146,7 +146,7 @@ END
 expect_only() {
   local others
   others=$(find "$1" ! -type d | grep -v "$2" || true)
-  if [ -n "$others" ] || ! find "$1" ! -type d | grep -q .; then
+  if [ -n "$others" ] || [ -z "$(find "$1" ! -type d)" ]; then
     find "$1" ! -type d
     echo "these are not what is expected in $1: $2"
     exit 1
@@ -195,15 +195,47 @@ expect_line() {
   grep -qxF -- "$2" "$1" || { cat "$1"; echo "$1 has no line $2"; exit 1; }
 }
 
+# As Nix has it: the library in one place, its headers in another, both named by absolute paths, and then what finds
+# them moved to the headers.
+check_absolute() {
+  local build=$work_dir/absolute elsewhere out dev pc
+  elsewhere=$(mktemp --directory) # CMake takes no headers installed below the sources, where builds may be
+  # shellcheck disable=SC2064  # The directory as it is now.
+  trap "rm -rf '$elsewhere'" EXIT
+  out=$elsewhere/out
+  dev=$elsewhere/dev
+  configure_layout "$build" -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR="$out/lib" \
+    -DCMAKE_INSTALL_INCLUDEDIR="$dev/include"
+  grep -qF "\"$out/lib/libsampler.a\"" "$build/sampler-config.cmake"
+  cp -a "$(library_dir "$prefix")"/libsampler.so* "$build/src" # as if it had been built there
+  cmake --install "$build"
+  mkdir "$dev/lib"
+  mv "$out/lib/cmake" "$out/lib/pkgconfig" "$dev/lib"
+  pc=$dev/lib/pkgconfig/sampler.pc
+  expect_line "$pc" "prefix=$out"
+  expect_line "$pc" "libdir=$out/lib"
+  expect_line "$pc" "includedir=$dev/include"
+  compile_c "$1/minimal.c" "$work_dir/minimal_absolute" \
+    "$(PKG_CONFIG_PATH=$dev/lib/pkgconfig pkg-config --cflags --libs sampler)"
+  LD_LIBRARY_PATH=$out/lib "$work_dir/minimal_absolute"
+  build_with_cmake "$dev" "$1" "$work_dir/absolute_user" minimal
+  "$work_dir/absolute_user/minimal"
+}
+
+# Programs of the build find the library there, whatever the folder is called.
+check_comma() {
+  local build="$work_dir/a name, with a comma"
+  configure_layout "$build" -G Ninja -DSAMPLER_BUILD_EXAMPLES=ON
+  cp -a "$(library_dir "$prefix")"/libsampler.so* "$build/src" # as if it had been built there
+  cmake --build "$build" --target examples/CMakeFiles/minimal.dir/minimal.c.o
+  (cd "$build" && sh -c "$(ninja -t commands -s examples/minimal)")
+  "$build/examples/minimal"
+}
+
 check_layouts() {
   local source_dir=$1 pc
-  configure_layout "$work_dir/absolute" -DCMAKE_INSTALL_PREFIX=/usr \
-    -DCMAKE_INSTALL_LIBDIR=/elsewhere/lib -DCMAKE_INSTALL_INCLUDEDIR=/elsewhere/include
-  pc=$work_dir/absolute/sampler.pc
-  expect_line "$pc" prefix=/usr
-  expect_line "$pc" libdir=/elsewhere/lib
-  expect_line "$pc" includedir=/elsewhere/include
-  grep -q '"/elsewhere/lib/libsampler.a"' "$work_dir/absolute/sampler-config.cmake"
+  check_absolute "$1/examples"
+  check_comma
 
   configure_layout "$work_dir/multiarch" -DCMAKE_INSTALL_PREFIX=/usr \
     -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu

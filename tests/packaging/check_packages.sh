@@ -11,6 +11,8 @@
 set -euo pipefail
 project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 
+readonly oldest_glibc=2.28 # see src/glibc
+
 # Of the packages: the library's, and Debian's revision of it.
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$project/packaging/debian/changelog")
 
@@ -88,7 +90,7 @@ check_install() {
   done
   [ ! -e "$root/usr/share/doc/only-older" ] || fail "files of the older packages are left"
 
-  check_glibc
+  check_glibc "$1"
   compile_and_run
 
   in_folder --purge "${names[@]}"
@@ -98,12 +100,22 @@ check_install() {
   [ -z "$left" ] || fail "folders left after purging: $left"
 }
 
-# Libraries load with glibc 2.28, wherever they were built.
+# check_glibc DIRECTORY: the libraries of the packages there load with $oldest_glibc, wherever they were built, and can
+# be installed beside it.
 check_glibc() {
-  local library
-  find "$root/usr" -name 'libsampler*.so*' ! -type l | grep -q . || fail "no library is installed"
-  for library in $(find "$root/usr" -name 'libsampler*.so*' ! -type l); do
-    python3 "$project/tests/abi/check_library.py" versions "$library" 2.28
+  local package glibc library libraries
+  for package in "$1"/libsampler1_*.deb "$1"/libsampler1-cuda_*.deb "$1"/libsampler-jni_*.deb; do
+    [ -e "$package" ] || continue
+    glibc=$(dpkg-deb --field "$package" Depends | sed -n 's/.*libc6 (>= \([^)]*\)).*/\1/p')
+    [ -n "$glibc" ] || fail "$package does not depend on libc6"
+    dpkg --compare-versions "$glibc" le "$oldest_glibc" || fail "$package depends on libc6 $glibc"
+    rm -rf "$work/extracted"
+    dpkg-deb --extract "$package" "$work/extracted"
+    libraries=$(find "$work/extracted" -name 'libsampler*.so*' ! -type l)
+    [ -n "$libraries" ] || fail "$package has no library"
+    for library in $libraries; do
+      python3 "$project/tests/abi/check_library.py" versions "$library" "$oldest_glibc"
+    done
   done
 }
 
