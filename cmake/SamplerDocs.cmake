@@ -30,8 +30,8 @@ function(_sampler_program_page target program summary)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${folder}/${program}.1
-    COMMAND ${_man_pages} program $<TARGET_FILE:${target}> ${program} ${summary} ${PROJECT_VERSION}
-            ${folder}/${program}.1 ${_date}
+    COMMAND ${_man_pages} program $<TARGET_FILE:${target}> ${program} ${summary}
+            ${SAMPLER_FULL_VERSION}            ${folder}/${program}.1 ${_date}
     DEPENDS ${target} ${PROJECT_SOURCE_DIR}/tools/man_pages.py
     VERBATIM)
   set(_pages ${_pages} ${folder}/${program}.1 PARENT_SCOPE)

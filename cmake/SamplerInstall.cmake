@@ -93,7 +93,10 @@ function(sampler_install_tool target name)
   endif()
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
           COMPONENT tools EXCLUDE_FROM_ALL)
-  set(directory "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}")
+  set(directory "${CMAKE_INSTALL_BINDIR}")
+  if(NOT IS_ABSOLUTE "${directory}")
+    string(PREPEND directory "\${CMAKE_INSTALL_PREFIX}/")
+  endif()
   # What is uninstalled is what the list has.
   install(CODE "file(RENAME \"\$ENV{DESTDIR}${directory}/${target}\" \"\$ENV{DESTDIR}${directory}/${name}\")
                 list(REMOVE_ITEM CMAKE_INSTALL_MANIFEST_FILES \"${directory}/${target}\")

@@ -3,8 +3,8 @@
 usage: check_reference.py headers CMAKE PROJECT_DIR WORK_DIR
        check_reference.py program PROGRAM MAN_PAGES_SCRIPT
 
-headers  Doxygen has no warnings; every function, struct and header has a page; no link of the HTML leads
-         nowhere; man and mandoc have no warnings.
+headers  Doxygen has no warnings; every function, struct and header has a page, which says the version; no link of
+         the HTML leads nowhere; man and mandoc have no warnings.
 program  The page has what the program says to --help; man and mandoc have no warnings.
 """
 
@@ -94,6 +94,9 @@ def check_headers(cmake, project_dir, work_dir):
     own = [page for page in sorted(man3.iterdir()) if not page.read_text().startswith(".so ")]
     others = [page.name for page in man3.iterdir() if not re.match("(?i)sampler", page.name)]
     problems += [f"{name} does not begin as all names of the library do" for name in others]
+    version = re.search(r"^## (\S+)", (project / "CHANGELOG.md").read_text(), flags=re.M)[1]
+    problems += [f"{page.name} is not of version {version}" for page in own
+                 if f'"Version {version}"' not in page.read_text().replace("\\", "")]
     return problems + warnings_of(own)
 
 

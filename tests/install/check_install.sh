@@ -205,7 +205,8 @@ check_absolute() {
   out=$elsewhere/out
   dev=$elsewhere/dev
   configure_layout "$build" -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR="$out/lib" \
-    -DCMAKE_INSTALL_INCLUDEDIR="$dev/include"
+    -DCMAKE_INSTALL_INCLUDEDIR="$dev/include" -DCMAKE_INSTALL_BINDIR="$out/bin" -DSAMPLER_BUILD_EXAMPLES=ON
+  grep -qF "{DESTDIR}$out/bin/sampler-generate\"" "$build/cmake_install.cmake"
   grep -qF "\"$out/lib/libsampler.a\"" "$build/sampler-config.cmake"
   cp -a "$(library_dir "$prefix")"/libsampler.so* "$build/src" # as if it had been built there
   cmake --install "$build"
