@@ -158,7 +158,7 @@ Loop::Loop(const ExecutionTarget &place, const sampler_speculative_args *specula
                      generation->capacity(), num_texts());
   }
   if (speculative->adaptive_gamma == SAMPLER_GAMMA_MEASURED) {
-    measured_.emplace(max_drafts(), speculative->clock, speculative->clock_user);
+    measured_.emplace(speculative->clock, speculative->clock_user);
   }
 }
 
@@ -213,14 +213,14 @@ void Loop::plan() {
 // A round of all texts.
 void Loop::round() {
   if (measured_) {
-    session_->limit_drafts(measured_->choose(num_running_));
+    session_->limit_drafts(measured_->choose(session_->round_texts(), true));
     measured_->start(entry_);
   }
   draft();
   if (measured_) measured_->mark_drafted(entry_);
   forward();
   verify();
-  if (measured_) measured_->finish(entry_, measured_round());
+  if (measured_) measured_->finish(entry_, session_->verified_round());
   require(session_->settle(*entry_));
   for (size_t i = 0; i < size_t(num_spans_); ++i) finish(i);
   sampler_generation_stats &stats = generation_->stats();
@@ -277,18 +277,6 @@ void Loop::verify() {
   args.out_accepted_counts = accepted_counts_.data();
   args.out_finish_reasons = reasons_.data();
   require(session_->advance(*entry_, args));
-}
-
-MeasuredRound Loop::measured_round() const {
-  MeasuredRound round = {num_spans_, 0, 0, 0, 0};
-  for (size_t i = 0; i < size_t(num_spans_); ++i) {
-    const int64_t num_drafts = drafted_[i].count, num_kept = accepted_counts_.data()[i];
-    round.depth = std::max(round.depth, num_drafts);
-    round.num_rows += num_drafts + 1;
-    round.num_kept += num_kept;
-    round.num_examined += std::min(num_kept + 1, num_drafts);
-  }
-  return round;
 }
 
 // Hands out what has become of a text, and has all else know it.

@@ -36,7 +36,6 @@ class Loop {
   void draft();
   void forward();
   void verify();
-  MeasuredRound measured_round() const;
   void finish(size_t span);
   void write_outputs();
 

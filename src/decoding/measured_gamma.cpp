@@ -3,24 +3,46 @@
 #include <time.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace sampler::decoding {
 
 namespace {
 
-constexpr double kShare = 1.0 / 32;  // of plain decoding's time, for probes that do not pay
+constexpr double kShare = 1.0 / 32;  // of the time, for what does not pay
 constexpr double kFirstCredit = 2;   // in rounds without drafts, like the next
 constexpr double kMostCredit = 16;   // what was gained before is no reason to lose more now
-constexpr double kLongest = 1.5;     // times what is believed
-constexpr double kNewestShort = 1.0 / 2;
+constexpr double kLong = 2;          // times what is believed
+constexpr int kAccidentGap = 16;     // steps between two that may be long by accident
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
-constexpr double kNewestDraft = 1.0 / 32;
-constexpr int64_t kFirstGap = 8,
-                  kLongestGap = 128;  // rounds between probes while drafts do not pay
-constexpr int kBurst = 4;             // rounds of a probe, while there is credit
-constexpr int64_t kTurns = 8;         // and while they do
+constexpr double kMemory = 32;       // of shares, in what was counted
+constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
+constexpr double kLeastPassing = 1.0 / 1024;         // of texts, for which a position is looked at
+constexpr int64_t kFirstRounds = 4;                  // the prompts, and rounds to compare with
+constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
+constexpr int64_t kHopelessGap = 2048;               // and where a draft costs more than a token
+constexpr int kBurst = 4;                            // rounds of a probe
+constexpr int64_t kTurns = 8;                        // rounds between other numbers than the best
+
+double power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) result *= base;
+  }
+  return result;
+}
 
 }  // namespace
+
+bool Accidents::is_one(double cost, double believed) {
+  if (cost <= kLong * believed) {
+    num_steps_ -= num_steps_ > 0;
+    return false;
+  }
+  const bool is_accident = num_steps_ == 0;
+  num_steps_ = kAccidentGap;
+  return is_accident;
+}
 
 int CostCurve::place_of(int64_t rows) {
   if (rows < 16) return int(rows);
@@ -28,39 +50,98 @@ int CostCurve::place_of(int64_t rows) {
   return 16 + 8 * (exponent - 4) + int(rows >> (exponent - 3) & 7);
 }
 
-void CostCurve::add(int64_t rows, double cost) {
+double CostCurve::add(int64_t rows, double cost) {
   Point &point = points_[place_of(rows)];
+  const double believed = point.is_known ? point.cost : is_known() ? at_most(double(rows)) : cost;
+  const bool is_accident = point.accidents.is_one(cost, believed);
+  if (is_accident) cost = kLong * believed;
   num_known_ += !point.is_known;
   point.rows = double(rows);
-  if (!point.is_known || cost < point.cost / 2) {
-    point.cost = cost;
-    point.is_known = true;
-    return;
-  }
-  // A step is long by accident, never short.
-  const double share = cost < point.cost ? kNewestShort : kNewest;
-  point.cost += (std::min(cost, 2 * point.cost) - point.cost) * share;
+  const bool is_other = cost < point.cost / kLong || (cost > kLong * point.cost && !is_accident);
+  point.cost = !point.is_known || is_other ? cost : point.cost + (cost - point.cost) * kNewest;
+  point.is_known = true;
+  return cost;
 }
 
-double CostCurve::at(int64_t rows) const {
-  const int place = place_of(rows);
-  const Point *points[2] = {};  // the nearest, one on either side where there is one
-  for (int i = place; i >= 0 && !points[0]; --i) {
-    if (points_[i].is_known) points[0] = &points_[i];
+// From a place on, downwards or upwards. Null: there is none.
+const CostCurve::Point *CostCurve::nearest(int place, int step) const {
+  for (; place >= 0 && place < kNumPoints; place += step) {
+    if (points_[place].is_known) return &points_[place];
   }
-  const int below = points[0] ? int(points[0] - points_) : -1;
-  for (int i = place + 1; i < kNumPoints && !points[1]; ++i) {
-    if (points_[i].is_known) points[1] = &points_[i];
+  return nullptr;
+}
+
+double CostCurve::at(double rows) const {
+  const int place = place_of(int64_t(rows));
+  const auto line = [&](const Point &from, const Point &to) {
+    const double slope = std::max((to.cost - from.cost) / (to.rows - from.rows), 0.0);
+    return from.cost + slope * (rows - from.rows);
+  };
+  const Point *const below = nearest(place, -1), *const above = nearest(place + 1, 1);
+  if (!below) return above->cost * rows / above->rows;
+  if (rows == below->rows) return below->cost;
+  const Point *const before = nearest(int(below - points_) - 1, -1);
+  if (!above) return before ? line(*below, *before) : below->cost * rows / below->rows;
+  const double between = line(*below, *above);
+  return before ? std::min(between, line(*below, *before)) : between;
+}
+
+double CostCurve::at_most(double rows) const {
+  const int place = place_of(int64_t(rows));
+  const Point *const below = nearest(place, -1), *const above = nearest(place + 1, 1);
+  if (!below) return above->cost;
+  const double most = below->cost * std::max(rows / below->rows, 1.0);
+  return above ? std::min(most, std::max(below->cost, above->cost)) : most;
+}
+
+void Passing::Counts::add(int64_t num_passed, int64_t num_tried) {
+  for (int64_t i = 0; i < num_tried; ++i) {
+    const int64_t place = std::min<int64_t>(i, kNumPlaces - 1);
+    passed[place] += i < num_passed;
+    ++tried[place];
   }
-  for (int i = below - 1; i >= 0 && !points[1]; --i) {
-    if (points_[i].is_known) points[1] = &points_[i];
+}
+
+void Passing::Share::add(double num_passed, double num_tried) {
+  const double rest = kMemory / (kMemory + num_tried);
+  passed = passed * rest + num_passed;
+  tried = tried * rest + num_tried;
+}
+
+void Passing::add(const Counts &counts) {
+  double num_passed = 0, num_tried = 0;
+  for (int i = 0; i < kNumPlaces; ++i) {
+    places_[i].add(counts.passed[i], counts.tried[i]);
+    num_passed += counts.passed[i];
+    num_tried += counts.tried[i];
   }
-  if (!points[0]) return points[1]->cost;
-  // With a single point, as if each row cost as much.
-  const double slope =
-      points[1] ? (points[1]->cost - points[0]->cost) / (points[1]->rows - points[0]->rows)
-                : points[0]->cost / points[0]->rows;
-  return points[0]->cost + std::max(slope, 0.0) * (double(rows) - points[0]->rows);
+  all_.add(num_passed, num_tried);
+}
+
+double Passing::share(int64_t position) const {
+  const Share &own = places_[std::min<int64_t>(position, kNumPlaces - 1)];
+  return (own.passed + kPooled * all_.passed / all_.tried) / (own.tried + kPooled);
+}
+
+void RoundTexts::add(int64_t rows, int64_t positions, int64_t unread, int64_t unread_prompt) {
+  ++num_texts;
+  num_rows += rows;
+  num_positions = std::max(num_positions, positions);
+  num_unread += unread;
+  num_unread_prompt += unread_prompt;
+}
+
+void MeasuredRound::add(int64_t wanted, int64_t text_depth, int64_t drafts, int64_t num_text_kept,
+                        bool runs) {
+  ++num_texts;
+  num_wanted = std::max(num_wanted, wanted);
+  depth = std::max(depth, text_depth);
+  num_rows += drafts + 1;
+  num_kept += num_text_kept;
+  // What would have come behind the end nobody knows.
+  const int64_t most = runs ? wanted : text_depth;
+  drafted.add(text_depth, std::min(text_depth + 1, most));
+  kept.add(num_text_kept, std::min(num_text_kept + 1, most));
 }
 
 int64_t MeasuredGamma::now(capi::Entry *entry) const {
@@ -71,65 +152,107 @@ int64_t MeasuredGamma::now(capi::Entry *entry) const {
 }
 
 double MeasuredGamma::expected_tokens(int64_t gamma) const {
-  double sum = 1, kept = 1;
-  for (int64_t i = 0; i < gamma; ++i) sum += kept *= acceptance_;
+  double sum = 1, passing = 1;
+  for (int64_t i = 0; i < gamma && passing > kLeastPassing; ++i) {
+    passing *= kept_.share(i);
+    sum += passing;
+  }
   return sum;
 }
 
-double MeasuredGamma::cost(int64_t num_texts, int64_t gamma) const {
-  const double drafts = gamma > 0 ? double(gamma) * drafter_.at(num_texts) : 0;
-  return drafts + target_.at(num_texts * (gamma + 1));
+double MeasuredGamma::cost(int64_t gamma) const {
+  if (gamma == 0) return plain();
+  double num_drafted = 0, passing = 1;  // of a text
+  double num_steps = 0;                 // until all have their drafts; a search is one, too
+  for (int64_t i = 0; i < gamma && passing > kLeastPassing; ++i) {
+    passing *= drafts_.share(i);
+    num_drafted += passing;
+    num_steps += i == 0 ? 1 : 1 - power(1 - passing, texts_.num_texts);
+  }
+  return num_steps * drafter_.at(double(texts_.num_texts)) +
+         target_.at(double(texts_.num_texts) + double(texts_.num_rows) * num_drafted);
 }
 
-double MeasuredGamma::loss(int64_t num_texts, int64_t gamma) const {
-  return cost(num_texts, gamma) + double(num_unread_) * read_cost_ -
-         expected_tokens(gamma) * target_.at(num_texts);
+// Prompts are read once, for drafts that are believed to pay.
+int64_t MeasuredGamma::charged_unread() const {
+  return texts_.num_unread - (is_paying_ ? texts_.num_unread_prompt : 0);
 }
 
-// The gamma, from `least` on, that gives the most tokens for its cost.
-int64_t MeasuredGamma::best(int64_t num_texts, int64_t least) const {
-  int64_t best = least;
+// Against decoding without drafts, if none is kept.
+double MeasuredGamma::most_loss(int64_t gamma) const {
+  if (gamma == 0) return 0;
+  return double(charged_unread()) * read_cost_ +
+         double(gamma) * drafter_.at_most(double(texts_.num_texts)) +
+         target_.at_most(double(texts_.num_texts + texts_.num_rows * gamma)) - plain();
+}
+
+// The number, from `least` on, that gives the most tokens for its cost; 0 where none is affordable.
+int64_t MeasuredGamma::best(int64_t least) const {
+  int64_t best = 0;
   double best_rate = 0;
-  for (int64_t gamma = least; gamma <= gamma_max_; ++gamma) {
-    const double rate = expected_tokens(gamma) / cost(num_texts, gamma);
+  for (int64_t gamma = least; gamma <= texts_.num_positions && is_affordable(gamma); ++gamma) {
+    const double rate = expected_tokens(gamma) / cost(gamma);
     if (rate > best_rate) best = gamma, best_rate = rate;
   }
   return best;
 }
 
-int64_t MeasuredGamma::choose(int64_t num_texts) {
+int64_t MeasuredGamma::choose(const RoundTexts &texts, bool is_timed) {
+  texts_ = texts;
   is_probe_ = false;
-  // The prompts, and rounds to compare with, the first of which find caches cold.
-  if (num_rounds_ < 4) return 0;
+  return std::min(pick(is_timed), texts.num_positions);
+}
+
+int64_t MeasuredGamma::pick(bool is_timed) {
+  if (num_rounds_ < kFirstRounds) return 0;
   // The first draft reads the prompt; what a draft costs the second one says.
-  if (num_drafted_rounds_ < 2) return credit_ > 0 || num_drafted_rounds_ == 1 ? 1 : 0;
-  const int64_t gamma = best(num_texts, 0);
-  ++num_since_probe_;
-  if (gamma == 0 && burst_left_ > 0 && credit_ > 0) {
+  if (num_drafted_rounds_ < 2) return is_timed && credit_ > 0 ? 1 : 0;
+  is_paying_ = true;
+  const int64_t gamma = best(0);
+  is_paying_ = gamma > 0;
+  ++num_since_;
+  if (!is_timed) return gamma;
+  return gamma > 0 ? turn(gamma) : probe();
+}
+
+// Drafts pay: the best number, and now and then another one, or none, so that costs stay known.
+int64_t MeasuredGamma::turn(int64_t gamma) {
+  gap_ = kFirstGap;
+  const double best_cost = cost(gamma);
+  turn_credit_ = std::min(turn_credit_ + kShare * best_cost, kMostCredit * plain());
+  if (num_since_ < kTurns) return gamma;
+  const int64_t others[] = {0, gamma + 1, 0, gamma - 1, 0, 2 * gamma};
+  const int64_t other =
+      std::clamp<int64_t>(others[turn_ % std::size(others)], 0, texts_.num_positions);
+  const double loss = cost(other) - best_cost * expected_tokens(other) / expected_tokens(gamma);
+  if (loss > turn_credit_ || !is_affordable(other)) return gamma;
+  num_since_ = 0;
+  ++turn_;
+  turn_credit_ -= std::max(loss, 0.0);
+  return other;
+}
+
+// They do not: some rounds with them, ever more rarely. Of the best number; each fourth time of
+// another one, whose cost may have been guessed wrong.
+int64_t MeasuredGamma::probe() {
+  if (burst_left_ > 0 && is_affordable(burst_gamma_)) {
     --burst_left_;
     is_probe_ = true;
     return burst_gamma_;
   }
-  if (gamma == 0) return num_since_probe_ < gap_ ? 0 : probe(num_texts);
-  gap_ = kFirstGap;
-  if (credit_ < 0) return 0;
-  if (num_since_probe_ < kTurns) return gamma;
-  num_since_probe_ = 0;
-  turn_ = (turn_ + 1) % 4;
-  return turn_ % 2 == 0 ? 0 : std::clamp<int64_t>(gamma + 2 - turn_, 0, gamma_max_);
-}
-
-// The number of drafts that loses least; each fourth time another one, whose cost may have been
-// guessed wrong.
-int64_t MeasuredGamma::probe(int64_t num_texts) {
-  int64_t gamma = best(num_texts, 1);
-  if (++turn_ % 4 == 0) {
-    explored_ = explored_ * 2 <= gamma_max_ ? explored_ * 2 : 1;
-    if (loss(num_texts, explored_) <= credit_) gamma = explored_;
+  const bool is_hopeless = drafter_.at(double(texts_.num_texts)) > plain();
+  const int64_t longest = is_hopeless ? kHopelessGap : kLongestGap;
+  gap_ = std::clamp(gap_, int64_t{1}, longest);
+  if (num_since_ < gap_) return 0;
+  int64_t gamma = best(1);
+  if ((turn_ + 1) % 4 == 0) {
+    explored_ = explored_ * 2 <= texts_.num_positions ? explored_ * 2 : 1;
+    if (is_affordable(explored_)) gamma = explored_;
   }
-  if (loss(num_texts, gamma) > credit_) return 0;
-  num_since_probe_ = 0;
-  gap_ = std::min(2 * gap_, kLongestGap);
+  if (gamma == 0) return 0;
+  ++turn_;
+  num_since_ = 0;
+  gap_ = std::min(2 * gap_, longest);
   is_probe_ = true;
   burst_left_ = kBurst - 1;
   return burst_gamma_ = gamma;
@@ -137,50 +260,63 @@ int64_t MeasuredGamma::probe(int64_t num_texts) {
 
 void MeasuredGamma::finish(capi::Entry *entry, const MeasuredRound &round) {
   const int64_t end = now(entry);
-  double drafting = double(drafted_ - start_), judging = double(end - drafted_);
+  const double drafting = double(drafted_ - start_), judging = double(end - drafted_);
   if (num_rounds_++ == 0) {
     credit_ = kShare * judging;
     return;
   }
-  const int64_t num_texts = round.num_texts;
-  if (target_.is_known()) {
-    // Where a step takes longer than its rows one by one, the machine did something else.
-    const double row = target_.at(num_texts);
-    judging = std::min(judging, kLongest * row * double(round.num_rows) / double(num_texts));
-    drafting = std::min(drafting, kLongest * row * double(round.depth + num_unread_));
+  const double charged = target_.add(round.num_rows, judging);
+  if (num_rounds_ == 2) {
+    credit_ += kFirstCredit * plain();
+    turn_credit_ = plain();
   }
-  target_.add(round.num_rows, judging);
-  const double plain = target_.at(num_texts);
-  if (num_rounds_ == 2) credit_ += kFirstCredit * plain;
-  if (round.depth > 0) {
-    learn_drafts(round, drafting);
-  } else {
-    num_unread_ += num_texts;
-  }
-  credit_ += kShare * plain;
-  if (round.depth > 0) {
-    const double num_tokens = double(num_texts + round.num_kept) / double(num_texts);
-    credit_ += num_tokens * plain - target_.at(round.num_rows) - drafting;
-  }
-  credit_ = std::min(credit_, kMostCredit * plain);
+  settle(round, charged + (round.num_wanted > 0 ? learn_drafts(round, drafting) : 0));
+  learn(round);
 }
 
-void MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) {
-  ++num_drafted_rounds_;
-  const double draft = drafting / double(round.depth);
-  if (num_unread_ == 0 || !drafter_.is_known() || draft < drafter_.at(round.num_texts)) {
-    drafter_.add(round.num_texts, draft);
-  } else {
-    const double reading = drafting - double(round.depth) * drafter_.at(round.num_texts);
-    read_cost_ += (reading / double(num_unread_) - read_cost_) / 2;
+void MeasuredGamma::finish_untimed(const MeasuredRound &round) {
+  if (num_rounds_ < 2 || num_drafted_rounds_ < 2) return;
+  const double texts = double(round.num_texts);
+  const double drafts = round.depth > 0 ? double(round.depth) * drafter_.at(texts) : 0;
+  settle(round, target_.at(double(round.num_rows)) + drafts);
+  learn(round);
+}
+
+// What drafts took, as far as it is charged.
+double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) {
+  if (++num_drafted_rounds_ == 1) return 0;
+  const double steps = double(std::max<int64_t>(round.depth, 1));  // a search is one, too
+  const double unread = double(texts_.num_unread);
+  if (!drafter_.is_known()) {
+    read_cost_ = drafting / (steps + unread);
+    return drafter_.add(round.num_texts, read_cost_) * (steps + unread);
   }
-  num_unread_ = 0;
-  if (round.num_examined == 0) return;
-  const double rate = double(round.num_kept) / double(round.num_examined);
-  if (is_probe_ && rate > acceptance_) gap_ = std::max<int64_t>(gap_ / 8, 1);
-  for (int64_t i = 0; i < round.num_examined; ++i) {
-    acceptance_ += (rate - acceptance_) * kNewestDraft;
+  const double drafts = steps * drafter_.at(double(round.num_texts));
+  if (unread == 0 || drafting <= drafts) {
+    return steps * drafter_.add(round.num_texts, drafting / steps);
   }
+  const double believed = drafts + unread * read_cost_;
+  if (readings_.is_one(drafting, believed)) drafting = kLong * believed;
+  const double reading = drafting - drafts;
+  read_cost_ += (reading / unread - read_cost_) / 2;
+  return drafts + reading * double(charged_unread()) / unread;
+}
+
+void MeasuredGamma::learn(const MeasuredRound &round) {
+  const double believed = kept_.share(0);
+  drafts_.add(round.drafted);
+  kept_.add(round.kept);
+  if (is_probe_ && kept_.share(0) > believed) gap_ = std::max<int64_t>(gap_ / 8, 1);
+}
+
+// The time that the round saved against plain decoding.
+void MeasuredGamma::settle(const MeasuredRound &round, double cost) {
+  const double plain = target_.at(double(round.num_texts));
+  credit_ += kShare * plain;
+  if (round.num_wanted > 0) {
+    credit_ += double(round.num_texts + round.num_kept) / double(round.num_texts) * plain - cost;
+  }
+  credit_ = std::min(credit_, kMostCredit * plain);
 }
 
 }  // namespace sampler::decoding

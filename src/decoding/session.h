@@ -2,6 +2,7 @@
 // points in session_calls.cpp have checked all arguments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -70,6 +71,13 @@ struct SessionSequence {
 
   int64_t num_new() const { return length - prompt_length; }
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
+  // Drafts of a position.
+  int64_t width() const { return group == DraftGroup::kTrees ? top_k : 1; }
+  // For a measured round of as many positions at most.
+  void add_to(RoundTexts *texts) const;
+  void limit_drafts(int64_t num_positions) {
+    step_drafts = std::min(most_drafts, num_positions * width());
+  }
 };
 
 // What the session of a loop has that no engine's has. Text i of the loop is sequence i.
@@ -161,8 +169,11 @@ class Session {
   // Of loops, which do one thing after the other. Whether what is asked for is well, by the
   // library's own checks.
   sampler_status check(capi::Entry &entry);
-  // The drafts of the next step are at most so many.
-  void limit_drafts(int64_t count);
+  // What a round of all its texts will be of, and their positions at most.
+  RoundTexts round_texts() const;
+  void limit_drafts(int64_t num_positions);
+  // What the last advance verified.
+  const MeasuredRound &verified_round() const { return verified_round_; }
   // Tells the state what the last step's tokens were.
   sampler_status settle(capi::Entry &entry);
   // Teaches the draft source the text from `begin` on.
@@ -220,7 +231,12 @@ class Session {
   void append(int32_t sequence, int32_t token);
 
   // Drafts and spans.
-  int64_t wanted_drafts(const SessionSequence &sequence) const;
+  // Of a text of this length.
+  int64_t wanted_drafts(const SessionSequence &sequence, int64_t length) const;
+  int64_t wanted_drafts(const SessionSequence &sequence) const {
+    return wanted_drafts(sequence, sequence.length);
+  }
+  int64_t depth_of(int32_t sequence) const;
   bool is_draft(int32_t token) const { return token >= 0 && token < num_cols(); }
   void join_siblings(int32_t sequence);
   void tell_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
@@ -229,7 +245,7 @@ class Session {
   bool needs_drafter(const SessionSequence &sequence) const;
   bool begin_round(capi::Entry &entry, const sampler_session_plan_args &args);
   void mark_drafted(capi::Entry &entry, const sampler_session_plan_args &args);
-  bool finish_round(const sampler_session_advance_args &args, MeasuredRound *out);
+  bool finish_round(const sampler_session_advance_args &args);
   void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
                      bool is_waiting, int64_t *room, int64_t *drafter_room);
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
@@ -291,8 +307,7 @@ class Session {
   void find_kept_path(const Group &group, int64_t tree);
   void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
   void clear_outputs(const sampler_session_advance_args &args) const;
-  bool take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
-                     MeasuredRound *round);
+  bool take_verified(capi::Entry &entry, const sampler_session_advance_args &args);
   void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 
   Config config_;
@@ -322,6 +337,7 @@ class Session {
   MeasuredGamma *measured_;
   float *probabilities_;  // [columns]
   Round round_ = {};
+  MeasuredRound verified_round_;
 
   sampler_acceptance *acceptances_;  // [sequences]
   float *synthetic_rates_;           // [max_drafts]; null: there are none

@@ -423,22 +423,11 @@ void Session::find_kept_path(const Group &group, int64_t tree) {
 }
 
 // Of measured sequences that have been verified together. False: of others.
-bool Session::finish_round(const sampler_session_advance_args &args, MeasuredRound *out) {
+bool Session::finish_round(const sampler_session_advance_args &args) {
   if (!measured_ || !round_.is_drafted || args.num_spans == 0) return false;
   const bool is_whole = args.num_spans == round_.num_texts && args.num_drafter_spans == 0;
   round_.is_clean = round_.is_drafted = false;
-  if (!is_whole) return false;
-  MeasuredRound &round = *out;
-  round = {round_.num_texts, 0, 0, 0, 0};
-  for (int64_t i = 0; i < args.num_spans; ++i) {
-    const SessionSequence &own = sequences_[args.spans[i].sequence];
-    const int64_t num_kept = own.num_accepted - args.out_counts[i];
-    round.depth = std::max(round.depth, own.num_drafts);
-    round.num_rows += own.num_drafts + 1;
-    round.num_kept += num_kept;
-    round.num_examined += std::min(num_kept + 1, own.num_drafts);
-  }
-  return true;
+  return is_whole;
 }
 
 // What a span's logits have made of its sequence.
@@ -458,6 +447,10 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     // What runs on needs logits of its last token.
     own.cache_length = std::min(before + num_cached, own.length - own.runs());
     own.drafter_cache_length = std::min(own.drafter_cache_length, own.cache_length);
+    if (config_.loop || own.is_in_step) {
+      verified_round_.add(wanted_drafts(own, before), depth_of(span.sequence), own.num_drafts,
+                          num_kept, own.runs());
+    }
     own.num_drafted += own.num_drafts;
     own.num_steps += count > 0;
     own.num_drafts = own.num_first = own.num_siblings = 0;
@@ -492,8 +485,7 @@ void Session::clear_outputs(const sampler_session_advance_args &args) const {
 }
 
 // From the target's rows. Whether they end a measured round.
-bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
-                            MeasuredRound *round) {
+bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_args &args) {
   clear_outputs(args);
   for (int64_t i = 0; i < args.num_spans; ++i) {
     const SessionSequence &own = sequences_[args.spans[i].sequence];
@@ -511,7 +503,8 @@ bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_ar
   untold_[0] = drawn;
   untold_[1] = {
       drawn.count, 0, drawn.count, max_drafts() + 1, last.first + last.count - drawn.count, 0};
-  const bool ends_round = finish_round(args, round);
+  const bool ends_round = finish_round(args);
+  verified_round_ = {};
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
   return ends_round;
 }
@@ -524,8 +517,12 @@ sampler_status Session::advance(capi::Entry &entry, const sampler_session_advanc
   status = run_calls(entry, args);
   if (status != SAMPLER_OK) return status;
   take_drafts(args);
-  MeasuredRound round;
-  if (take_verified(entry, args, &round)) measured_->finish(&entry, round);
+  const bool is_timed = take_verified(entry, args);
+  if (is_timed) {
+    measured_->finish(&entry, verified_round_);
+  } else if (measured_ && verified_round_.num_texts > 0) {
+    measured_->finish_untimed(verified_round_);
+  }
   return SAMPLER_OK;
 }
 

@@ -144,7 +144,7 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
     acceptances_[i] = SAMPLER_ACCEPT_SAMPLE_MATCH;
   }
   if (options.has_adaptive_gamma) {
-    new (measured_) MeasuredGamma(max_drafts(), options.clock, options.clock_user);
+    new (measured_) MeasuredGamma(options.clock, options.clock_user);
   }
   if (options.synthetic_rates) std::copy_n(options.synthetic_rates, max_drafts(), synthetic_rates_);
   std::fill_n(ends_, count * options.max_end_tokens, kNoToken);

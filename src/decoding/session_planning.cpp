@@ -22,17 +22,25 @@ bool Session::call_ngram(capi::Entry &entry, const char *name, const Call &call)
   }
 }
 
-int64_t Session::wanted_drafts(const SessionSequence &sequence) const {
-  const bool may_draft = sequence.num_new() > 0 || (config_.loop && config_.loop->drafts_first);
+void SessionSequence::add_to(RoundTexts *texts) const {
+  const bool has_model = is_drafting && source == SAMPLER_DRAFTS_MODEL;
+  const int64_t num_read = has_model ? std::min(drafter_cache_length, length - 1) : length - 1;
+  texts->add(is_drafting ? width() : 0, is_drafting ? most_drafts / width() : 0,
+             length - 1 - num_read, std::max<int64_t>(prompt_length - 1 - num_read, 0));
+}
+
+int64_t Session::wanted_drafts(const SessionSequence &sequence, int64_t length) const {
+  const bool may_draft =
+      length > sequence.prompt_length || (config_.loop && config_.loop->drafts_first);
   if (!sequence.is_drafting || !may_draft) return 0;
   const int64_t end = std::min(sequence.max_length, config_.options.max_context);
-  int64_t wanted = std::min(sequence.step_drafts, end - sequence.length - 1);
-  if (sequence.group == DraftGroup::kTrees) wanted /= sequence.top_k;  // of the first path
+  int64_t wanted = std::min(sequence.step_drafts, end - length - 1);
+  wanted /= sequence.width();  // of the first path
   if (sequence.source == SAMPLER_DRAFTS_MODEL) {
     // All drafts but the last are fed.
     const int64_t room = config_.options.drafter_context ? config_.options.drafter_context
                                                          : config_.options.max_context;
-    wanted = std::min(wanted, room - sequence.length + 1);
+    wanted = std::min(wanted, room - length + 1);
   }
   return std::max<int64_t>(wanted, 0);
 }
@@ -87,10 +95,26 @@ void Session::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
       [&](int32_t token) { return is_end(sequence, token); });
 }
 
-void Session::limit_drafts(int64_t count) {
+// Positions of its drafts.
+int64_t Session::depth_of(int32_t sequence) const {
+  const SessionSequence &own = sequences_[sequence];
+  if (own.group != DraftGroup::kTrees) return own.num_drafts;
+  const int32_t *const parents = parents_ + sequence * max_drafts();
+  int64_t depth = 0;  // of the first path, whose drafts stand first
+  while (depth < own.num_drafts && parents[depth] == depth - 1) ++depth;
+  return depth;
+}
+
+RoundTexts Session::round_texts() const {
+  RoundTexts texts;
   for (int64_t i = 0; i < num_sequences(); ++i) {
-    sequences_[i].step_drafts = std::min(sequences_[i].most_drafts, count);
+    if (sequences_[i].runs()) sequences_[i].add_to(&texts);
   }
+  return texts;
+}
+
+void Session::limit_drafts(int64_t num_positions) {
+  for (int64_t i = 0; i < num_sequences(); ++i) sequences_[i].limit_drafts(num_positions);
 }
 
 void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
@@ -200,18 +224,22 @@ bool Session::begin_round(capi::Entry &entry, const sampler_session_plan_args &a
     return own.gamma_rule == SAMPLER_GAMMA_MEASURED && own.is_drafting && own.num_new() > 0 &&
            !own.is_in_step;
   };
-  int64_t num_beginning = 0;
-  each([&](const SessionSequence &own) { num_beginning += begins(own); });
-  if (num_beginning > 0) {
-    const int64_t gamma = measured_->choose(num_beginning);
-    round_ = {num_beginning, true, false};
+  RoundTexts texts;
+  bool is_clean = true;
+  each([&](const SessionSequence &own) {
+    if (begins(own)) {
+      own.add_to(&texts);
+    } else {
+      is_clean = false;
+    }
+  });
+  if (texts.num_texts > 0) {
+    const int64_t num_positions = measured_->choose(texts, is_clean);
+    round_ = {texts.num_texts, is_clean, false};
     each([&](SessionSequence &own) {
-      if (begins(own)) {
-        own.step_drafts = std::min(gamma, own.most_drafts);
-        own.is_in_step = true;
-      } else {
-        round_.is_clean = false;
-      }
+      if (!begins(own)) return;
+      own.limit_drafts(num_positions);
+      own.is_in_step = true;
     });
     measured_->start(&entry);
   }
