@@ -17,6 +17,7 @@ constexpr int kAccidentGap = 16;     // steps between two that may be long by ac
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kMemory = 32;       // of shares, in what was counted
 constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
+constexpr double kFirstReading = 1.0 / 8;  // of a draft's cost, as a token's that is only read
 constexpr double kLeastPassing = 1.0 / 1024;         // of texts, for which a position is looked at
 constexpr int64_t kFirstRounds = 4;                  // the prompts, and rounds to compare with
 constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
@@ -288,8 +289,9 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   const double steps = double(std::max<int64_t>(round.depth, 1));  // a search is one, too
   const double unread = double(texts_.num_unread);
   if (!drafter_.is_known()) {
-    read_cost_ = drafting / (steps + unread);
-    return drafter_.add(round.num_texts, read_cost_) * (steps + unread);
+    read_cost_ = drafting / (steps / kFirstReading + unread);
+    drafter_.add(round.num_texts, read_cost_ / kFirstReading);
+    return drafting;
   }
   const double drafts = steps * drafter_.at(double(round.num_texts));
   if (unread == 0 || drafting <= drafts) {

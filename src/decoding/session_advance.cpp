@@ -520,7 +520,7 @@ sampler_status Session::advance(capi::Entry &entry, const sampler_session_advanc
   const bool is_timed = take_verified(entry, args);
   if (is_timed) {
     measured_->finish(&entry, verified_round_);
-  } else if (measured_ && verified_round_.num_texts > 0) {
+  } else if (!config_.loop && verified_round_.num_texts > 0) {
     measured_->finish_untimed(verified_round_);
   }
   return SAMPLER_OK;

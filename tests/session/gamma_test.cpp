@@ -16,36 +16,55 @@ using decoding_test::table_logits;
 // What a step takes: of each model that has spans, for the first of its tokens and for each other.
 struct Costs {
   std::int64_t target_first, target_more, drafter_first;
-  int disagreement;  // of the drafter, in percent
+  int disagreement;        // of the drafter, in percent
+  int later_disagreement;  // in the second half of the batches
+};
+
+// What else a simulation has.
+struct Extent {
+  std::int64_t max_drafts = 4;
+  std::int64_t top_k = 0;  // of trees
+  // In the second half of the batches a sequence without drafts runs beside the others.
+  bool has_other = false;
 };
 
 // Sequences of a session, a few at a time, on a clock that moves by these costs.
 class Simulation {
  public:
-  Simulation(const Costs &costs, sampler_draft_source source, std::int64_t at_once)
-      : costs_(costs), source_(source), at_once_(at_once) {}
+  Simulation(const Costs &costs, sampler_draft_source source, std::int64_t at_once,
+             const Extent &extent = {})
+      : costs_(costs), source_(source), at_once_(at_once), extent_(extent) {}
 
   std::int64_t plain() { return time_of(SAMPLER_DRAFTS_NONE, SAMPLER_GAMMA_FIXED); }
-  std::int64_t fixed() { return time_of(source_, SAMPLER_GAMMA_FIXED); }
+  std::int64_t fixed(std::int64_t num_drafts = 0) {
+    return time_of(source_, SAMPLER_GAMMA_FIXED, num_drafts);
+  }
   std::int64_t measured() { return time_of(source_, SAMPLER_GAMMA_MEASURED); }
 
  private:
   static constexpr std::int64_t kNewTokens = 40;
   static constexpr int kBatches = 40;
 
-  std::int64_t time_of(sampler_draft_source source, sampler_gamma_rule rule) {
+  std::int64_t time_of(sampler_draft_source source, sampler_gamma_rule rule,
+                       std::int64_t num_drafts = 0) {
     // What follows a single token comes again soon.
     const int num_seen = source_ == SAMPLER_DRAFTS_PROMPT_LOOKUP ? 1 : 2;
     const NextLogits target = table_logits(7, kVocabulary, num_seen, false);
-    const NextLogits draft =
-        mixed_logits(target, table_logits(8, kVocabulary, 1, false), costs_.disagreement, 3);
-    sampler_session_options options = small_options(at_once_, 4);
+    const NextLogits other = table_logits(8, kVocabulary, 1, false);
+    const NextLogits early = mixed_logits(target, other, costs_.disagreement, 3);
+    const NextLogits late = mixed_logits(target, other, costs_.later_disagreement, 3);
+    int batch = 0;
+    const NextLogits draft = [&](const Tokens &text) {
+      return batch < kBatches / 2 ? early(text) : late(text);
+    };
+    sampler_session_options options = small_options(at_once_ + 1, extent_.max_drafts);
     options.has_adaptive_gamma = 1;
+    options.has_draft_trees = extent_.top_k > 0;
     options.clock = [](void *time) { return *static_cast<std::int64_t *>(time); };
     options.clock_user = &time_;
     time_ = 0;
     Driver driver(options, target, draft);
-    for (int batch = 0; batch < kBatches; ++batch) {
+    for (; batch < kBatches; ++batch) {
       std::vector<Wish> wishes;
       for (std::int64_t i = 0; i < at_once_; ++i) {
         Wish wish;
@@ -56,10 +75,16 @@ class Simulation {
         wish.max_new_tokens = kNewTokens;
         auto args = sized<sampler_session_add_args>();
         args.draft_source = source;
-        if (source != SAMPLER_DRAFTS_NONE) args.adaptive_gamma = rule;
+        if (source != SAMPLER_DRAFTS_NONE) {
+          args.adaptive_gamma = rule;
+          args.num_drafts = num_drafts;
+          args.draft_top_k = extent_.top_k;
+        }
         driver.add(wish, args);
         wishes.push_back(wish);
       }
+      const bool has_other = extent_.has_other && batch >= kBatches / 2;
+      if (has_other) driver.add(wishes[0], sized<sampler_session_add_args>());
       for (;;) {
         const Driver::Step step = driver.plan();
         if (step.spans.empty() && step.drafter_spans.empty()) break;
@@ -71,7 +96,7 @@ class Simulation {
         EXPECT_EQ(driver.text(std::int32_t(i)),
                   alone(driver.sampler(), target, wish, kContext).text);
       }
-      for (std::int64_t i = at_once_; i-- > 0;) driver.remove(std::int32_t(i));
+      for (std::int64_t i = at_once_ + has_other; i-- > 0;) driver.remove(std::int32_t(i));
     }
     return time_;
   }
@@ -86,15 +111,16 @@ class Simulation {
   Costs costs_;
   sampler_draft_source source_;
   std::int64_t at_once_;
+  Extent extent_;
   std::int64_t time_ = 0;
 };
 
 TEST(SessionGamma, IsMeasuredToPay) {
   for (const std::int64_t at_once : {1, 3}) {
-    Simulation model({1000, 10, 50, 5}, SAMPLER_DRAFTS_MODEL, at_once);
+    Simulation model({1000, 10, 50, 5, 5}, SAMPLER_DRAFTS_MODEL, at_once);
     EXPECT_LT(double(model.fixed()), 0.6 * double(model.plain()));
     EXPECT_LT(double(model.measured()), 0.75 * double(model.plain()));
-    Simulation lookup({1000, 10, 0, 0}, SAMPLER_DRAFTS_PROMPT_LOOKUP, at_once);
+    Simulation lookup({1000, 10, 0, 0, 0}, SAMPLER_DRAFTS_PROMPT_LOOKUP, at_once);
     EXPECT_LT(double(lookup.fixed()), 0.7 * double(lookup.plain()));
     EXPECT_LT(double(lookup.measured()), 0.8 * double(lookup.plain()));
   }
@@ -102,12 +128,43 @@ TEST(SessionGamma, IsMeasuredToPay) {
 
 TEST(SessionGamma, IsMeasuredNotToPay) {
   for (const std::int64_t at_once : {1, 3}) {
-    Simulation slow({1000, 10, 1500, 5}, SAMPLER_DRAFTS_MODEL, at_once);
+    Simulation slow({1000, 10, 1500, 5, 5}, SAMPLER_DRAFTS_MODEL, at_once);
     EXPECT_GT(double(slow.fixed()), 1.2 * double(slow.plain()));
     EXPECT_LT(double(slow.measured()), 1.08 * double(slow.plain()));
-    Simulation wrong({1000, 500, 50, 95}, SAMPLER_DRAFTS_MODEL, at_once);
+    Simulation wrong({1000, 500, 50, 95, 95}, SAMPLER_DRAFTS_MODEL, at_once);
     EXPECT_GT(double(wrong.fixed()), 1.5 * double(wrong.plain()));
     EXPECT_LT(double(wrong.measured()), 1.08 * double(wrong.plain()));
+  }
+}
+
+// A position of a tree is a step of the drafter, whatever hangs beside the first path.
+TEST(SessionGamma, CountsThePositionsOfTrees) {
+  for (const std::int64_t at_once : {1, 3}) {
+    const Extent trees = {6, 2};
+    Simulation paying({1000, 10, 100, 30, 30}, SAMPLER_DRAFTS_MODEL, at_once, trees);
+    const std::int64_t plain = paying.plain();
+    std::int64_t best = paying.fixed(6);
+    for (const std::int64_t num_drafts : {2, 4}) best = std::min(best, paying.fixed(num_drafts));
+    EXPECT_LT(double(best), 0.8 * double(plain));
+    EXPECT_LT(double(paying.measured()), 1.08 * double(best)) << at_once;
+    for (const std::int64_t drafter : {100, 900, 3000}) {
+      Simulation losing({1000, 600, drafter, 30, 30}, SAMPLER_DRAFTS_MODEL, at_once, trees);
+      const std::int64_t whole = losing.plain();
+      EXPECT_LT(double(losing.measured()), double(whole + whole / 32 + 4 * (1000 + 600 * 3)))
+          << at_once << ", " << drafter;
+    }
+  }
+}
+
+// What nothing is measured of is reckoned by what is known, so that it loses no more.
+TEST(SessionGamma, LosesNoMoreThanItMayBesideOthers) {
+  for (const std::int64_t at_once : {1, 3}) {
+    const Costs costs = {1000, 150, 100, 5, 100};
+    Simulation falling(costs, SAMPLER_DRAFTS_MODEL, at_once, {4, 0, true});
+    Simulation steady({1000, 150, 100, 5, 5}, SAMPLER_DRAFTS_MODEL, at_once, {4, 0, true});
+    Simulation early({1000, 150, 100, 5, 5}, SAMPLER_DRAFTS_MODEL, at_once);
+    std::printf("%ld: falling %f steady %f %f\n", long(at_once), double(falling.measured()) / falling.plain(),
+                double(steady.measured()) / steady.plain(), double(early.measured()) / early.plain());
   }
 }
 
