@@ -17,7 +17,9 @@ constexpr int kAccidentGap = 16;     // steps between two that may be long by ac
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kMemory = 32;       // of shares, in what was counted
 constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
-constexpr double kFirstReading = 1.0 / 8;  // of a draft's cost, as a token's that is only read
+// Of a draft's cost: what a token that is only read takes, as long as that was not measured. And at
+// most half of what a round may lose, so that it will be.
+constexpr double kFirstReading = 1.0 / 8;
 constexpr double kLeastPassing = 1.0 / 1024;         // of texts, for which a position is looked at
 constexpr int64_t kFirstRounds = 4;                  // the prompts, and rounds to compare with
 constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
@@ -289,8 +291,9 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   const double steps = double(std::max<int64_t>(round.depth, 1));  // a search is one, too
   const double unread = double(texts_.num_unread);
   if (!drafter_.is_known()) {
-    read_cost_ = drafting / (steps / kFirstReading + unread);
-    drafter_.add(round.num_texts, read_cost_ / kFirstReading);
+    const double draft = drafting / (steps + unread * kFirstReading);
+    read_cost_ = std::min(draft * kFirstReading, kShare / 2 * plain() / double(round.num_texts));
+    drafter_.add(round.num_texts, draft);
     return drafting;
   }
   const double drafts = steps * drafter_.at(double(round.num_texts));
@@ -298,9 +301,10 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
     return steps * drafter_.add(round.num_texts, drafting / steps);
   }
   const double believed = drafts + unread * read_cost_;
-  if (readings_.is_one(drafting, believed)) drafting = kLong * believed;
+  if (has_read_ && readings_.is_one(drafting, believed)) drafting = kLong * believed;
   const double reading = drafting - drafts;
-  read_cost_ += (reading / unread - read_cost_) / 2;
+  read_cost_ += (reading / unread - read_cost_) * (has_read_ ? 0.5 : 1);
+  has_read_ = true;
   return drafts + reading * double(charged_unread()) / unread;
 }
 

@@ -140,6 +140,7 @@ class MeasuredGamma {
   CostCurve target_;       // a forward and its verification, by rows
   CostCurve drafter_;      // a position of each text, by texts
   double read_cost_ = 0;   // of the drafter, for a token that it was not fed as it came
+  bool has_read_ = false;
   Accidents readings_;
   Passing kept_{0.7}, drafts_{1};
   double credit_ = 0;
