@@ -73,8 +73,8 @@ struct SessionSequence {
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
   // Drafts of a position.
   int64_t width() const { return group == DraftGroup::kTrees ? top_k : 1; }
-  // For a measured round of as many positions at most.
-  void add_to(RoundTexts *texts) const;
+  // For a measured round, of as many positions at most.
+  void add_to(RoundTexts *texts, bool drafts) const;
   void limit_drafts(int64_t num_positions) {
     step_drafts = std::min(most_drafts, num_positions * width());
   }

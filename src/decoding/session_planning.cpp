@@ -22,11 +22,11 @@ bool Session::call_ngram(capi::Entry &entry, const char *name, const Call &call)
   }
 }
 
-void SessionSequence::add_to(RoundTexts *texts) const {
-  const bool has_model = is_drafting && source == SAMPLER_DRAFTS_MODEL;
+void SessionSequence::add_to(RoundTexts *texts, bool drafts) const {
+  const bool has_model = drafts && source == SAMPLER_DRAFTS_MODEL;
   const int64_t num_read = has_model ? std::min(drafter_cache_length, length - 1) : length - 1;
-  texts->add(is_drafting ? width() : 0, is_drafting ? most_drafts / width() : 0,
-             length - 1 - num_read, std::max<int64_t>(prompt_length - 1 - num_read, 0));
+  texts->add(drafts ? width() : 0, drafts ? most_drafts / width() : 0, length - 1 - num_read,
+             std::max<int64_t>(prompt_length - 1 - num_read, 0));
 }
 
 int64_t Session::wanted_drafts(const SessionSequence &sequence, int64_t length) const {
@@ -108,7 +108,7 @@ int64_t Session::depth_of(int32_t sequence) const {
 RoundTexts Session::round_texts() const {
   RoundTexts texts;
   for (int64_t i = 0; i < num_sequences(); ++i) {
-    if (sequences_[i].runs()) sequences_[i].add_to(&texts);
+    if (sequences_[i].runs()) sequences_[i].add_to(&texts, sequences_[i].is_drafting);
   }
   return texts;
 }
@@ -224,21 +224,22 @@ bool Session::begin_round(capi::Entry &entry, const sampler_session_plan_args &a
     return own.gamma_rule == SAMPLER_GAMMA_MEASURED && own.is_drafting && own.num_new() > 0 &&
            !own.is_in_step;
   };
-  RoundTexts texts;
   bool is_clean = true;
+  each([&](const SessionSequence &own) { is_clean = is_clean && begins(own); });
+  // With others each step of a drafter would be one of the target for them, too.
+  const auto drafts = [&](const SessionSequence &own) {
+    return own.is_drafting && (is_clean || own.source != SAMPLER_DRAFTS_MODEL);
+  };
+  RoundTexts texts;
   each([&](const SessionSequence &own) {
-    if (begins(own)) {
-      own.add_to(&texts);
-    } else {
-      is_clean = false;
-    }
+    if (begins(own)) own.add_to(&texts, drafts(own));
   });
   if (texts.num_texts > 0) {
     const int64_t num_positions = measured_->choose(texts, is_clean);
     round_ = {texts.num_texts, is_clean, false};
     each([&](SessionSequence &own) {
       if (!begins(own)) return;
-      own.limit_drafts(num_positions);
+      own.limit_drafts(drafts(own) ? num_positions : 0);
       own.is_in_step = true;
     });
     measured_->start(&entry);

@@ -146,9 +146,10 @@ class Simulation {
   std::int64_t bound() {
     const std::int64_t num_texts = conditions_.num_texts, whole = plain();
     const std::int64_t reading = conditions_.search + conditions_.drafter({3 * num_texts, 0, 1});
-    const std::int64_t round =
-        conditions_.search + conditions_.drafter({num_texts, kLength, 1}) + conditions_.target({2 * num_texts, kLength, 1});
-    return whole + whole / 32 + 2 * conditions_.target({num_texts, kLength, 1}) + reading + 2 * round;
+    const std::int64_t round = conditions_.search + conditions_.drafter({num_texts, kLength, 1}) +
+                               conditions_.target({2 * num_texts, kLength, 1});
+    return whole + whole / 32 + 2 * conditions_.target({num_texts, kLength, 1}) + reading +
+           2 * round;
   }
 
   // Of the last run, when the first half of the first text was there.
@@ -183,7 +184,8 @@ class Simulation {
   }
 
   Loop loop() {
-    return conditions_.search > 0 ? speculative(ngram_.interface(), args) : speculative(&drafter_, args);
+    return conditions_.search > 0 ? speculative(ngram_.interface(), args)
+                                  : speculative(&drafter_, args);
   }
 
   void move_clock(Model *model, const Cost &cost) {
@@ -239,7 +241,8 @@ double loss(const Conditions &conditions, double least_draft_probability = 0) {
   const std::int64_t bound = simulation.bound();
   const std::int64_t measured = simulation.measured();
   EXPECT_GT(simulation.stats().num_drafted, 0);
-  std::printf("loss %.3f  of plain %.3f\n", double(measured) / double(bound), double(measured) / double(simulation.plain()));
+  std::printf("loss %.3f  of plain %.3f\n", double(measured) / double(bound),
+              double(measured) / double(simulation.plain()));
   return double(measured) / double(bound);
 }
 
@@ -249,7 +252,8 @@ double share_of_best(const Conditions &conditions, double least_draft_probabilit
   simulation.args.least_draft_probability = float(least_draft_probability);
   const std::int64_t plain = simulation.plain(), best = simulation.with_best_gamma();
   EXPECT_LT(double(best), 0.9 * double(plain));
-  std::printf("best/plain %.3f measured/best %.3f\n", double(best) / double(plain), double(simulation.measured()) / double(best));
+  std::printf("best/plain %.3f measured/best %.3f\n", double(best) / double(plain),
+              double(simulation.measured()) / double(best));
   return double(simulation.measured()) / double(best);
 }
 
@@ -348,7 +352,8 @@ TEST(MeasuredGamma, FindsTheBestNumberOnStairs) {
 }
 
 TEST(MeasuredGamma, IsHardlySlowedByAccidents) {
-  const Conditions conditions = {with_accidents(kFlat, 211), with_accidents(kDrafter, 199), always(80)};
+  const Conditions conditions = {with_accidents(kFlat, 211), with_accidents(kDrafter, 199),
+                                 always(80)};
   EXPECT_LE(share_of_best(conditions), 1.1);
 }
 
