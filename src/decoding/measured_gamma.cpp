@@ -97,6 +97,12 @@ double CostCurve::at_most(double rows) const {
   return above ? std::min(most, std::max(below->cost, above->cost)) : most;
 }
 
+double CostCurve::hoped(int64_t rows) const {
+  const int place = place_of(rows);
+  const Point *const below = nearest(place, -1);
+  return below == &points_[place] ? double(__builtin_inff()) : below ? below->cost : 0;
+}
+
 void Passing::Counts::add(int64_t num_passed, int64_t num_tried) {
   for (int64_t i = 0; i < num_tried; ++i) {
     const int64_t place = std::min<int64_t>(i, kNumPlaces - 1);
@@ -134,12 +140,12 @@ void RoundTexts::add(int64_t rows, int64_t positions, int64_t unread, int64_t un
   num_unread_prompt += unread_prompt;
 }
 
-void MeasuredRound::add(int64_t wanted, int64_t text_depth, int64_t drafts, int64_t num_text_kept,
+void MeasuredRound::add(int64_t wanted, int64_t text_depth, int64_t rows, int64_t num_text_kept,
                         bool runs) {
   ++num_texts;
   num_wanted = std::max(num_wanted, wanted);
   depth = std::max(depth, text_depth);
-  num_rows += drafts + 1;
+  num_rows += rows;
   num_kept += num_text_kept;
   // What would have come behind the end nobody knows.
   const int64_t most = runs ? wanted : text_depth;
@@ -235,8 +241,21 @@ int64_t MeasuredGamma::turn(int64_t gamma) {
   return other;
 }
 
-// They do not: some rounds with them, ever more rarely. Of the best number; each fourth time of
-// another one, whose cost may have been guessed wrong.
+// The least number of unknown cost that would pay, were its further rows for nothing; 0: none.
+int64_t MeasuredGamma::hoped() const {
+  double tokens = 1, passing = 1;
+  for (int64_t i = 0; i < texts_.num_positions && passing > kLeastPassing; ++i) {
+    passing *= kept_.share(i);
+    tokens += passing;
+    const double cost = double(i + 1) * drafter_.at(double(texts_.num_texts)) +
+                        target_.hoped(texts_.num_texts + texts_.num_rows * (i + 1));
+    if (cost < tokens * plain()) return i + 1;
+  }
+  return 0;
+}
+
+// They do not: some rounds with them, ever more rarely. Of the best number and, by turns, of one
+// that may be better than it seems, for which credit is saved.
 int64_t MeasuredGamma::probe() {
   if (burst_left_ > 0 && is_affordable(burst_gamma_)) {
     --burst_left_;
@@ -247,12 +266,9 @@ int64_t MeasuredGamma::probe() {
   const int64_t longest = is_hopeless ? kHopelessGap : kLongestGap;
   gap_ = std::clamp(gap_, int64_t{1}, longest);
   if (num_since_ < gap_) return 0;
-  int64_t gamma = best(1);
-  if ((turn_ + 1) % 4 == 0) {
-    explored_ = explored_ * 2 <= texts_.num_positions ? explored_ * 2 : 1;
-    if (is_affordable(explored_)) gamma = explored_;
-  }
-  if (gamma == 0) return 0;
+  const int64_t better = turn_ % 2 == 0 ? hoped() : 0;
+  const int64_t gamma = better > 0 ? better : best(1);
+  if (gamma == 0 || !is_affordable(gamma)) return 0;
   ++turn_;
   num_since_ = 0;
   gap_ = std::min(2 * gap_, longest);

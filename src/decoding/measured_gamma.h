@@ -30,6 +30,8 @@ class CostCurve {
   double at(double rows) const;
   // Of what was not measured: as if each further row cost what those before it did.
   double at_most(double rows) const;
+  // And as if it cost nothing. Of what was measured: infinite.
+  double hoped(int64_t rows) const;
 
  private:
   struct Point {
@@ -89,12 +91,12 @@ struct MeasuredRound {
   int64_t num_texts = 0;
   int64_t num_wanted = 0;  // positions that drafts were wanted for, of the text with most of them
   int64_t depth = 0;       // positions that got drafts, likewise
-  int64_t num_rows = 0;    // of the target: all drafts, and one more a text
+  int64_t num_rows = 0;    // of the target
   int64_t num_kept = 0;
   Passing::Counts drafted, kept;
 
   // A text, for `wanted` positions of which `depth` got drafts.
-  void add(int64_t wanted, int64_t depth, int64_t drafts, int64_t num_kept, bool runs);
+  void add(int64_t wanted, int64_t depth, int64_t rows, int64_t num_kept, bool runs);
 };
 
 // Plain decoding is the yardstick: `credit_` is the time that rounds saved against decoding their
@@ -128,6 +130,7 @@ class MeasuredGamma {
   int64_t pick(bool is_timed);
   int64_t turn(int64_t gamma);
   int64_t probe();
+  int64_t hoped() const;
   double learn_drafts(const MeasuredRound &round, double drafting);
   void learn(const MeasuredRound &round);
   void settle(const MeasuredRound &round, double cost);
@@ -148,7 +151,6 @@ class MeasuredGamma {
   int64_t num_rounds_ = 0;
   int num_drafted_rounds_ = 0;
   int64_t num_since_ = 0, gap_ = 0;  // rounds since a probe or turn, and to the next probe
-  int64_t explored_ = 1;
   int turn_ = 0;
   // Rounds that a probe still has: the first finds the drafter's memory and caches cold.
   int burst_left_ = 2;

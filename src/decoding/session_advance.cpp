@@ -448,7 +448,7 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     own.cache_length = std::min(before + num_cached, own.length - own.runs());
     own.drafter_cache_length = std::min(own.drafter_cache_length, own.cache_length);
     if (config_.loop || own.is_in_step) {
-      verified_round_.add(wanted_drafts(own, before), depth_of(span.sequence), own.num_drafts,
+      verified_round_.add(wanted_drafts(own, before), depth_of(span.sequence), span.num_tokens,
                           num_kept, own.runs());
     }
     own.num_drafted += own.num_drafts;

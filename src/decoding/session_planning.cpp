@@ -259,7 +259,10 @@ void Session::mark_drafted(capi::Entry &entry, const sampler_session_plan_args &
   bool is_alone = num_spans + num_drafter_spans <= round_.num_texts;
   for (int64_t i = 0; is_alone && i < num_spans; ++i) {
     const sampler_span &span = args.out_spans[i];
-    is_alone = sequences_[span.sequence].is_in_step && span.num_logits == span.num_tokens;
+    const SessionSequence &own = sequences_[span.sequence];
+    // What a tree's drafts beside the first path became comes again.
+    const int64_t num_again = own.group == DraftGroup::kTrees ? own.most_drafts : 0;
+    is_alone = own.is_in_step && span.num_tokens <= span.num_logits + num_again;
   }
   for (int64_t i = 0; is_alone && i < num_drafter_spans; ++i) {
     is_alone = sequences_[args.out_drafter_spans[i].sequence].is_in_step;

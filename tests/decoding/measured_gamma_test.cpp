@@ -169,18 +169,21 @@ class Simulation {
     return prompts;
   }
 
-  // The likeliest token differs from text to text, so that none repeats itself.
+  // By the length and the last tokens.
+  static Random numbers_of(const Tokens &text, std::uint64_t seed) {
+    seed += text.size();
+    for (std::size_t i = text.size() - std::min<std::size_t>(text.size(), 8); i < text.size(); ++i) {
+      seed = seed * 33 + std::uint64_t(text[i]);
+    }
+    return Random(seed);
+  }
   static Logits likeliest(const Tokens &text) {
-    std::uint64_t seed = 7;
-    for (std::size_t i = 0; i < text.size(); ++i) seed = seed * 33 + std::uint64_t(text[i]);
     Logits logits(16, 0.0f);
-    logits[std::size_t(Random(seed).between(0, 15))] = 1;
+    logits[std::size_t(numbers_of(text, 7).between(0, 15))] = 1;
     return logits;
   }
   bool agrees_on(const Tokens &text) const {
-    std::uint64_t seed = text.size();
-    for (const std::int32_t token : text) seed = seed * 31 + std::uint64_t(token);
-    return Random(seed).between(0, 99) < conditions_.agreement(text.size());
+    return numbers_of(text, 1000000).between(0, 99) < conditions_.agreement(text.size());
   }
 
   Loop loop() {
