@@ -17,9 +17,7 @@ constexpr int kAccidentGap = 16;     // steps between two that may be long by ac
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kMemory = 32;       // of shares, in what was counted
 constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
-// Of a draft's cost: what a token that is only read takes, as long as that was not measured. And at
-// most half of what a round may lose, so that it will be.
-constexpr double kFirstReading = 1.0 / 8;
+constexpr double kFirstReading = 1.0 / 8;  // of a draft's cost, for a token that is only read
 constexpr double kLeastPassing = 1.0 / 1024;         // of texts, for which a position is looked at
 constexpr int64_t kFirstRounds = 4;                  // the prompts, and rounds to compare with
 constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
@@ -216,6 +214,11 @@ int64_t MeasuredGamma::pick(bool is_timed) {
   if (num_rounds_ < kFirstRounds) return 0;
   // The first draft reads the prompt; what a draft costs the second one says.
   if (num_drafted_rounds_ < 2) return is_timed && credit_ > 0 ? 1 : 0;
+  // What a token costs that is only read, the next one says, if there is one.
+  if (!waits_to_read_ && num_read_ > 0 && texts_.num_unread == 0) {
+    waits_to_read_ = true;
+    return 0;
+  }
   is_paying_ = true;
   const int64_t gamma = best(0);
   is_paying_ = gamma > 0;
@@ -303,25 +306,39 @@ void MeasuredGamma::finish_untimed(const MeasuredRound &round) {
 
 // What drafts took, as far as it is charged.
 double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) {
-  if (++num_drafted_rounds_ == 1) return 0;
+  const int64_t unread = texts_.num_unread;
+  if (++num_drafted_rounds_ == 1) {
+    first_drafting_ = drafting;
+    num_read_ = unread;
+    return 0;
+  }
   const double steps = double(std::max<int64_t>(round.depth, 1));  // a search is one, too
-  const double unread = double(texts_.num_unread);
   if (!drafter_.is_known()) {
-    const double draft = drafting / (steps + unread * kFirstReading);
-    read_cost_ = std::min(draft * kFirstReading, kShare / 2 * plain() / double(round.num_texts));
+    const double draft = drafting / (steps + double(unread) * kFirstReading);
     drafter_.add(round.num_texts, draft);
+    if (num_read_ > 0) read_cost_ = std::clamp((first_drafting_ - draft) / double(num_read_), 0.0, draft);
     return drafting;
   }
   const double drafts = steps * drafter_.at(double(round.num_texts));
-  if (unread == 0 || drafting <= drafts) {
-    return steps * drafter_.add(round.num_texts, drafting / steps);
+  if (unread == 0) return steps * drafter_.add(round.num_texts, drafting / steps);
+  if (drafting < drafts) drafter_.add(round.num_texts, drafting / steps);
+  const double believed = drafts + double(unread) * read_cost_;
+  if (readings_.is_one(drafting, believed)) drafting = kLong * believed;
+  const double reading = std::max(drafting - drafts, 0.0);
+  learn_reading(reading);
+  return drafting - reading * double(unread - charged_unread()) / double(unread);
+}
+
+void MeasuredGamma::learn_reading(double reading) {
+  const double cost = reading / double(texts_.num_unread);
+  if (cost < read_cost_) {
+    read_cost_ = cost;
+  } else if (texts_.num_unread < num_read_ / 2) {
+    return;
+  } else {
+    read_cost_ += (cost - read_cost_) / 2;
   }
-  const double believed = drafts + unread * read_cost_;
-  if (has_read_ && readings_.is_one(drafting, believed)) drafting = kLong * believed;
-  const double reading = drafting - drafts;
-  read_cost_ += (reading / unread - read_cost_) * (has_read_ ? 0.5 : 1);
-  has_read_ = true;
-  return drafts + reading * double(charged_unread()) / unread;
+  num_read_ = texts_.num_unread;
 }
 
 void MeasuredGamma::learn(const MeasuredRound &round) {

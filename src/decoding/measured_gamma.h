@@ -131,6 +131,7 @@ class MeasuredGamma {
   int64_t turn(int64_t gamma);
   int64_t probe();
   int64_t hoped() const;
+  void learn_reading(double reading);
   double learn_drafts(const MeasuredRound &round, double drafting);
   void learn(const MeasuredRound &round);
   void settle(const MeasuredRound &round, double cost);
@@ -142,8 +143,12 @@ class MeasuredGamma {
   bool is_paying_ = true;  // drafts, as far as is believed
   CostCurve target_;       // a forward and its verification, by rows
   CostCurve drafter_;      // a position of each text, by texts
-  double read_cost_ = 0;   // of the drafter, for a token that it was not fed as it came
-  bool has_read_ = false;
+  // Of the drafter, for a token that it was not fed as it came, and of how many of them it is known.
+  // Many are dearer than one, but each is cheaper.
+  double read_cost_ = 0;
+  int64_t num_read_ = 0;
+  double first_drafting_ = 0;
+  bool waits_to_read_ = false;
   Accidents readings_;
   Passing kept_{0.7}, drafts_{1};
   double credit_ = 0;

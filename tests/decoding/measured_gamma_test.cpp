@@ -333,6 +333,40 @@ TEST(MeasuredGamma, LosesNoMoreThanItMayBesideOtherLimitsOfDrafts) {
   }
 }
 
+// Costs of any kind, which may change in the middle, and agreement that may come and go.
+Conditions random_conditions(std::uint64_t seed) {
+  Random random(seed);
+  const auto cost_of_target = [&]() -> Cost {
+    const std::int64_t more = std::int64_t{1} << random.between(2, 11);
+    return random.one_in(2) ? linear(1000, more) : stairs(1000, random.between(1, 6), 2 * more);
+  };
+  const auto cost_of_drafter = [&] {
+    const std::int64_t first = std::int64_t{1} << random.between(2, 12);
+    return linear(first, first >> random.between(0, 6));
+  };
+  Conditions conditions;
+  conditions.target = cost_of_target();
+  conditions.drafter = cost_of_drafter();
+  if (random.one_in(4)) conditions.drafter = first_half(conditions.drafter, cost_of_drafter());
+  const auto percent = [&] { return int(random.between(0, 10) * random.between(0, 10)); };
+  const int first = percent(), then = percent();
+  conditions.agreement = random.one_in(2)
+                             ? always(first)
+                             : by_turns(std::size_t(random.between(4, 400)), first, then);
+  conditions.num_texts = random.between(1, 3);
+  conditions.tells = random.one_in(3);
+  if (random.one_in(4)) conditions.search = std::int64_t{1} << random.between(0, 10);
+  return conditions;
+}
+
+TEST(MeasuredGamma, LosesNoMoreThanItMayWhateverTheConditions) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Conditions conditions = random_conditions(seed);
+    const bool stops = conditions.tells && conditions.search == 0;
+    EXPECT_LE(loss(conditions, stops ? 0.5 : 0), 1) << seed;
+  }
+}
+
 TEST(MeasuredGamma, IsAboutAsFastAsTheBestNumberWhereDraftsPay) {
   for (const std::int64_t num_texts : {1, 4}) {
     for (const int percent : {50, 70, 90, 97}) {
