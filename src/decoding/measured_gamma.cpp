@@ -188,7 +188,7 @@ int64_t MeasuredGamma::charged_unread() const {
 // Against decoding without drafts, if none is kept.
 double MeasuredGamma::most_loss(int64_t gamma) const {
   if (gamma == 0) return 0;
-  return double(charged_unread()) * read_cost_ +
+  return double(charged_unread()) * read_cost() +
          double(gamma) * drafter_.at_most(double(texts_.num_texts)) +
          target_.at_most(double(texts_.num_texts + texts_.num_rows * gamma)) - plain();
 }
@@ -316,13 +316,15 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   if (!drafter_.is_known()) {
     const double draft = drafting / (steps + double(unread) * kFirstReading);
     drafter_.add(round.num_texts, draft);
-    if (num_read_ > 0) read_cost_ = std::clamp((first_drafting_ - draft) / double(num_read_), 0.0, draft);
+    if (num_read_ > 0) {
+      read_share_ = std::clamp((first_drafting_ / draft - 1) / double(num_read_), 0.0, 1.0);
+    }
     return drafting;
   }
   const double drafts = steps * drafter_.at(double(round.num_texts));
   if (unread == 0) return steps * drafter_.add(round.num_texts, drafting / steps);
   if (drafting < drafts) drafter_.add(round.num_texts, drafting / steps);
-  const double believed = drafts + double(unread) * read_cost_;
+  const double believed = drafts + double(unread) * read_cost();
   if (readings_.is_one(drafting, believed)) drafting = kLong * believed;
   const double reading = std::max(drafting - drafts, 0.0);
   learn_reading(reading);
@@ -330,13 +332,13 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
 }
 
 void MeasuredGamma::learn_reading(double reading) {
-  const double cost = reading / double(texts_.num_unread);
-  if (cost < read_cost_) {
-    read_cost_ = cost;
+  const double share = reading / double(texts_.num_unread) / drafter_.at(double(texts_.num_texts));
+  if (share < read_share_) {
+    read_share_ = share;
   } else if (texts_.num_unread < num_read_ / 2) {
     return;
   } else {
-    read_cost_ += (cost - read_cost_) / 2;
+    read_share_ += (share - read_share_) / 2;
   }
   num_read_ = texts_.num_unread;
 }

@@ -124,6 +124,7 @@ class MeasuredGamma {
   double cost(int64_t gamma) const;
   double plain() const { return target_.at(double(texts_.num_texts)); }
   int64_t charged_unread() const;
+  double read_cost() const { return read_share_ * drafter_.at(double(texts_.num_texts)); }
   double most_loss(int64_t gamma) const;
   bool is_affordable(int64_t gamma) const { return most_loss(gamma) <= credit_; }
   int64_t best(int64_t least) const;
@@ -143,9 +144,9 @@ class MeasuredGamma {
   bool is_paying_ = true;  // drafts, as far as is believed
   CostCurve target_;       // a forward and its verification, by rows
   CostCurve drafter_;      // a position of each text, by texts
-  // Of the drafter, for a token that it was not fed as it came, and of how many of them it is known.
-  // Many are dearer than one, but each is cheaper.
-  double read_cost_ = 0;
+  // What the drafter takes for a token that it was not fed as it came, in drafts, and of how many of
+  // them it is known. Many are dearer than one, but each is cheaper.
+  double read_share_ = 0;
   int64_t num_read_ = 0;
   double first_drafting_ = 0;
   bool waits_to_read_ = false;
