@@ -33,6 +33,10 @@ def drafters(drafter):
     rows = {f"model, gamma {g}": [*model, "--gamma", str(g)] for g in (1, 2, 3, 4, 6, 8)}
     rows["model, entropy, gamma_max 8"] = [*model, "--adaptive", "--gamma-max", "8"]
     rows["model, measured, at most 8"] = [*model, "--measured", "--gamma", "8"]
+    for least in ("0.3", "0.6"):
+        stop = [*model, "--gamma", "8", "--least-draft-probability", least]
+        rows[f"model, gamma 8, probability {least}"] = stop
+        rows[f"model, measured, at most 8, probability {least}"] = [*stop, "--measured"]
     for gamma in (2, 4):
         rows[f"n-grams, gamma {gamma}"] = [*NGRAM, "--gamma", str(gamma)]
     known = [*NGRAM, "--stop-if-unknown"]

@@ -266,7 +266,9 @@ typedef struct sampler_session_add_args {
    * SAMPLE_MATCH texts stay as they are, by other rules they follow the same distribution, but the
    * seed does not fix them. What is measured are rounds of drafts and their verification that these
    * sequences begin and end together, while no other one has a span; so that they do, a plan that
-   * has a span of the drafter for one has none of the target for those that have their drafts. */
+   * has a span of the drafter for one has none of the target for those that have their drafts.
+   * Beside others MODEL drafts nothing, and the account is kept by what was measured. With
+   * draft_top_k a number is of positions. */
   sampler_gamma_rule adaptive_gamma;
   float ema_beta;    /* of BY_ENTROPY, in [0, 1) */
   int64_t gamma_min; /* of BY_ENTROPY, in [0, num_drafts] */

@@ -17,9 +17,9 @@ constexpr int kAccidentGap = 16;     // steps between two that may be long by ac
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kMemory = 32;       // of shares, in what was counted
 constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
-constexpr double kFirstReading = 1.0 / 8;  // of a draft's cost, for a token that is only read
-constexpr double kLeastPassing = 1.0 / 1024;         // of texts, for which a position is looked at
-constexpr int64_t kFirstRounds = 4;                  // the prompts, and rounds to compare with
+constexpr double kFirstReading = 1.0 / 8;     // of a draft's cost, for a token that is only read
+constexpr double kLeastPassing = 1.0 / 1024;  // of texts, for which a position is looked at
+constexpr int64_t kFirstRounds = 4;           // the prompts, and rounds to compare with
 constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
 constexpr int64_t kHopelessGap = 2048;               // and where a draft costs more than a token
 constexpr int kBurst = 4;                            // rounds of a probe
@@ -316,7 +316,7 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   if (!drafter_.is_known()) {
     const double draft = drafting / (steps + double(unread) * kFirstReading);
     drafter_.add(round.num_texts, draft);
-    if (num_read_ > 0) {
+    if (num_read_ > 0 && draft > 0) {
       read_share_ = std::clamp((first_drafting_ / draft - 1) / double(num_read_), 0.0, 1.0);
     }
     return drafting;
@@ -331,11 +331,15 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   return drafting - reading * double(unread - charged_unread()) / double(unread);
 }
 
+// Fewer tokens say what many cost only if they are dearer than those were.
 void MeasuredGamma::learn_reading(double reading) {
-  const double share = reading / double(texts_.num_unread) / drafter_.at(double(texts_.num_texts));
+  const double draft = std::max(drafter_.at(double(texts_.num_texts)), 1.0);
+  const bool are_few =
+      texts_.num_unread < num_read_ / 2 && reading <= draft + double(num_read_) * read_cost();
+  const double share = reading / double(texts_.num_unread) / draft;
   if (share < read_share_) {
     read_share_ = share;
-  } else if (texts_.num_unread < num_read_ / 2) {
+  } else if (are_few) {
     return;
   } else {
     read_share_ += (share - read_share_) / 2;

@@ -144,8 +144,8 @@ class MeasuredGamma {
   bool is_paying_ = true;  // drafts, as far as is believed
   CostCurve target_;       // a forward and its verification, by rows
   CostCurve drafter_;      // a position of each text, by texts
-  // What the drafter takes for a token that it was not fed as it came, in drafts, and of how many of
-  // them it is known. Many are dearer than one, but each is cheaper.
+  // What the drafter takes for a token that it was not fed as it came, in drafts, and of how many
+  // of them it is known. Many are dearer than one, but each is cheaper.
   double read_share_ = 0;
   int64_t num_read_ = 0;
   double first_drafting_ = 0;

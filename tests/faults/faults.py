@@ -506,15 +506,39 @@ FAULTS = [
     Fault(
         "acceptance_not_measured",
         "a measured gamma goes by the acceptance that it began with",
-        [("src/decoding/measured_gamma.cpp", "kNewestDraft = 1.0 / 32", "kNewestDraft = 0.0 / 32")],
+        [("src/decoding/measured_gamma.cpp", "kept_.add(round.kept);", "kept_.add({});")],
         [decoding("MeasuredGamma.IsAboutAsFastAsTheBestNumberWhereDraftsPay")]),
     Fault(
         "probes_without_credit",
         "a measured gamma probes and speculates whatever that has cost",
-        [("src/decoding/measured_gamma.cpp", "if (loss(num_texts, gamma) > credit_) return 0;", ""),
-         ("src/decoding/measured_gamma.cpp", "if (credit_ < 0) return 0;", ""),
+        [("src/decoding/measured_gamma.h", "return most_loss(gamma) <= credit_;",
+          "return most_loss(gamma) <= 1000 * plain();"),
          ("src/decoding/measured_gamma.cpp", "kLongestGap = 128", "kLongestGap = 8")],
-        [decoding("MeasuredGamma.LosesAtMostATwentiethWhereDraftsDoNotPay")]),
+        [decoding("MeasuredGamma.LosesNoMoreThanItMayWhereDraftsDoNotPay"),
+         decoding("MeasuredGamma.LosesNoMoreThanItMayWhateverTheConditions")]),
+    Fault(
+        "reading_costs_nothing",
+        "a measured gamma takes what its drafter has to read for free",
+        [("src/decoding/measured_gamma.cpp", "return double(charged_unread()) * read_cost() +",
+          "return 0 * double(charged_unread()) * read_cost() +")],
+        [decoding("MeasuredGamma.LosesNoMoreThanItMayWhateverTheConditions")]),
+    Fault(
+        "searches_cost_nothing",
+        "a measured gamma counts what n-grams take only where they found drafts",
+        [("src/decoding/measured_gamma.cpp", "(round.num_wanted > 0 ? learn_drafts(round, drafting)",
+          "(round.depth > 0 ? learn_drafts(round, drafting)")],
+        [decoding("MeasuredGamma.LosesNoMoreThanItMayBesideOtherLimitsOfDrafts")]),
+    Fault(
+        "rounds_beside_others_cost_nothing",
+        "a session keeps no account of measured rounds beside other sequences",
+        [("src/decoding/session_advance.cpp", "measured_->finish_untimed(verified_round_);", "")],
+        [session("SessionGamma.LosesNoMoreThanItMayBesideOthers")]),
+    Fault(
+        "positions_of_trees_are_drafts",
+        "a measured gamma takes each draft of a tree for a step of the drafter",
+        [("src/decoding/session_planning.cpp",
+          "if (own.group != DraftGroup::kTrees) return own.num_drafts;", "return own.num_drafts;")],
+        [session("SessionGamma.CountsThePositionsOfTrees")]),
     Fault(
         "last_token_not_learned",
         "a storage of n-grams does not learn the last token of a round",
