@@ -260,14 +260,14 @@ int64_t MeasuredGamma::hoped() const {
 // They do not: some rounds with them, ever more rarely. Of the best number and, by turns, of one
 // that may be better than it seems, for which credit is saved.
 int64_t MeasuredGamma::probe() {
-  if (burst_left_ > 0 && is_affordable(burst_gamma_)) {
+  const bool is_hopeless = drafter_.at(double(texts_.num_texts)) > plain();
+  if (burst_left_ > 0 && !is_hopeless && is_affordable(burst_gamma_)) {
     --burst_left_;
     is_probe_ = true;
     return burst_gamma_;
   }
-  const bool is_hopeless = drafter_.at(double(texts_.num_texts)) > plain();
   const int64_t longest = is_hopeless ? kHopelessGap : kLongestGap;
-  gap_ = std::clamp(gap_, int64_t{1}, longest);
+  gap_ = std::clamp(gap_, is_hopeless ? kLongestGap : 1, longest);
   if (num_since_ < gap_) return 0;
   const int64_t better = turn_ % 2 == 0 ? hoped() : 0;
   const int64_t gamma = better > 0 ? better : best(1);

@@ -156,7 +156,7 @@ class MeasuredGamma {
   double turn_credit_ = 0;  // likewise, of drafts that pay against those of other numbers
   int64_t num_rounds_ = 0;
   int num_drafted_rounds_ = 0;
-  int64_t num_since_ = 0, gap_ = 0;  // rounds since a probe or turn, and to the next probe
+  int64_t num_since_ = 0, gap_ = 8;  // rounds since a probe or turn, and to the next probe
   int turn_ = 0;
   // Rounds that a probe still has: the first finds the drafter's memory and caches cold.
   int burst_left_ = 2;
