@@ -1259,6 +1259,13 @@ FAULTS = [
           "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
         [presets("Vllm")]),
     Fault(
+        "preset_of_another_runner",
+        "the preset of vLLM's second runner keeps all tokens that tie, as the first runner does",
+        [("src/capi/presets.cpp",
+          "kExact, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
+          "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,")],
+        [presets("VllmV2")]),
+    Fault(
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",
         [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],

@@ -138,7 +138,7 @@ def cases(peers):
     rng = rows.seeded('vllm_v2')
     runners = {}
     for seed in range(NUM_CASES):
-        case = rows.Case(rng, 6000000 + seed, step=18 if seed % 5 == 0 else 0,
+        case = rows.Case(rng, 8000000 + seed, step=18 if seed % 5 == 0 else 0,
                          holes=2 if seed % 7 == 0 else 0)
         names = vllm_sampler.parameters(rng, case)
         if case.columns not in runners:
