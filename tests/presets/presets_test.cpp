@@ -8,8 +8,8 @@
 // - of vLLM's second runner alone, whose kernels search for the cut in probabilities:
 //   whole: of the tokens that equal the last one kept the engine keeps all, where it does not find
 //     them again by the logarithm of their probability; or
-//   short: top-p needs all that the filters before it have left, and the engine is without the
-//     least likely of them, as what it searches between is above their probability.
+//   short: top-p needs one of the least likely tokens that the filters before it have left, and the
+//     engine keeps none that is so unlikely, as what it searches between is above them.
 //   What both keep has the same probabilities, but for the scale.
 // Where XTC's coin decides, many draws keep what the engine keeps on one of its sides, and on both.
 #include <gtest/gtest.h>
@@ -227,7 +227,7 @@ bool is_cut_short(const Replay &replay, const Kept &ours, const Kept &engine,
   sampler_params params = replay.params();
   const bool has_top_p = params.top_p < 1;
   params.top_p = 1;
-  return has_top_p && engine.set == expected && replay.kept(params).set == ours.set;
+  return has_top_p && engine.set == expected && least_of(replay.kept(params), edited) == least;
 }
 
 // The most that a probability differs, among the tokens that both keep.
