@@ -1,5 +1,5 @@
-"""What the sampler of vLLM's second runner makes of logits: vllm/v1/worker/gpu/sample, its own classes
-in their own order, and its Triton kernels by Triton's interpreter on the CPU.
+"""What the sampler of vLLM's second runner makes of logits: vllm/v1/worker/gpu/sample, its own
+classes in their own order, and its Triton kernels by Triton's interpreter on the CPU.
 
 Where a row has top-p and no top-k, every second one takes the kernels that a GPU takes for small
 batches, the split pipeline; the others, and all rows with top-k, the one kernel of large batches.
@@ -105,13 +105,13 @@ def request(case, names):
     if n['temperature'] == 0:
         n.update(top_k=0, top_p=1.0, min_p=0.0)
     n['logit_bias'] = {int(i): x for i, x in n['logit_bias'].items()}
-    return types.SimpleNamespace(**n, all_stop_token_ids=set(n['stop_token_ids']), seed=len(case.text),
-                                 logprobs=None, logprob_token_ids=None, thinking_token_budget=None,
-                                 structured_outputs=None)
+    return types.SimpleNamespace(
+        **n, all_stop_token_ids=set(n['stop_token_ids']), seed=len(case.text), logprobs=None,
+        logprob_token_ids=None, thinking_token_budget=None, structured_outputs=None)
 
 
 def use_split(vllm, is_split):
-    """The rows are the CPU's, which vLLM never splits."""
+    """Whether rows with top-p alone are split: on the CPU, where these lie, vLLM never does."""
     def filtered(logits, k, p, **more):
         if is_split and k is None:
             vllm.kernels._apply_topp_split(logits, None, p, -torch.inf, PROCESSORS_OF_THE_GPU)
@@ -150,4 +150,5 @@ def cases(peers):
 
 
 def title(peers):
-    return vllm_sampler.title(peers) + " and Triton's interpreter " + importlib.import_module('triton').__version__
+    import triton
+    return "%s and Triton's interpreter %s" % (vllm_sampler.title(peers), triton.__version__)
