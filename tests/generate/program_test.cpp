@@ -424,6 +424,21 @@ TEST(ProgramModes, ATraceHasTheTokensOfTheTextAndWhereTheyAreFrom) {
   }
 }
 
+// Of a tree the others are rejected, wherever they hang.
+TEST(ProgramModes, ATraceOfTreesHasAcceptedDraftsFirst) {
+  const Strings arguments = {"--mode=speculative", draft_option(),      "--gamma=6",
+                             "--draft-top-k=2",    "--prompt=ROMEO:\n", "--length=80",
+                             "--temperature=0.5"};
+  const std::string text = text_of("target", arguments);
+  const Outcome trace = run_model("target", joined(arguments, {"--trace"}));
+  ASSERT_EQ(trace.exit_status, 0) << trace.err;
+  std::string signs;
+  EXPECT_EQ("ROMEO:\n" + text_of_trace(trace, &signs) + "\n", text);
+  EXPECT_GT(std::count(signs.begin(), signs.end(), '+'), 10);
+  EXPECT_GT(std::count(signs.begin(), signs.end(), '-'), 100);
+  EXPECT_LT(std::count(signs.begin(), signs.end(), '.'), 6);
+}
+
 TEST(ProgramModes, ATraceIsColouredOnRequest) {
   const Strings arguments = {"--mode=speculative", draft_option(), "--trace", "--length=20"};
   const std::string plain = text_of("target", arguments);
