@@ -488,7 +488,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
   check.zero("reserved", args.reserved);
   check.range("num_top_logprobs", args.num_top_logprobs, 0, options.max_top_logprobs + 1);
   const bool has_top = args.out_top_token_ids || args.out_top_logprobs;
-  if (check.ok() && has_top != (args.num_top_logprobs > 0)) {
+  const bool has_number = args.num_top_logprobs > 0;
+  if (check.ok() && has_top != has_number && (has_top || args.num_spans > 0)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "num_top_logprobs is %" PRId64
                "; it must be 0 where out_top_token_ids and out_top_logprobs are NULL, and only "

@@ -517,6 +517,15 @@ TEST_F(SessionArguments, Advance) {
   // No spans at all are fine.
   auto nothing = sized<sampler_session_advance_args>();
   EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK);
+  // As are arrays for them that are NULL.
+  nothing.num_top_logprobs = 2;
+  EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK)
+      << sampler_last_error();
+  nothing.num_top_logprobs = 3;
+  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 3;");
+  nothing.num_top_logprobs = 0;
+  nothing.out_top_token_ids = top_ids.data();
+  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 0;");
 }
 
 // What create takes is all that there is.

@@ -223,7 +223,7 @@ constexpr float kRates[] = {0.9f, 0.6f, 0.5f};
 // With a drafter's rows: token by token what the loop with a drafter model gives, by every rule,
 // with stages and without, bad rows and all.
 void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_draft_probability,
-                              bool by_entropy = false) {
+                              bool by_entropy = false, std::int64_t draft_top_k = 0) {
   // SYNTHETIC looks at the rows of drafts only where log-probabilities are asked for, as here.
   const bool has_bad = rule.acceptance != SAMPLER_ACCEPT_SYNTHETIC;
   Random random(17);
@@ -236,6 +236,7 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   limits.vocabulary_size = kVocabulary;
   limits.max_context = kContext;
   decoding_test::Model model(limits, target, &calls), drafter(limits, draft, &calls);
+  model.take_trees(3);
   decoding_test::Generation generation(&model,
                                        decoding_test::random_prompts(&random, 12, 30, kVocabulary));
   generation.args.max_new_tokens = 20;
@@ -262,6 +263,7 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   speculative.deferred_window = 1;
   speculative.synthetic_rates = kRates;
   speculative.least_draft_probability = least_draft_probability;
+  speculative.draft_top_k = draft_top_k;
   if (by_entropy) {
     speculative.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
     speculative.ema_beta = 0.5f;
@@ -280,11 +282,13 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   options.synthetic_rates = kRates;
   options.params = &generation.params;
   options.has_adaptive_gamma = by_entropy;
+  options.has_draft_trees = draft_top_k > 0;
   Driver driver(options, target, draft);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
   args.verification = rule.verification;
   args.least_draft_probability = least_draft_probability;
+  args.draft_top_k = draft_top_k;
   args.adaptive_gamma = speculative.adaptive_gamma;
   args.ema_beta = speculative.ema_beta;
   for (std::size_t i = 0; i < 12; ++i) {
@@ -321,6 +325,14 @@ TEST(SessionDrafts, TextsOfAllRulesAreThoseOfTheLoop) {
     for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0);
     expect_texts_of_the_loop(rule, true, 0.15f);
     for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0, true);
+    if (rule.acceptance == SAMPLER_ACCEPT_BLOCK || rule.acceptance == SAMPLER_ACCEPT_DEFERRED) {
+      continue;  // for chains
+    }
+    for (const std::int64_t top_k : {1, 2, 3}) {
+      for (const bool has_stages : {false, true}) {
+        expect_texts_of_the_loop(rule, has_stages, 0, false, top_k);
+      }
+    }
   }
 }
 

@@ -236,7 +236,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   std::vector<sampler_row_status> row_status(count);
   std::vector<float> values(num_places);
   const std::size_t num_top = index(extras_.num_top);
-  Tokens tops(num_places * num_top + 1, -7);  // not NULL where there is no span
+  Tokens tops(num_places * num_top, -7);  // NULL where there is no span
   std::vector<float> top_values(tops.size());
   auto args = sized<sampler_session_advance_args>();
   args.spans = spans.data();
