@@ -1609,6 +1609,13 @@ FAULTS = [
           "return team_.ctx.block_count(!agrees) < 10000;")],
         [shards_on_device("FewRows.AreBadWhereRanksDisagree")]),
     Fault(
+        "device_shards_read_one_message",
+        "on a device each rank's message is taken for the first one's, which graphs of one rank do not show",
+        [("src/contract/shard_rows.h", "return received + size_t(rank) * message_bytes;",
+          "return received + size_t(rank) * 0;")],
+        [shards_on_device("FewRows.AreSampledByGraphs"),
+         shards_on_device("FewChains.AreVerifiedByGraphs")]),
+    Fault(
         "device_shards_score_by_column",
         "on a device the random words of columns are those of the first ones",
         [("kernels/draw.cuh", "gumbel_words(random, first_id + row_.index_of(tile, first + i));",
