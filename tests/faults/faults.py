@@ -1584,6 +1584,18 @@ FAULTS = [
           "return messages_.template row<ShardStart>(rank).ties > 0;")],
         [shards("All/ShardsTest.Samples/F32Logits")]),
     Fault(
+        "shard_early_token_counts_always",
+        "where JOINT's top-p keeps none of top-k's ties the token is the one that all would give",
+        [("src/contract/shard_rounds.h", "    row_.is_settled = true;\n    weigh_list(row_.kept_count);",
+          "    row_.is_settled = !plan_.has_early_token;\n    weigh_list(row_.kept_count);")],
+        [shards("ShardTies.OfJointTopPAreKeptAllOrNotAtAll")]),
+    Fault(
+        "shard_early_token_not_told",
+        "the token that all of top-k's ties give is looked for once JOINT's top-p is known to keep them",
+        [("src/contract/shard_rounds.h", "    if (has_cut()) keep_ties(first_tie);\n  }",
+          "    if (has_cut()) row_.kept_count = 0;\n  }")],
+        [shards("ShardTies.OfJointTopPAreKeptAllOrNotAtAll")]),
+    Fault(
         "shard_residual_of_one_rank",
         "what a rejected draft leaves has the scale of the first rank's part of it",
         [("src/contract/shard_chains.h", "if (own.residual_first > all.residual_first) {",
@@ -1618,6 +1630,13 @@ FAULTS = [
         [("kernels/shard.cuh", "return team_.ctx.block_count(!agrees) == 0;",
           "return team_.ctx.block_count(!agrees) < 10000;")],
         [shards_on_device("FewRows.AreBadWhereRanksDisagree")]),
+    Fault(
+        "device_shards_read_one_message",
+        "on a device each rank's message is taken for the first one's, which graphs of one rank do not show",
+        [("src/contract/shard_rows.h", "return received + size_t(rank) * message_bytes;",
+          "return received + size_t(rank) * 0;")],
+        [shards_on_device("FewRows.AreSampledByGraphs"),
+         shards_on_device("FewChains.AreVerifiedByGraphs")]),
     Fault(
         "device_shards_score_by_column",
         "on a device the random words of columns are those of the first ones",
