@@ -1337,6 +1337,17 @@ FAULTS = [
           "band_.below = std::min(band_.below, target_ - 1);")],
         [row_kinds("KeepWhatTypicalPDoesWhereASampleMisleads")]),
     Fault(
+        "typical_p_believes_where_a_sample_ends",
+        "typical-p ends where a sample expects it to, though that weighs too little",
+        [("src/cpu/simd/row_nearest.cpp", "if (select_level()) return;",
+          "if (select_level() || true) return;")],
+        [row_kinds("KeepWhatTypicalPDoesWhereASampleMisleads")]),
+    Fault(
+        "typical_p_first_not_looked_for",
+        "the first token of what typical-p keeps is taken for the row's first id",
+        [("src/cpu/simd/row_windows.cpp", "if (!begin_.is_found) {", "if (false) {")],
+        [row_kinds("TakeTheFirstTokenThatTypicalPKeeps")]),
+    Fault(
         "ties_drawn_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, are drawn where nothing else is asked",
         [("src/cpu/simd/row.cpp", "result.before_first = value_before(max());",
