@@ -103,25 +103,23 @@ class TeamStages {
     return !kept.greedy && adaptive_.is_adaptive_p();
   }
 
-  // Makes logits of what is kept of `seen`: those of a row that has AdaptiveP::scale(), which is
-  // yet to be loaded. A barrier of the team after it; before it, one after the row was last read.
+  // Makes adaptive-p's logits of what is kept of `seen`: a row of temperature 1, which is yet to be
+  // loaded. A barrier of the team after it; before it, one after the row was last read.
   SAMPLER_DEVICE_CALL StoredRow reweigh(const StoredRow &seen, const contract::Distribution &kept,
                                         int64_t slot) {
     const Reweighed reweighed = {
-        kept, contract::adaptive_p(
-                  contract::begun_adaptive_p(values(slot), adaptive_),
-                  contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
-                  contract::relative_probability(kept.scale, kept.scale.max) * kept.normalizer)};
+        kept, contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
+                                   contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
+                                   kept.scale, kept.kept_weight)};
     const float lowest = contract::value_of_rank(kept.cut);
     row_.change_all([&](int element, float x) {
       const uint32_t id = uint32_t(row_.id_of_element(element));
       if (x < lowest || !reweighed.kept.keeps(contract::rank_of(x, id))) {
         return contract::negative_infinity();
       }
-      const float probability =
-          contract::relative_probability(reweighed.kept.scale, x) * reweighed.kept.normalizer;
+      const float probability = reweighed.stage.probability(x);
       row_.marks[element] = contract::bits_of(probability);
-      return reweighed.stage.log2_relative(probability);
+      return reweighed.stage.logit(probability);
     });
     StoredRow changed = seen;
     changed.kind = SAMPLER_LOGITS;
