@@ -180,8 +180,11 @@ class TeamStages {
     if (!pipeline_.has_windows || contract::is_greedy(parameters->temperature)) {
       return SAMPLER_ROW_OK;
     }
+    const Tokens none = {nullptr};
+    const Runner stages = runner(none, seen, slot, *parameters);
+    if (!stages.any_is_on(pipeline_.windows)) return SAMPLER_ROW_OK;
     Row row(team_.ctx, seen, row_cache_);
-    const int wanted = num_decisive(seen, slot, *parameters);
+    const int wanted = num_decisive(stages, seen.count);
     const RowSummary summary = load_row(team_, row, wanted < seen.count ? wanted : 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
     Windows windows(team_, row, summary, wanted, ranks_);
@@ -242,11 +245,9 @@ class TeamStages {
 
   // How many of the row's first tokens decide what the windows leave; all of them where they are
   // more than a list holds.
-  SAMPLER_DEVICE int num_decisive(const StoredRow &seen, int64_t slot,
-                                  const RowParameters &parameters) const {
-    const Tokens none = {nullptr};
-    const int64_t num = this->runner(none, seen, slot, parameters).num_decisive(pipeline_.windows);
-    return num < seen.count && num <= kEnoughOfRun ? int(num) : seen.count;
+  SAMPLER_DEVICE int num_decisive(const Runner &stages, int count) const {
+    const int64_t num = stages.num_decisive(pipeline_.windows);
+    return num < count && num <= kEnoughOfRun ? int(num) : count;
   }
 
   // `notes`: what each stage keeps is noted.
