@@ -229,7 +229,9 @@ typedef struct sampler_session_add_args {
   /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
   int64_t num_drafts;
 
-  /* Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. */
+  /* Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. Drafts are what followed the longest
+   * match and, where the text ends before there are num_drafts, the drafts themselves: what follows
+   * there if the text goes on so. */
   int64_t min_match;
 
   /* Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.

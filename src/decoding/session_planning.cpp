@@ -67,7 +67,7 @@ void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequen
 void Session::draft_by_lookup(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
   int32_t *const drafts = tokens_of(sequence) + own.length;
-  const int64_t count = lookups_[sequence].propose(wanted_drafts(own), drafts);
+  const int64_t count = lookups_[sequence].continue_match(wanted_drafts(own), drafts);
   for (own.num_drafts = 0; own.num_drafts < count;) {
     if (is_end(sequence, drafts[own.num_drafts++])) break;
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -79,6 +81,84 @@ TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
   wish.draws.push_back({then.num_tokens - then.prompt_length, seed, wish.draws[0].params});
   EXPECT_EQ(driver.text(1), alone(driver.sampler(), model, wish, kContext).text);
   EXPECT_GT(driver.get(1).num_drafted, then.num_drafted);
+}
+
+// The longest earlier occurrence of the text's end, of equally long ones the latest, and what follows
+// there: the text, and where that ends what has been drafted.
+Tokens naive_lookup(const Tokens &text, std::size_t num_drafts, std::size_t min_match) {
+  std::size_t found = 0, longest = min_match;
+  for (std::size_t end = 1; end < text.size(); ++end) {
+    const auto first = text.rbegin() + std::ptrdiff_t(text.size() - end);
+    const auto length = std::size_t(std::mismatch(first, text.rend(), text.rbegin()).first - first);
+    if (length < longest) continue;
+    found = end;
+    longest = length;
+  }
+  Tokens all = text;
+  while (found > 0 && all.size() < text.size() + num_drafts) {
+    all.push_back(all[found + all.size() - text.size()]);
+  }
+  return Tokens(all.begin() + std::ptrdiff_t(text.size()), all.end());
+}
+
+// Whatever comes between: forks, sequences that go and come again, spans that are not run.
+TEST(SessionDrafts, OfALookupAreFoundByASearchThroughTheText) {
+  Random random(31);
+  const NextLogits model =
+      mixed_logits(table_logits(3, 6, 1, false), table_logits(4, 6, 1, false), 20, 5);
+  const NextLogits few = [&](const Tokens &text) {
+    Logits logits = model(text);
+    logits.resize(std::size_t(kVocabulary), -INFINITY);
+    return logits;
+  };
+  sampler_session_options options = small_options(4, 6);
+  options.lookup_tokens = 40;
+  Driver driver(options, few);
+  std::map<std::int32_t, std::size_t> min_matches;
+  std::int64_t num_drafts = 0, num_full = 0;
+  for (int i = 0; i < 3000; ++i) {
+    if (min_matches.size() < 4 && random.one_in(4)) {
+      const bool forks = !min_matches.empty() && random.one_in(3);
+      if (forks) {
+        const auto source = min_matches.begin();
+        const std::uint64_t seed = random.next();
+        const std::int32_t sequence = driver.fork(source->first, &seed);
+        min_matches[sequence] = source->second;
+      } else {
+        auto args = sized<sampler_session_add_args>();
+        args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+        args.min_match = random.between(0, 3);
+        Wish wish = sampled_wish(random.next(), 0);
+        wish.prompt.resize(std::size_t(random.between(1, 5)));
+        min_matches[driver.add(wish, args)] = std::max<std::size_t>(std::size_t(args.min_match), 1);
+      }
+    }
+    const Driver::Step step = driver.plan();
+    for (const sampler_span &span : step.spans) {
+      const sampler_session_sequence own = driver.get(span.sequence);
+      const Tokens text = driver.text(span.sequence);
+      const auto length = std::ptrdiff_t(own.num_tokens - span.start);
+      const Tokens drafts(span.token_ids + length, span.token_ids + span.num_tokens);
+      EXPECT_EQ(own.is_drafting, own.num_tokens <= 40);
+      Tokens expected;
+      if (own.num_tokens > own.prompt_length && own.is_drafting) {
+        const std::int64_t most = std::min<std::int64_t>(6, kContext - own.num_tokens - 1);
+        expected = naive_lookup(text, std::size_t(most), min_matches.at(span.sequence));
+      }
+      ASSERT_EQ(drafts, expected) << testing::PrintToString(text);
+      num_drafts += std::int64_t(drafts.size());
+      num_full += own.num_tokens == 40;
+    }
+    if (random.one_in(8)) continue;
+    driver.run(step, random.one_in(2) ? &random : nullptr);
+    for (auto it = min_matches.begin(); it != min_matches.end();) {
+      const bool stays = driver.runs(it->first) && !random.one_in(60);
+      if (!stays) driver.remove(it->first);
+      it = stays ? std::next(it) : min_matches.erase(it);
+    }
+  }
+  EXPECT_GT(num_drafts, 2000);
+  EXPECT_GT(num_full, 5);
 }
 
 struct FailingNgram {
