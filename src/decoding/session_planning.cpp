@@ -207,7 +207,8 @@ bool Session::begin_round(capi::Entry &entry, const sampler_session_plan_args &a
     round_ = {num_beginning, true, false};
     each([&](SessionSequence &own) {
       if (begins(own)) {
-        own.step_drafts = std::min(gamma, own.most_drafts);
+        // A tree has the drafts of a position at least, or none.
+        own.step_drafts = std::min(std::max(gamma, gamma > 0 ? own.top_k : 0), own.most_drafts);
         own.is_in_step = true;
       } else {
         round_.is_clean = false;
