@@ -71,8 +71,8 @@ typedef struct sampler_session_options {
   /* Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted. */
   int64_t max_drafts;
 
-  /* The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
-   * In [0, 2^31). 0: max_context. */
+  /* The longest text that the drafter model's cache can hold; a longer one goes on without drafts,
+   * which is_drafting of sampler_session_get tells. In [0, 2^31). 0: max_context. */
   int64_t drafter_context;
 
   /* Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
@@ -199,7 +199,8 @@ typedef struct sampler_session_add_args {
   int64_t prompt_length;
 
   /* How many of these tokens the target's and the drafter's caches hold already, in
-   * [0, num_tokens - 1] and [0, num_tokens]. */
+   * [0, num_tokens - 1] and [0, num_tokens], and at most drafter_context. A drafter's cache that
+   * holds the whole text is fed its last token again. */
   int64_t cache_length;
   int64_t drafter_cache_length;
 

@@ -30,9 +30,7 @@ int64_t Session::wanted_drafts(const SessionSequence &sequence) const {
   if (sequence.group == DraftGroup::kTrees) wanted /= sequence.top_k;  // of the first path
   if (sequence.source == SAMPLER_DRAFTS_MODEL) {
     // All drafts but the last are fed.
-    const int64_t room = config_.options.drafter_context ? config_.options.drafter_context
-                                                         : config_.options.max_context;
-    wanted = std::min(wanted, room - sequence.length + 1);
+    wanted = std::min(wanted, drafter_context() - sequence.length + 1);
   }
   return std::max<int64_t>(wanted, 0);
 }
@@ -97,7 +95,9 @@ void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
   SessionSequence &own = sequences_[sequence];
   if (!own.is_drafting) return;
   const int32_t *const tokens = text(sequence);
-  if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
+  if (own.source == SAMPLER_DRAFTS_MODEL) {
+    own.is_drafting = own.length <= drafter_context();
+  } else if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
     PromptLookup &lookup = lookups_[sequence];
     if (own.length > lookup.max_tokens()) {
       own.is_drafting = false;

@@ -167,8 +167,8 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
     new (&lookups_[sequence]) PromptLookup(lookup_memory_ + size_t(sequence) * lookup_bytes(),
                                            options.lookup_tokens, {own.min_match, INT64_MAX});
-    learn(entry, sequence, 0);
   }
+  if (own.source != SAMPLER_DRAFTS_NGRAM) learn(entry, sequence, 0);
   finish_if_full(sequence);
   --num_free_;
   *out_sequence = sequence;
@@ -190,7 +190,7 @@ sampler_status Session::fork(capi::Entry &entry, int32_t source, const uint64_t 
   own.num_drafts = own.num_first = own.num_siblings = 0;
   own.step_drafts = own.most_drafts;
   own.step_entropy = own.entropy;
-  own.drafter_cache_length = std::min(own.drafter_cache_length, own.length - 1);
+  own.drafter_cache_length = std::min(own.drafter_cache_length, own.length);
   std::copy_n(text(source), own.length, tokens_of(sequence));
   std::copy_n(ends_of(source), options.max_end_tokens, ends_of(sequence));
   std::copy_n(stop_tokens_ + source * options.max_stop_tokens, options.max_stop_tokens,

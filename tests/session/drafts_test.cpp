@@ -598,9 +598,76 @@ TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
   args.draft_source = SAMPLER_DRAFTS_MODEL;
   const Wish wish = sampled_wish(6, 30);
   driver.add(wish, args);
-  driver.finish();
+  while (driver.runs(0)) {
+    EXPECT_EQ(driver.get(0).is_drafting, driver.get(0).num_tokens <= 12);
+    driver.run(driver.plan());
+  }
   EXPECT_EQ(longest, 12u);
   EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
+}
+
+TEST(SessionDrafts, APromptTooLongForTheDrafterIsNotDraftedFor) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  sampler_session_options options = small_options(2, 4);
+  options.has_adaptive_gamma = 1;
+  Wish wish = sampled_wish(6, 30);
+  wish.prompt = {1, 2, 3, 1, 2, 3, 1, 2};
+  for (const sampler_gamma_rule rule : {SAMPLER_GAMMA_FIXED, SAMPLER_GAMMA_MEASURED}) {
+    for (const std::int64_t room : {7, 8}) {
+      options.drafter_context = room;
+      Driver driver(options, target, target);
+      auto args = sized<sampler_session_add_args>();
+      args.draft_source = SAMPLER_DRAFTS_MODEL;
+      args.adaptive_gamma = rule;
+      driver.add(wish, args);
+      EXPECT_EQ(driver.get(0).is_drafting, room == 8);
+      EXPECT_EQ(driver.get(driver.fork(0)).is_drafting, room == 8);
+      driver.finish();
+      EXPECT_EQ(driver.get(0).is_drafting, 0);
+      EXPECT_EQ(driver.get(0).num_drafted, 0);  // the first token is none, and then there is no room
+      EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
+    }
+  }
+}
+
+// As of a sequence that made room for another one: the drafter's cache may hold all of its text.
+TEST(SessionDrafts, ADraftersCacheMayHoldTheWholeText) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const Wish wish = sampled_wish(6, 30);
+  Driver driver(small_options(2, 4), target, target);
+  const Alone whole = alone(driver.sampler(), target, wish, kContext);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_MODEL;
+  const Tokens text(whole.text.begin(), whole.text.begin() + 9);
+  args.cache_length = 8;
+  args.drafter_cache_length = 9;
+  driver.add(wish, args, text);
+  EXPECT_EQ(driver.get(0).drafter_cache_length, 9);
+  EXPECT_EQ(driver.get(driver.fork(0)).drafter_cache_length, 9);
+  const Driver::Step step = driver.plan();
+  ASSERT_EQ(step.drafter_spans.size(), 2u);
+  for (const sampler_span &span : step.drafter_spans) {
+    EXPECT_EQ(span.start, 8);
+    EXPECT_EQ(span.num_tokens, 1);
+  }
+  driver.finish();
+  EXPECT_EQ(driver.text(0), whole.text);
+  EXPECT_EQ(driver.text(1), whole.text);
+  EXPECT_GT(driver.get(0).num_accepted, 10);
+
+  // It cannot hold more than there is room for.
+  sampler_session_options options = small_options(1, 4);
+  options.drafter_context = 8;
+  Driver small(options, target, target);
+  args.token_ids = text.data();
+  args.num_tokens = 9;
+  std::int32_t sequence = -1;
+  EXPECT_EQ(sampler_session_add(small.session(), &args, &sequence), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(sampler_last_error(),
+               "drafter_cache_length is 9; the drafter's cache can hold drafter_context of the "
+               "session, 8");
+  args.drafter_cache_length = 8;
+  EXPECT_EQ(sampler_session_add(small.session(), &args, &sequence), SAMPLER_OK);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ Schedule::~Schedule() {
 
 sampler_session_options Schedule::options() const {
   sampler_session_options result = small_options(kSequences, 4);
-  result.lookup_tokens = 30;  // some texts get longer
+  result.lookup_tokens = result.drafter_context = kRoom;  // some texts get longer
   result.has_draft_trees = 1;
   result.keep_drafter_rows = kind_.has_rules;
   result.max_top_logprobs = extras_.num_top;
@@ -136,7 +136,7 @@ void Schedule::add() {
   choose_drafts(&own.args);
   const std::int64_t length = std::int64_t(own.wish.prompt.size());
   if (random_.one_in(3)) own.args.cache_length = random_.between(0, length - 1);
-  if (random_.one_in(3)) own.args.drafter_cache_length = random_.between(0, length - 1);
+  if (random_.one_in(3)) own.args.drafter_cache_length = random_.between(0, length);
   const std::int32_t sequence = driver_.add(own.wish, own.args);
   ASSERT_EQ(running_.count(sequence), 0u);
   running_[sequence] = own;
@@ -187,7 +187,8 @@ void Schedule::put_back() {
   driver_.remove(sequence);
   running_.erase(sequence);
   own.args.cache_length = random_.between(0, std::int64_t(text.size()) - 1);
-  own.args.drafter_cache_length = random_.between(0, std::int64_t(text.size()) - 1);
+  own.args.drafter_cache_length =
+      random_.between(0, std::min<std::int64_t>(std::int64_t(text.size()), kRoom));
   const std::int32_t now = driver_.add(own.wish, own.args, text);
   running_[now] = own;
   parts_.insert(now);

@@ -39,6 +39,7 @@ class Schedule {
 
  private:
   static constexpr std::int64_t kSequences = 12;
+  static constexpr std::int64_t kRoom = 30;  // of lookups and the drafter
 
   struct Running {
     Wish wish;
