@@ -222,6 +222,7 @@ class Session {
   bool is_end(int32_t sequence, int32_t token);
   int64_t find_stop(int32_t sequence) const;
   void finish_if_full(int32_t sequence);
+  void finish_if_ended(int32_t sequence);
   void append(int32_t sequence, int32_t token);
 
   // Drafts and spans.

@@ -89,15 +89,22 @@ void Session::finish_if_full(int32_t sequence) {
   }
 }
 
-void Session::append(int32_t sequence, int32_t token) {
+// By its last token, where that is new, or for want of room.
+void Session::finish_if_ended(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
-  tokens_of(sequence)[own.length++] = token;
-  if (is_end(sequence, token)) {
-    own.reason = SAMPLER_FINISH_END_TOKEN;
-  } else if ((own.stop_sequence = find_stop(sequence)) >= 0) {
-    own.reason = SAMPLER_FINISH_STOP_SEQUENCE;
+  if (own.num_new() > 0) {
+    if (is_end(sequence, text(sequence)[own.length - 1])) {
+      own.reason = SAMPLER_FINISH_END_TOKEN;
+    } else if ((own.stop_sequence = find_stop(sequence)) >= 0) {
+      own.reason = SAMPLER_FINISH_STOP_SEQUENCE;
+    }
   }
   finish_if_full(sequence);
+}
+
+void Session::append(int32_t sequence, int32_t token) {
+  tokens_of(sequence)[sequences_[sequence].length++] = token;
+  finish_if_ended(sequence);
 }
 
 sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &args,
@@ -169,7 +176,7 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
                                            options.lookup_tokens, {own.min_match, INT64_MAX});
   }
   if (own.source != SAMPLER_DRAFTS_NGRAM) learn(entry, sequence, 0);
-  finish_if_full(sequence);
+  finish_if_ended(sequence);
   --num_free_;
   *out_sequence = sequence;
   return SAMPLER_OK;
