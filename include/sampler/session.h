@@ -276,9 +276,9 @@ typedef struct sampler_session_add_args {
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
- * if it is a new one, ends it, or there is no room for another one. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
- * Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
- * initialize. */
+ * if it is a new one, ends it, or there is no room for another one. With PROMPT_LOOKUP it takes
+ * time in proportion to lookup_tokens. Errors: INVALID_ARGUMENT (also: the session has
+ * max_sequences), CUDA, the status of ngram's initialize. */
 SAMPLER_API sampler_status sampler_session_add(sampler_session_t session,
                                                const sampler_session_add_args *args,
                                                int32_t *out_sequence);

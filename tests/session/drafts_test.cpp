@@ -83,8 +83,8 @@ TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
   EXPECT_GT(driver.get(1).num_drafted, then.num_drafted);
 }
 
-// The longest earlier occurrence of the text's end, of equally long ones the latest, and what follows
-// there: the text, and where that ends what has been drafted.
+// The longest earlier occurrence of the text's end, of equally long ones the latest, and what
+// follows there: the text, and where that ends what has been drafted.
 Tokens naive_lookup(const Tokens &text, std::size_t num_drafts, std::size_t min_match) {
   std::size_t found = 0, longest = min_match;
   for (std::size_t end = 1; end < text.size(); ++end) {
@@ -624,7 +624,8 @@ TEST(SessionDrafts, APromptTooLongForTheDrafterIsNotDraftedFor) {
       EXPECT_EQ(driver.get(driver.fork(0)).is_drafting, room == 8);
       driver.finish();
       EXPECT_EQ(driver.get(0).is_drafting, 0);
-      EXPECT_EQ(driver.get(0).num_drafted, 0);  // the first token is none, and then there is no room
+      EXPECT_EQ(driver.get(0).num_drafted,
+                0);  // the first token is none, and then there is no room
       EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
     }
   }

@@ -147,8 +147,8 @@ TEST(SessionSteps, WhereNoTokenMayFollowASequenceHasFinishedWhenItIsAdded) {
   EXPECT_TRUE(driver.plan().spans.empty());
 }
 
-// As one that had finished before it was taken out: its last new token ends it, tokens of the prompt
-// do not.
+// As one that had finished before it was taken out: its last new token ends it, tokens of the
+// prompt do not.
 TEST(SessionSteps, ATextThatHasEndedHasFinishedWhenItIsAdded) {
   Driver driver(small_options(4), counting_logits());
   Wish wish = greedy_wish({1, 2, 3}, 9);
