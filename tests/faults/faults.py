@@ -1466,6 +1466,38 @@ FAULTS = [
           "  std::copy_n(other.tokens_, num_tokens_, tokens_);",
           "  std::copy_n(other.tokens_, num_tokens_, tokens_);\n  reset();")],
         [session("SessionDrafts.AForkLooksUpInItsOwnText")]),
+    Fault(
+        "lookup_drafts_end_with_the_text",
+        "drafts of a session's prompt lookup end where the text does",
+        [("src/decoding/session_planning.cpp", "lookups_[sequence].continue_match(",
+          "lookups_[sequence].propose(")],
+        [session("SessionDrafts.OfALookupAreFoundByASearchThroughTheText")]),
+    Fault(
+        "measured_trees_begin_with_a_draft",
+        "a measured number of drafts of a tree is less than a position has",
+        [("src/decoding/session_planning.cpp",
+          "std::min(std::max(gamma, gamma > 0 ? own.top_k : 0), own.most_drafts)",
+          "std::min(gamma, own.most_drafts)")],
+        [session("SessionGamma.IsMeasuredToPay")]),
+    Fault(
+        "whole_cache_of_a_drafter_refused",
+        "a drafter's cache that holds all of a text is refused",
+        [("src/decoding/session_arguments.cpp",
+          '"drafter_cache_length", args.drafter_cache_length, 0, args.num_tokens + 1',
+          '"drafter_cache_length", args.drafter_cache_length, 0, args.num_tokens')],
+        [session("SessionDrafts.ADraftersCacheMayHoldTheWholeText")]),
+    Fault(
+        "drafts_for_texts_too_long_for_the_drafter",
+        "a session does not tell that a text is too long for its drafter",
+        [("src/decoding/session_planning.cpp", "own.is_drafting = own.length <= drafter_context();",
+          "own.is_drafting = own.length > 0;")],
+        [session("SessionDrafts.ATextTooLongForTheDrafterGoesOnWithoutDrafts")]),
+    Fault(
+        "ended_texts_run_on",
+        "a text that has ended runs when it is added",
+        [("src/decoding/session_sequences.cpp", "  finish_if_ended(sequence);\n  --num_free_;",
+          "  finish_if_full(sequence);\n  --num_free_;")],
+        [session("SessionSteps.ATextThatHasEndedHasFinishedWhenItIsAdded")]),
     # ---- Verification by other rules, of trees and with stages
     Fault(
         "siblings_face_the_whole_row",

@@ -220,6 +220,7 @@ TEST_F(SessionArguments, Add) {
                "stop_sequences.num_lists" + is);
   }
   expect_add([](auto *a) { a->cache_length = 3; }, "cache_length is 3;");
+  expect_add([](auto *a) { a->drafter_cache_length = 4; }, "drafter_cache_length is 4;");
   expect_add([](auto *a) { a->prompt_length = 4; }, "prompt_length is 4;");
   for (const std::int32_t bad : {-1, std::int32_t(kVocabulary), INT32_MAX}) {
     const std::string is = " is " + std::to_string(bad) + ";";

@@ -210,7 +210,8 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }
-    EXPECT_LE(std::int64_t(cache.size()), kContext);
+    const bool is_drafter = member == &Caches::drafter && options_.drafter_context > 0;
+    EXPECT_LE(std::int64_t(cache.size()), is_drafter ? options_.drafter_context : kContext);
   }
   return rows;
 }

@@ -22,8 +22,9 @@ struct Costs {
 // Sequences of a session, a few at a time, on a clock that moves by these costs.
 class Simulation {
  public:
-  Simulation(const Costs &costs, sampler_draft_source source, std::int64_t at_once)
-      : costs_(costs), source_(source), at_once_(at_once) {}
+  Simulation(const Costs &costs, sampler_draft_source source, std::int64_t at_once,
+             std::int64_t draft_top_k = 0)
+      : costs_(costs), source_(source), at_once_(at_once), draft_top_k_(draft_top_k) {}
 
   std::int64_t plain() { return time_of(SAMPLER_DRAFTS_NONE, SAMPLER_GAMMA_FIXED); }
   std::int64_t fixed() { return time_of(source_, SAMPLER_GAMMA_FIXED); }
@@ -40,7 +41,7 @@ class Simulation {
     const NextLogits draft =
         mixed_logits(target, table_logits(8, kVocabulary, 1, false), costs_.disagreement, 3);
     sampler_session_options options = small_options(at_once_, 4);
-    options.has_adaptive_gamma = 1;
+    options.has_adaptive_gamma = options.has_draft_trees = 1;
     options.clock = [](void *time) { return *static_cast<std::int64_t *>(time); };
     options.clock_user = &time_;
     time_ = 0;
@@ -56,7 +57,10 @@ class Simulation {
         wish.max_new_tokens = kNewTokens;
         auto args = sized<sampler_session_add_args>();
         args.draft_source = source;
-        if (source != SAMPLER_DRAFTS_NONE) args.adaptive_gamma = rule;
+        if (source != SAMPLER_DRAFTS_NONE) {
+          args.adaptive_gamma = rule;
+          args.draft_top_k = draft_top_k_;
+        }
         driver.add(wish, args);
         wishes.push_back(wish);
       }
@@ -85,7 +89,7 @@ class Simulation {
 
   Costs costs_;
   sampler_draft_source source_;
-  std::int64_t at_once_;
+  std::int64_t at_once_, draft_top_k_;
   std::int64_t time_ = 0;
 };
 
@@ -94,6 +98,9 @@ TEST(SessionGamma, IsMeasuredToPay) {
     Simulation model({1000, 10, 50, 5}, SAMPLER_DRAFTS_MODEL, at_once);
     EXPECT_LT(double(model.fixed()), 0.6 * double(model.plain()));
     EXPECT_LT(double(model.measured()), 0.75 * double(model.plain()));
+    Simulation trees({1000, 10, 50, 40}, SAMPLER_DRAFTS_MODEL, at_once, 2);
+    EXPECT_LT(double(trees.fixed()), 0.85 * double(trees.plain()));
+    EXPECT_LT(double(trees.measured()), 0.85 * double(trees.plain()));
     Simulation lookup({1000, 10, 0, 0}, SAMPLER_DRAFTS_PROMPT_LOOKUP, at_once);
     EXPECT_LT(double(lookup.fixed()), 0.7 * double(lookup.plain()));
     EXPECT_LT(double(lookup.measured()), 0.8 * double(lookup.plain()));

@@ -1783,8 +1783,8 @@ structs! {
         keep_drafter_rows: i32 = 0;
         /// Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted.
         max_drafts: i64 = 0;
-        /// The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
-        /// In [0, 2^31). 0: max_context.
+        /// The longest text that the drafter model's cache can hold; a longer one goes on without drafts,
+        /// which is_drafting of sampler_session_get tells. In [0, 2^31). 0: max_context.
         drafter_context: i64 = 0;
         /// Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
         /// on without drafts. In [0, 2^27]. Default 0: no sequence has SAMPLER_DRAFTS_PROMPT_LOOKUP.
@@ -1857,7 +1857,8 @@ structs! {
         num_tokens: i64 = 0;
         prompt_length: i64 = 0;
         /// How many of these tokens the target's and the drafter's caches hold already, in
-        /// [0, num_tokens - 1] and [0, num_tokens].
+        /// [0, num_tokens - 1] and [0, num_tokens], and at most drafter_context. A drafter's cache that
+        /// holds the whole text is fed its last token again.
         cache_length: i64 = 0;
         drafter_cache_length: i64 = 0;
         /// NULL: the session's. Rules of ties, orders, scopes, forms and stages must be the session's.
@@ -1879,7 +1880,9 @@ structs! {
         ngram: *const sampler_ngram = null();
         /// Drafts a step at most, in [0, max_drafts]; 0: max_drafts.
         num_drafts: i64 = 0;
-        /// Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1.
+        /// Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. Drafts are what followed the longest
+        /// match and, where the text ends before there are num_drafts, the drafts themselves: what follows
+        /// there if the text goes on so.
         min_match: i64 = 0;
         /// Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
         /// 0: by none.
@@ -2326,10 +2329,10 @@ functions! {
     fn sampler_session_size(sampler: sampler_t, options: *const sampler_session_options, out_bytes: *mut usize) -> sampler_status;
     /// NULL is fine. Of a CUDA handle it waits for the device.
     fn sampler_session_destroy(session: sampler_session_t);
-    /// Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
-    /// follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
-    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
-    /// initialize.
+    /// Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
+    /// if it is a new one, ends it, or there is no room for another one. With PROMPT_LOOKUP it takes
+    /// time in proportion to lookup_tokens. Errors: INVALID_ARGUMENT (also: the session has
+    /// max_sequences), CUDA, the status of ngram's initialize.
     fn sampler_session_add(session: sampler_session_t, args: *const sampler_session_add_args, out_sequence: *mut i32) -> sampler_status;
     /// Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
     /// the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.
