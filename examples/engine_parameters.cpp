@@ -251,7 +251,7 @@ void check_vllm(const Json &parameters) {
   }
 }
 
-// Biases are clamped as vLLM does.
+// Biases are clamped, and low temperatures raised, as vLLM does.
 void finish_vllm(const Json &parameters, Request *request) {
   check_vllm(parameters);
   const Json *const longest = find(parameters, "max_tokens");
@@ -260,6 +260,30 @@ void finish_vllm(const Json &parameters, Request *request) {
     Value{"min_tokens", *least}.fail("at most max_tokens, " + longest->dump() + ", as vLLM has it");
   }
   for (float &bias : request->biases) bias = std::min(100.0f, std::max(-100.0f, bias));
+  float &temperature = request->params.temperature;
+  if (temperature > 0.0f) temperature = std::max(0.01f, temperature);
+}
+
+// Its second runner has room for so much of a request.
+void finish_vllm_v2(const Json &parameters, Request *request) {
+  finish_vllm(parameters, request);
+  const auto check = [](const char *name, std::size_t number, std::size_t most,
+                        const char *of_what) {
+    if (number > most) {
+      throw Error(std::string(name) + " has " + std::to_string(number) + of_what +
+                  "; it must have at most " + std::to_string(most) +
+                  ", as vLLM's second runner has it");
+    }
+  };
+  std::size_t num_word_tokens = 0;
+  for (const Ids &word : request->bad_words) num_word_tokens += word.size();
+  check("allowed_token_ids", request->allowed.size(), 1024, " tokens");
+  check("logit_bias", request->biased.size(), 1024, " tokens");
+  check("bad_words_token_ids", request->bad_words.size(), 128, " words");
+  check("bad_words_token_ids", num_word_tokens, 1024, " tokens");
+  if (request->params.min_new_tokens > 0) {
+    check("stop_token_ids", request->stop.size(), 128, " tokens");
+  }
 }
 
 // Greedy where nothing asks for sampling, and where a filter leaves one token.
@@ -403,6 +427,7 @@ const std::map<std::string, Engine> &engines() {
   static const std::map<std::string, Engine> all = {
       {"llama.cpp", {join({kFilters, kPenalties, kMinP, kLlama}), finish_llama}},
       {"vllm", {join({kFilters, kPenalties, kMinP, kVllm}), finish_vllm}},
+      {"vllm_v2", {join({kFilters, kPenalties, kMinP, kVllm}), finish_vllm_v2}},
       {"sglang", {join({kFilters, kPenalties, kMinP, kSglang}), nullptr}},
       {"tensorrt_llm", {join({kFilters, kPenalties, kMinP, kTensorrt}), finish_tensorrt}},
       {"hugging_face", {join({kFilters, kMinP, kHuggingFace}), finish_hugging_face}},

@@ -842,24 +842,19 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
   distribution->normalizer = contract::normalizer(distribution->kept_weight);
 }
 
-// The distribution of all tokens, at a scale or a temperature. The row is good.
-template <class Context, class Row>
-SAMPLER_DEVICE Distribution distribution_of_all(Team<Context> &team, const Row &row,
-                                                const RowScale &scale, Wanted wanted) {
-  ListState no_list;
-  Distribution result;
-  result.greedy = false;
-  result.scale = scale;
-  result.cut = contract::lowest_cut(row.kind());
-  add_kept(team, row, &result, &no_list, wanted);
-  return result;
-}
+// The distribution of all tokens. The row is good.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
                                                     const RowSummary &summary, float temperature,
                                                     Wanted wanted = {false, true}) {
   const float max = contract::value_of_rank(summary.first);
-  return distribution_of_all(team, row, contract::row_scale(row.kind(), max, temperature), wanted);
+  ListState no_list;
+  Distribution result;
+  result.greedy = false;
+  result.scale = contract::row_scale(row.kind(), max, temperature);
+  result.cut = contract::lowest_cut(row.kind());
+  add_kept(team, row, &result, &no_list, wanted);
+  return result;
 }
 
 // The row and the parameters are good. On return the list covers the kept tokens or is void.

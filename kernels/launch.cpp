@@ -11,11 +11,17 @@ void *argument(const void *value) {
   return const_cast<void *>(value);
 }
 
+// Of a kernel that takes these.
+template <class... Arguments>
+cudaError_t enqueue(const void *kernel, const LaunchConfig &config, const Arguments *...values) {
+  void *arguments[] = {argument(values)...};
+  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+}
+
 template <int kWords>
 cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cudaStream_t stream) {
   const LaunchConfig config((upload.num_words + kBlockThreads - 1) / kBlockThreads, 1, 0, stream);
-  void *arguments[] = {argument(&upload)};
-  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+  return enqueue(kernel, config, &upload);
 }
 
 cudaError_t launch_one(Operation operation, const void *request, const Plan &plan,
@@ -25,8 +31,7 @@ cudaError_t launch_one(Operation operation, const void *request, const Plan &pla
   const void *const kernel = plan.spread.num_slices > 0
                                  ? spread_kernel_address(clustered)
                                  : operation_kernel_address(operation, clustered);
-  void *arguments[] = {argument(request), argument(&plan)};
-  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+  return enqueue(kernel, config, request, &plan);
 }
 
 }  // namespace
@@ -56,16 +61,14 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
 
 cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream) {
   const LaunchConfig config(num_blocks, 1, 0, stream);
-  void *arguments[] = {argument(&request)};
-  return cudaLaunchKernelExC(config.get(), pack_kernel_address(), arguments);
+  return enqueue(pack_kernel_address(), config, &request);
 }
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
                          cudaStream_t stream) {
   constexpr int64_t kRows = kBlockThreads / 32;  // of a block
   const LaunchConfig config((num_rows + kRows - 1) / kRows, 1, 0, stream);
-  void *arguments[] = {argument(request)};
-  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+  return enqueue(kernel, config, request);
 }
 
 cudaError_t launch(Operation operation, const void *request, const Plan &plan,

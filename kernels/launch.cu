@@ -63,8 +63,7 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
     } else if constexpr (std::is_same_v<Request, ShardRequest>) {
       address = shard_kernel_address(clustered);
     } else {
-      address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
-                          : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+      address = address_of_kernel<Request>(clustered);
     }
   });
   return address;

@@ -44,6 +44,12 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
   run_operation(ctx, request, plan);
 }
 
+template <class Request>
+const void *address_of_kernel(bool clustered) {
+  return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
+                   : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+}
+
 }  // namespace
 
 }  // namespace sampler::kernels

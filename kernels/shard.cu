@@ -8,8 +8,7 @@
 namespace sampler::kernels {
 
 const void *shard_kernel_address(bool clustered) {
-  return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, ShardRequest>)
-                   : reinterpret_cast<const void *>(&operation_kernel<false, ShardRequest>);
+  return address_of_kernel<ShardRequest>(clustered);
 }
 
 }  // namespace sampler::kernels

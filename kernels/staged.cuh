@@ -132,8 +132,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     Row row(this->team_.ctx, changed, this->row_cache_);
     const RowSummary summary =
         load_row(this->team_, row, drawn_row_is_told() ? reports_.wanted_maxima(changed.count) : 0);
-    const Distribution all =
-        distribution_of_all(this->team_, row, contract::AdaptiveP::scale(), wanted_);
+    const Distribution all = unfiltered_distribution(this->team_, row, summary, 1.0f, wanted_);
     draw_from(row, summary, all, ListState(), forced);
   }
 
@@ -319,9 +318,8 @@ class StagedRowsTeam : public RowsTeam<Context> {
 
   SAMPLER_DEVICE_CALL void write_reweighed(const StoredRow &changed) {
     Row row(this->team_.ctx, changed, this->row_cache_);
-    load_row(this->team_, row, 0);
-    const Distribution all =
-        distribution_of_all(this->team_, row, contract::AdaptiveP::scale(), {false, true});
+    const RowSummary summary = load_row(this->team_, row, 0);
+    const Distribution all = unfiltered_distribution(this->team_, row, summary, 1.0f);
     write_probabilities(this->team_, this->output(), this->index_, row, all);
   }
 

@@ -103,25 +103,23 @@ class TeamStages {
     return !kept.greedy && adaptive_.is_adaptive_p();
   }
 
-  // Makes logits of what is kept of `seen`: those of a row that has AdaptiveP::scale(), which is
-  // yet to be loaded. A barrier of the team after it; before it, one after the row was last read.
+  // Makes adaptive-p's logits of what is kept of `seen`: a row of temperature 1, which is yet to be
+  // loaded. A barrier of the team after it; before it, one after the row was last read.
   SAMPLER_DEVICE_CALL StoredRow reweigh(const StoredRow &seen, const contract::Distribution &kept,
                                         int64_t slot) {
     const Reweighed reweighed = {
-        kept, contract::adaptive_p(
-                  contract::begun_adaptive_p(values(slot), adaptive_),
-                  contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
-                  contract::relative_probability(kept.scale, kept.scale.max) * kept.normalizer)};
+        kept, contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
+                                   contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
+                                   kept.scale, kept.kept_weight)};
     const float lowest = contract::value_of_rank(kept.cut);
     row_.change_all([&](int element, float x) {
       const uint32_t id = uint32_t(row_.id_of_element(element));
       if (x < lowest || !reweighed.kept.keeps(contract::rank_of(x, id))) {
         return contract::negative_infinity();
       }
-      const float probability =
-          contract::relative_probability(reweighed.kept.scale, x) * reweighed.kept.normalizer;
+      const float probability = reweighed.stage.probability(x);
       row_.marks[element] = contract::bits_of(probability);
-      return reweighed.stage.log2_relative(probability);
+      return reweighed.stage.logit(probability);
     });
     StoredRow changed = seen;
     changed.kind = SAMPLER_LOGITS;
@@ -182,8 +180,11 @@ class TeamStages {
     if (!pipeline_.has_windows || contract::is_greedy(parameters->temperature)) {
       return SAMPLER_ROW_OK;
     }
+    const Tokens none = {nullptr};
+    const Runner stages = runner(none, seen, slot, *parameters);
+    if (!stages.any_is_on(pipeline_.windows)) return SAMPLER_ROW_OK;
     Row row(team_.ctx, seen, row_cache_);
-    const int wanted = num_decisive(seen, slot, *parameters);
+    const int wanted = num_decisive(stages, seen.count);
     const RowSummary summary = load_row(team_, row, wanted < seen.count ? wanted : 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
     Windows windows(team_, row, summary, wanted, ranks_);
@@ -244,11 +245,9 @@ class TeamStages {
 
   // How many of the row's first tokens decide what the windows leave; all of them where they are
   // more than a list holds.
-  SAMPLER_DEVICE int num_decisive(const StoredRow &seen, int64_t slot,
-                                  const RowParameters &parameters) const {
-    const Tokens none = {nullptr};
-    const int64_t num = this->runner(none, seen, slot, parameters).num_decisive(pipeline_.windows);
-    return num < seen.count && num <= kEnoughOfRun ? int(num) : seen.count;
+  SAMPLER_DEVICE int num_decisive(const Runner &stages, int count) const {
+    const int64_t num = stages.num_decisive(pipeline_.windows);
+    return num < count && num <= kEnoughOfRun ? int(num) : count;
   }
 
   // `notes`: what each stage keeps is noted.

@@ -330,7 +330,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     seen_ = stages_.reweigh(seen_, distribution_, this->slot_);
     Row row(team_.ctx, seen_, this->row_cache_);
     summary_ = load_row(team_, row, 0);
-    distribution_ = distribution_of_all(team_, row, contract::AdaptiveP::scale(), this->wanted_);
+    distribution_ = unfiltered_distribution(team_, row, summary_, 1.0f, this->wanted_);
     list_ = ListState();
   }
 

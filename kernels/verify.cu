@@ -8,8 +8,7 @@
 namespace sampler::kernels {
 
 const void *verify_kernel_address(bool clustered) {
-  return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, VerifyRequest>)
-                   : reinterpret_cast<const void *>(&operation_kernel<false, VerifyRequest>);
+  return address_of_kernel<VerifyRequest>(clustered);
 }
 
 }  // namespace sampler::kernels

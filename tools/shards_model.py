@@ -6,6 +6,9 @@ usage: shards_model.py RESULTS.jsonl DOCUMENT PLOT.svg [--check]
 Writes what stands between the marks <!-- shards: NAME --> and <!-- end --> of the document, and the plot. With
 --check nothing is written: status 1 when they are not what the results give.
 
+Of the measured cells all must be of one machine and number of steps, which the document tells, and of an operation
+that took another number of exchanges than it does now the document says so.
+
 The model: an all-gather of m bytes from each of n ranks takes ceil(log2 n) latencies and (n - 1) m bytes at the
 link's bandwidth. LINKS are assumptions, stated in the document, not measurements.
 """
@@ -54,15 +57,31 @@ def plan_table(plans):
                          "times fewer than gathering"], rows)
 
 
-def measured_table(measured):
+def measured_table(measured, plans):
     names = list(dict.fromkeys(cell["operation"] for cell in measured))
     ranks = sorted({cell["ranks"] for cell in measured})
+    for key in ("rows", "machine", "repeats"):
+        if len({cell[key] for cell in measured}) > 1:
+            sys.exit(f"the measured cells are of more than one {key}")
+    first = measured[0]
+    cols = max(cell["cols"] for cell in measured)  # less what the ranks do not divide
+    head = (f"`mpirun -np n shards_bench {first['rows']} {cols} {first['repeats']}`: {first['machine']};\n"
+            f"{first['rows']} rows of {cols:,} f32 logits, the least of {first['repeats']} steps, the slowest rank of "
+            "each. Microseconds: shards (of\nwhich the exchanges alone) / all logits gathered to every rank and "
+            "sampled there.")
+    planned = {plan["operation"]: plan["exchanges"] for plan in plans}
+    others = {cell["operation"]: cell["exchanges"] for cell in measured
+              if cell["exchanges"] != planned[cell["operation"]]}
+    for name, exchanges in others.items():
+        head += f" {name[0].upper() + name[1:]} took {exchanges} exchanges then."
+    if any(name.startswith("chains") for name in names):
+        head += " Of every other chain the draft in the middle is rejected."
     rows = []
     for name in names:
         cells = {cell["ranks"]: cell for cell in measured if cell["operation"] == name}
         rows.append([name, *(f"{cells[n]['shards_us']:,.0f} ({cells[n]['exchange_us']:,.0f}) / "
                              f"{cells[n]['gather_us']:,.0f}" for n in ranks)])
-    return table(["operation", *(f"{n} rank{'s' * (n > 1)}" for n in ranks)], rows)
+    return head + "\n\n" + table(["operation", *(f"{n} rank{'s' * (n > 1)}" for n in ranks)], rows)
 
 
 def model_table(plans):
@@ -141,7 +160,7 @@ def main():
     plans = [cell for cell in cells if "shards_us" not in cell]
     measured = [cell for cell in cells if "shards_us" in cell]
     document = args.document.read_text()
-    for name, part in (("plan", plan_table(plans)), ("measured", measured_table(measured)),
+    for name, part in (("plan", plan_table(plans)), ("measured", measured_table(measured, plans)),
                        ("model", model_table(plans))):
         marks = re.compile(f"(<!-- shards: {name} -->\n).*?(<!-- end -->)", re.S)
         if not marks.search(document):

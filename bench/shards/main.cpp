@@ -6,11 +6,15 @@
 // One JSON object a line for each operation, by rank 0; times are the least of all repeats, of the
 // slowest rank each. REPEATS 0: what is sent alone, by more operations.
 #include <sampler_mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace {
@@ -66,6 +70,59 @@ double least_us(int repeats, const F &f) {
   return *std::min_element(times.begin(), times.end());
 }
 
+// What the times are of: "2 processors of a ..., Open MPI v4.1.4".
+std::string machine() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  std::string processor = "an unknown kind", line;
+  for (std::ifstream file("/proc/cpuinfo"); std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) processor = line.substr(line.find(':') + 2);
+  }
+  const std::string mpi = std::string(version).substr(0, std::string(version).find(','));
+  std::string text =
+      std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " processors of " + processor + ", " + mpi;
+  for (char &c : text) {
+    if (c == '"' || c == '\\' || c < ' ') c = ' ';
+  }
+  return text;
+}
+
+// Rows of which each rank has as many columns, and what they are together.
+class GatheredRows {
+ public:
+  GatheredRows(const float *own, int64_t num_rows, int64_t own_cols, int num_ranks)
+      : own_(own),
+        num_rows_(num_rows),
+        own_cols_(own_cols),
+        num_ranks_(num_ranks),
+        gathered_(size_t(num_rows * own_cols * num_ranks)),
+        whole_(gathered_.size()) {}
+
+  void gather() {
+    const int count = int(num_rows_ * own_cols_);
+    MPI_Allgather(own_, count, MPI_FLOAT, gathered_.data(), count, MPI_FLOAT, MPI_COMM_WORLD);
+    for (int64_t part = 0; part < num_ranks_; ++part) {
+      for (int64_t row = 0; row < num_rows_; ++row) {
+        std::copy_n(gathered_.data() + (part * num_rows_ + row) * own_cols_, own_cols_,
+                    whole_.data() + (row * num_ranks_ + part) * own_cols_);
+      }
+    }
+  }
+  // Where these rows have been gathered.
+  sampler_rows whole(sampler_rows rows) const {
+    rows.values = whole_.data();
+    rows.num_cols = own_cols_ * num_ranks_;
+    return rows;
+  }
+
+ private:
+  const float *own_;
+  int64_t num_rows_, own_cols_;
+  int num_ranks_;
+  std::vector<float> gathered_, whole_;
+};
+
 class Step {
  public:
   int rank, num_ranks;
@@ -91,31 +148,80 @@ class Step {
     sampler_shard_args shard = {};
     shard.sample = &args;
     const sampler_shard_plan_info plan = print_plan(operation.name, &shard, num_rows * own_cols);
-    if (repeats > 0) measure_times(args, shard, plan);
-    if (rank == 0) std::printf("}\n");
-    std::fflush(stdout);
+    if (repeats > 0) {
+      std::vector<int32_t> whole_tokens(size_t(num_rows), -2);
+      GatheredRows rows(logits.data(), num_rows, own_cols, num_ranks);
+      sampler_sample_args whole = args;
+      whole.input = rows.whole(args.input);
+      whole.out_token_ids = whole_tokens.data();
+      measure_times(plan, shard, &args, &whole, {&rows}, sampler_sample,
+                    sampler_sample_workspace_size);
+      check(tokens == whole_tokens, "the tokens are not those of the whole rows");
+    }
+    end_line();
   }
 
-  // What the verification of so many drafts of each row sends.
-  void plan_chains(const char *name, int64_t num_drafts, float temperature) const {
-    const int64_t own_cols = num_cols / num_ranks;
-    int32_t token = 0;
+  // The verification of so many drafts of each row, by rows of the drafter: in every other one the
+  // draft in the middle is rejected.
+  void measure_chains(const char *name, int64_t num_drafts, float temperature) const {
+    const int64_t own_cols = num_cols / num_ranks, num_tokens = num_rows * (num_drafts + 1);
+    const int64_t num_values = repeats > 0 ? num_rows * own_cols : 0;  // of a position
+    std::vector<float> target(size_t(num_values * (num_drafts + 1) + 1));
+    std::vector<float> draft(size_t(num_values * num_drafts + 1));
+    std::mt19937_64 random(uint64_t(rank) + 1);
+    std::normal_distribution<float> normal(-14.0f, 1.0f);
+    for (float &p : target) p = std::exp(normal(random));
+    for (float &p : draft) p = std::exp(normal(random));
+    std::vector<int32_t> drafts, tokens(size_t(num_tokens), -1), whole_tokens(tokens.size(), -2);
+    // Where this rank has that token.
+    const auto put = [&](std::vector<float> *rows, int64_t row, int64_t id, float p) {
+      if (num_values > 0 && id >= first && id < first + own_cols) {
+        (*rows)[size_t(row * own_cols + id - first)] = p;
+      }
+    };
+    for (int64_t i = 0; i < num_rows * num_drafts; ++i) {
+      const int64_t row = i / num_drafts, position = i % num_drafts, id = i * 7919 % num_cols;
+      const bool is_rejected = row % 2 && position == num_drafts / 2;
+      drafts.push_back(int32_t(id));
+      put(&draft, i, id, 0.8f);
+      put(&target, row + i, id, is_rejected ? 0.0f : 0.8f);
+    }
     sampler_params params = sampler_params_default();
     params.temperature = temperature;
     sampler_verify_args args = {};
     args.struct_size = sizeof args;
-    args.target.values = logits.data();
-    args.target.num_rows = num_rows * (num_drafts + 1);
+    args.target.values = target.data();
+    args.target.num_rows = num_tokens;
     args.target.num_cols = own_cols;
     args.target.kind = SAMPLER_PROBABILITIES;
     args.draft = args.target;
+    args.draft.values = draft.data();
     args.draft.num_rows = num_rows * num_drafts;
-    args.draft_token_ids = args.out_token_ids = &token;
+    args.draft_token_ids = drafts.data();
+    args.out_token_ids = tokens.data();
     args.num_drafts = num_drafts;
     args.params = &params;
     sampler_shard_args shard = {};
     shard.verify = &args;
-    print_only_plan(name, &shard, num_rows * (2 * num_drafts + 1) * own_cols);
+    const sampler_shard_plan_info plan =
+        print_plan(name, &shard, num_rows * (2 * num_drafts + 1) * own_cols);
+    if (repeats > 0) {
+      GatheredRows targets(target.data(), args.target.num_rows, own_cols, num_ranks);
+      GatheredRows draft_rows(draft.data(), args.draft.num_rows, own_cols, num_ranks);
+      sampler_verify_args whole = args;
+      whole.target = targets.whole(args.target);
+      whole.draft = draft_rows.whole(args.draft);
+      whole.out_token_ids = whole_tokens.data();
+      measure_times(plan, shard, &args, &whole, {&targets, &draft_rows}, sampler_verify,
+                    sampler_verify_workspace_size);
+      check(tokens == whole_tokens, "the chains are not those of the whole rows");
+      // Of the first row all are accepted, of the second one none from the middle on.
+      const auto second = size_t(num_drafts + 1 + num_drafts / 2);
+      check(std::equal(drafts.begin(), drafts.begin() + num_drafts, tokens.begin()) &&
+                (num_rows == 1 || (tokens[second] >= 0 && tokens[second + 1] < 0)),
+            "other drafts are accepted than should be");
+    }
+    end_line();
   }
 
   void plan_reports_and_edits() const {
@@ -141,6 +247,13 @@ class Step {
     params.top_k = 50;
     plan("top-k 50, rank");
     args.out_ranks = nullptr;
+    params.top_p = 0.95f;
+    params.top_k_ties = params.top_p_ties = SAMPLER_TIES_KEEP;
+    params.filter_order = SAMPLER_FILTERS_JOINT;
+    plan("top-k 50, joint top-p 0.95, both with ties");
+    params = sampler_params_default();
+    params.temperature = 0.8f;
+    params.top_k = 50;
     args.pipeline = &pipeline;
     params.repetition_penalty = 1.1f;
     plan("top-k 50, repetition penalty");
@@ -222,21 +335,23 @@ class Step {
   }
   void print_only_plan(const char *name, sampler_shard_args *shard, int64_t gathered) const {
     print_plan(name, shard, gathered);
+    end_line();
+  }
+  void end_line() const {
     if (rank == 0) std::printf("}\n");
     std::fflush(stdout);
   }
 
-  // `args` has the whole call's parameters, and arrays of its own for outputs here.
-  void measure_times(sampler_sample_args args, sampler_shard_args shard,
-                     const sampler_shard_plan_info &plan) const {
-    const int64_t own_cols = args.input.num_cols;
-    std::vector<int32_t> tokens(size_t(num_rows), -1), whole_tokens(size_t(num_rows), -2);
-    args.out_token_ids = tokens.data();
-    shard.sample = &args;
+  // A call over shards, whose arguments are `args`; its exchanges alone; and the same call,
+  // `whole`, on rows that have been gathered.
+  template <class Args, class Run, class Size>
+  void measure_times(const sampler_shard_plan_info &plan, const sampler_shard_args &shard,
+                     Args *args, Args *whole, const std::vector<GatheredRows *> &rows,
+                     const Run &run, const Size &size) const {
     std::vector<uint64_t> workspace(plan.workspace_bytes / 8 + 1),
         memory(sampler_mpi_memory_bytes(&plan, num_ranks) / 8 + 1);
-    args.exec.workspace = workspace.data();
-    args.exec.workspace_bytes = plan.workspace_bytes;
+    args->exec.workspace = workspace.data();
+    args->exec.workspace_bytes = plan.workspace_bytes;
     const double shards_us = least_us(repeats, [&] {
       const char *error = "";
       check(sampler_mpi_run(sampler, &shard, MPI_COMM_WORLD, memory.data(), memory.size() * 8,
@@ -251,33 +366,22 @@ class Step {
       }
     });
 
-    // The other way: all logits to every rank. Ranks have the same number of columns here.
-    std::vector<float> gathered(size_t(num_rows * num_cols)), whole(gathered.size());
-    sampler_sample_args whole_args = args;
-    whole_args.input.values = whole.data();
-    whole_args.input.num_cols = num_cols;
-    whole_args.out_token_ids = whole_tokens.data();
+    // The other way: all values to every rank. Ranks have the same number of columns here.
     size_t whole_bytes = 0;
-    check(sampler_sample_workspace_size(sampler, &whole_args, &whole_bytes) == SAMPLER_OK, "size");
+    check(size(sampler, whole, &whole_bytes) == SAMPLER_OK, "size");
     std::vector<char> whole_workspace(whole_bytes + 1);
-    whole_args.exec.workspace = whole_workspace.data();
-    whole_args.exec.workspace_bytes = whole_bytes;
+    whole->exec.workspace = whole_workspace.data();
+    whole->exec.workspace_bytes = whole_bytes;
     const double gather_us = least_us(repeats, [&] {
-      MPI_Allgather(logits.data(), int(logits.size()), MPI_FLOAT, gathered.data(),
-                    int(logits.size()), MPI_FLOAT, MPI_COMM_WORLD);
-      for (int64_t part = 0; part < num_ranks; ++part) {
-        for (int64_t row = 0; row < num_rows; ++row) {
-          std::copy_n(gathered.data() + (part * num_rows + row) * own_cols, own_cols,
-                      whole.data() + row * num_cols + part * own_cols);
-        }
-      }
-      check(sampler_sample(sampler, &whole_args) == SAMPLER_OK, sampler_last_error());
+      for (GatheredRows *const part : rows) part->gather();
+      check(run(sampler, whole) == SAMPLER_OK, sampler_last_error());
     });
-    check(tokens == whole_tokens, "the tokens are not those of the whole rows");
 
     if (rank != 0) return;
-    std::printf(", \"shards_us\": %.1f, \"exchange_us\": %.1f, \"gather_us\": %.1f", shards_us,
-                exchange_us, gather_us);
+    std::printf(
+        ", \"repeats\": %d, \"machine\": \"%s\", \"shards_us\": %.1f, \"exchange_us\": %.1f, "
+        "\"gather_us\": %.1f",
+        repeats, machine().c_str(), shards_us, exchange_us, gather_us);
   }
 };
 
@@ -307,9 +411,9 @@ int main(int argc, char **argv) {
   if (step.repeats == 0) {
     step.plan_reports_and_edits();
     step.plan_rows();
-    step.plan_chains("chains of 4 drafts", 4, 1.0f);
-    step.plan_chains("chains of 4 drafts, greedy", 4, 0.0f);
   }
+  step.measure_chains("chains of 4 drafts", 4, 1.0f);
+  step.measure_chains("chains of 4 drafts, greedy", 4, 0.0f);
   sampler_destroy(step.sampler);
   MPI_Finalize();
   return 0;

@@ -15,6 +15,7 @@ import (
 // docs/coming-from.md has what differs all the same. The name is one of
 //
 //	llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+//	vllm_v2          vLLM's second model runner, whose top-k has k tokens, whatever ties
 //	hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
 //	nano_vllm        the temperature alone. Its draw is DrawGumbel
 //

@@ -48,8 +48,8 @@ func TestPresetNames(t *testing.T) {
 		}
 	}
 	all := strings.Join(names, " ")
-	for _, engine := range []string{"llama.cpp", "vllm", "sglang", "tensorrt_llm", "hugging_face",
-		"flashinfer", "hf_vllm_aligned", "nano_vllm"} {
+	for _, engine := range []string{"llama.cpp", "vllm", "vllm_v2", "sglang", "tensorrt_llm",
+		"hugging_face", "flashinfer", "hf_vllm_aligned", "nano_vllm"} {
 		if !strings.Contains(all, engine) {
 			t.Errorf("%s is not among %s", engine, all)
 		}

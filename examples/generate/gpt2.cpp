@@ -95,6 +95,13 @@ void add(const std::vector<float> &terms, std::vector<float> *sums) {
   for (std::size_t i = 0; i < terms.size(); ++i) (*sums)[i] += terms[i];
 }
 
+// The places in a span with parents of what a token sees, itself the last.
+void find_seen(const std::int32_t *parents, std::int32_t token, std::vector<std::size_t> *places) {
+  places->clear();
+  for (; token >= 0; token = parents[token]) places->push_back(static_cast<std::size_t>(token));
+  std::reverse(places->begin(), places->end());
+}
+
 }  // namespace
 
 void Gpt2Sequence::truncate(int length) {
@@ -221,19 +228,26 @@ void Gpt2Model::check_spans(const std::vector<TokenSpan> &spans) const {
       if (span.token_ids[i] < 0 || span.token_ids[i] >= config_.vocab_size) {
         throw std::invalid_argument("a token id is outside the vocabulary");
       }
+      if (span.parents != nullptr && (span.parents[i] < -1 || span.parents[i] >= i)) {
+        throw std::invalid_argument("a token follows one that does not come before it");
+      }
     }
   }
 }
 
 std::vector<float> Gpt2Model::embed(const std::vector<TokenSpan> &spans) const {
   std::vector<float> hidden;
+  std::vector<int> positions;
   for (const TokenSpan &span : spans) {
+    positions.clear();
     for (int i = 0; i < span.num_tokens; ++i) {
       hidden.resize(hidden.size() + n_embd_);
       float *row = &hidden[hidden.size() - n_embd_];
       wte_.copy_output(static_cast<std::size_t>(span.token_ids[i]), row);
-      const int position = span.sequence->length_ + i;
-      const float *position_row = &wpe_[static_cast<std::size_t>(position) * n_embd_];
+      const int parent = span.parents != nullptr ? span.parents[i] : i - 1;
+      positions.push_back(parent < 0 ? span.sequence->length_
+                                     : positions[static_cast<std::size_t>(parent)] + 1);
+      const float *position_row = &wpe_[static_cast<std::size_t>(positions.back()) * n_embd_];
       for (std::size_t d = 0; d < n_embd_; ++d) row[d] += position_row[d];
     }
   }
@@ -279,7 +293,7 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
     const auto length = static_cast<std::size_t>(span.sequence->length_);
     Gpt2Sequence::KvCache &cache = span.sequence->layers_[layer];
     append(row, num_tokens, length, &cache);
-    attend(cache, row, num_tokens, length, scale, out);
+    attend(cache, row, span, scale, out);
     row += num_tokens * 3 * n_embd_;
     out += num_tokens * n_embd_;
   }
@@ -304,22 +318,32 @@ void Gpt2Model::append(const float *qkv, std::size_t num_tokens, std::size_t len
   }
 }
 
-// The attention of tokens to those before them, the first of which `length` are, and themselves.
-// For each head that is two products: queries and keys give scores, these become weights, and
-// weights and values give what is attended to. A weight is 0 where a token would look ahead.
-void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *qkv, std::size_t num_tokens,
-                       std::size_t length, float scale, float *out) const {
+// The attention of a span's tokens to the sequence before it and to what they see of the span. For
+// each head that is two products: queries and keys give scores, these become weights, and weights
+// and values give what is attended to. A weight is 0 where a token does not look. Scores of a tree
+// are weighed side by side, so that sums are those of the path alone.
+void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *qkv, const TokenSpan &span,
+                       float scale, float *out) const {
   const std::size_t head_size = n_embd_ / static_cast<std::size_t>(config_.n_head);
+  const auto num_tokens = static_cast<std::size_t>(span.num_tokens);
+  const auto length = static_cast<std::size_t>(span.sequence->length_);
   const std::size_t num_keys = length + num_tokens;
   std::vector<float> weights(num_tokens * num_keys);
   std::vector<float> sums(num_tokens);
+  std::vector<std::size_t> seen;  // of a tree
   for (std::size_t head = 0; head < n_embd_; head += head_size) {
     multiply({cache.keys[head].weights, n_embd_ * kPanelWidth, kPanelWidth, head_size, num_keys,
               qkv + head, 3 * n_embd_, num_tokens, nullptr, weights.data(), num_keys});
     for (std::size_t i = 0; i < num_tokens; ++i) {
       float *const row = &weights[i * num_keys];
-      sums[i] = exponentiate(row, length + i + 1, scale);
-      std::fill(row + length + i + 1, row + num_keys, 0.0f);
+      if (span.parents != nullptr) {
+        find_seen(span.parents, static_cast<std::int32_t>(i), &seen);
+        for (std::size_t j = 0; j < seen.size(); ++j) row[length + j] = row[length + seen[j]];
+      }
+      const std::size_t end = length + (span.parents != nullptr ? seen.size() : i + 1);
+      sums[i] = exponentiate(row, end, scale);
+      std::fill(row + end, row + num_keys, 0.0f);
+      for (std::size_t j = seen.size(); j-- > 0;) std::swap(row[length + j], row[length + seen[j]]);
     }
     multiply({&cache.values[head], kPanelWidth, n_embd_, num_keys, head_size, weights.data(),
               num_keys, num_tokens, nullptr, out + head, n_embd_});

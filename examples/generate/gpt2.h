@@ -46,6 +46,10 @@ struct TokenSpan {
   const std::int32_t *token_ids;
   int num_tokens;
   int num_logits = 1;
+  // [num_tokens] Which token of the span each one follows, a lower one; -1: the sequence. NULL: the
+  // one before it. A token sees those that it follows, one after the other, and no others of the
+  // span.
+  const std::int32_t *parents = nullptr;
 };
 
 // The ids [begin, end).
@@ -57,7 +61,8 @@ struct TokenRange {
 };
 
 // GPT-2 (Radford et al. 2019) in f32. The logits of a sequence are the same, bit for bit, whatever
-// other sequences stand beside it and however its tokens are cut into spans.
+// other sequences stand beside it and however its tokens are cut into spans; those of a token with
+// parents are those of the tokens that it sees.
 class Gpt2Model {
  public:
   // Reads config.json and model.safetensors of `directory`.
@@ -68,7 +73,7 @@ class Gpt2Model {
   // Appends each span to its sequence, which must have room for it, and writes the logits wanted of
   // it, span after span. out_logits is [all num_logits, vocab_size], its rows row_stride floats
   // apart; 0: vocab_size. No sequence may stand in two spans. When it throws, no sequence has
-  // changed.
+  // changed. A sequence with a tree must be cut to the tokens that are its text before it goes on.
   void forward(const std::vector<TokenSpan> &spans, float *out_logits,
                std::size_t row_stride = 0) const;
 
@@ -110,8 +115,8 @@ class Gpt2Model {
                      std::vector<float> *hidden) const;
   void append(const float *qkv, std::size_t num_tokens, std::size_t length,
               Gpt2Sequence::KvCache *cache) const;
-  void attend(const Gpt2Sequence::KvCache &cache, const float *qkv, std::size_t num_tokens,
-              std::size_t length, float scale, float *out) const;
+  void attend(const Gpt2Sequence::KvCache &cache, const float *qkv, const TokenSpan &span,
+              float scale, float *out) const;
   void add_mlp(std::size_t layer, std::vector<float> *hidden) const;
 
   Gpt2Config config_;

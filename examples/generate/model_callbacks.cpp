@@ -48,6 +48,7 @@ ModelCallbacks::ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequence
   callbacks_.max_context = model.config().n_positions;
   callbacks_.max_sequences = max_sequences;
   callbacks_.logits_dtype = SAMPLER_F32;
+  callbacks_.reads_parents = 1;
 }
 
 template <typename Call>
@@ -74,7 +75,8 @@ void ModelCallbacks::forward(const sampler_forward_args &args) {
     }
     spans.push_back({&cache, args.token_ids + args.token_offsets[i],
                      static_cast<int>(args.token_offsets[i + 1] - args.token_offsets[i]),
-                     static_cast<int>(args.logit_counts[i])});
+                     static_cast<int>(args.logit_counts[i]),
+                     args.parents != nullptr ? args.parents + args.token_offsets[i] : nullptr});
   }
   model_.forward(spans, static_cast<float *>(args.logits),
                  static_cast<std::size_t>(args.logits_row_stride));

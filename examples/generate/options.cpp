@@ -114,6 +114,15 @@ class Declaration {
       fail("--gamma-min is " + std::to_string(draft.gamma_min) +
            "; it must be at most --gamma-max, which is " + std::to_string(gamma_max));
     }
+    if (draft.draft_top_k > draft.gamma) {
+      fail("--draft-top-k is " + std::to_string(draft.draft_top_k) +
+           "; it must be at most --gamma, which is " + std::to_string(draft.gamma));
+    }
+    if (draft.draft_top_k > 0 &&
+        (draft.acceptance == SAMPLER_ACCEPT_BLOCK || draft.acceptance == SAMPLER_ACCEPT_DEFERRED)) {
+      fail(std::string("--draft-top-k is not used with --acceptance ") +
+           acceptance_name(draft.acceptance));
+    }
     for (const auto &[option, acceptance] : of_acceptance_) {
       if (option->count() > 0 && acceptance != draft.acceptance) {
         fail(option->get_name() + " is not used with --acceptance " +
@@ -321,6 +330,17 @@ class Declaration {
             ->capture_default_str()
             ->check(in_range(0.0, 1.0)),
         {Mode::kSpeculative});
+    only_in(app_->add_option("--draft-top-k", draft.draft_top_k,
+                             "Draft the K likeliest tokens of each position, --gamma in all, as a "
+                             "tree: the first goes on. 0: one of each position, which is drawn")
+                ->type_name("K")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxGamma))
+                ->excludes(adaptive)
+                ->excludes(app_->get_option("--measured"))
+                ->excludes(app_->get_option("--skip-sample-adjustment"))
+                ->excludes(app_->get_option("--least-draft-probability")),
+            {Mode::kSpeculative});
     declare_acceptance();
     declare_ngrams();
   }
@@ -428,13 +448,12 @@ class Declaration {
                 ->capture_default_str()
                 ->check(in_range(2, 16)),
             {Mode::kNgram});
-    only_in(
-        app_->add_option("--filler-top-k", draft.filler_top_k,
-                         "Likeliest tokens of the model that are learned after each new token; "
-                         "0: the token that came")
-            ->capture_default_str()
-            ->check(in_range(std::int64_t{0}, kMaxVocabulary)),
-        {Mode::kNgram});
+    only_in(app_->add_option("--filler-top-k", draft.filler_top_k,
+                             "Likeliest tokens of the model that are learned after each new token; "
+                             "0: the token that came")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxVocabulary)),
+            {Mode::kNgram});
     only_in(app_->add_flag_callback(
                 "--stop-if-unknown", [&] { draft.stop_if_unknown = 1; },
                 "Draft nothing where no n-gram is known, instead of any token"),

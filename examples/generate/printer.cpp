@@ -100,8 +100,9 @@ void Printer::print_round(const sampler_trace_round &round) const {
   if (texts_.size() > 1) line << "text " << round.text + 1 << ", ";
   line << "round " << round.round + 1 << ":";
   const bool has_next = round.next_token_id >= 0;
+  const bool is_tree = arguments_.generation.draft.draft_top_k > 1;
   for (std::int64_t i = 0; i < round.num_drafted; ++i) {
-    const bool is_rejected = i == round.num_accepted && has_next;
+    const bool is_rejected = (i == round.num_accepted || is_tree) && has_next;
     line << marked(i < round.num_accepted ? kAccepted
                    : is_rejected          ? kRejected
                                           : kNotLookedAt,

@@ -115,6 +115,7 @@ Json options_as_json(const GenerationOptions &options) {
     json["gamma_max"] = options.draft.gamma_max > 0 ? options.draft.gamma_max : options.draft.gamma;
     json["ema_beta"] = rounded(options.draft.ema_beta);
     json["least_draft_probability"] = rounded(options.draft.least_draft_probability);
+    json["draft_top_k"] = options.draft.draft_top_k;
   }
   if (options.mode == Mode::kNgram) {
     json["lookup"] = options.ngram.is_lookup;

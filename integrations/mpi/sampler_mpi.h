@@ -163,7 +163,7 @@ static inline int sampler_mpi_one_failed(const sampler_shard_args *own, int word
  * is static, or sampler_last_error().
  *
  * After the last exchange nothing waits for anybody: a rank that fails in the last round fails
- * alone, and the others have their tokens. */
+ * alone, and the others have their tokens. sampler_mpi_confirm tells them. */
 static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_shard_args *args,
                                              MPI_Comm communicator, void *memory,
                                              size_t memory_bytes, const char **out_error) {
@@ -205,6 +205,37 @@ static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_sh
   }
   if (status == SAMPLER_OK) *error = "";
   return status;
+}
+
+/* Whether every rank has come through sampler_mpi_run, its last round, too: one MPI_Allreduce of 8
+ * bytes, for programs that can go on without a rank and must not go on with other tokens than it.
+ * Every rank makes the call, with the status that sampler_mpi_run has given it, whatever that is.
+ *
+ * OK: on every rank. Where `status` is an error the result is that, and *out_error (may be NULL)
+ * stays as it is. INVALID_ARGUMENT: another rank has failed; this one's outputs are written, and
+ * may be of no use. *out_failed_rank (may be NULL) is the first rank that has failed, or -1. */
+static inline sampler_status sampler_mpi_confirm(sampler_status status, MPI_Comm communicator,
+                                                 int *out_failed_rank, const char **out_error) {
+  const char *unused_text;
+  int unused_rank;
+  const char **const error = out_error && status == SAMPLER_OK ? out_error : &unused_text;
+  int *const failed_rank = out_failed_rank ? out_failed_rank : &unused_rank;
+  uint64_t own = UINT64_MAX, first = UINT64_MAX;
+  int rank = 0, result;
+
+  *failed_rank = -1;
+  *error = "MPI reported an error";
+  result = MPI_Comm_rank(communicator, &rank);
+  if (status != SAMPLER_OK) own = (uint64_t)rank;
+  if (result == MPI_SUCCESS) {
+    result = MPI_Allreduce(&own, &first, 1, MPI_UINT64_T, MPI_MIN, communicator);
+  }
+  if (result != MPI_SUCCESS) return status == SAMPLER_OK ? SAMPLER_ERROR_SYSTEM : status;
+  if (first != UINT64_MAX) *failed_rank = (int)first;
+  *error = "";
+  if (status != SAMPLER_OK || first == UINT64_MAX) return status;
+  *error = "a rank has failed in the last round; its own error says why";
+  return SAMPLER_ERROR_INVALID_ARGUMENT;
 }
 
 #ifdef __cplusplus

@@ -162,41 +162,31 @@ SAMPLER_HD inline AdaptivePState adaptive_p_moved(const AdaptivePState &state, f
   return is_finite(sum) && is_finite(weight) ? AdaptivePState{sum, weight} : state;
 }
 
-// A row's change of weights: tokens whose probability is near `wanted` become likelier.
+// Makes a row of logits of the tokens that are kept: those whose probability is near `wanted`
+// become likelier. It is drawn from as any other row is, at temperature 1.
 struct AdaptiveP {
+  RowScale seen;
+  float total;   // the sum of the relative probabilities
   float wanted;  // in [0, 1]
-  float offset;  // the cost of being nearest, as far as the first token's probability tells
 
-  // How much less likely a token this far away is, as a log2.
-  static SAMPLER_HD float cost(float distance) {
-    constexpr float kTenLog2E = 0x1.cda994p+3f;
-    const float d = distance / 0.3f;
-    return d * d / (1.0f + d) * kTenLog2E;
-  }
+  // Of a token among those that are kept. Of one that is kept alone exactly 1.
+  SAMPLER_HD float probability(float x) const { return relative_probability(seen, x) / total; }
 
-  // y = log2 of the new relative probability, at most 0.
-  SAMPLER_HD float log2_relative(float probability) const {
+  // The new logit of a token of this probability.
+  SAMPLER_HD float logit(float probability) const {
     const float above = probability - wanted;
-    const float y = offset - cost(above < 0.0f ? -above : above);
-    return y < 0.0f ? y : 0.0f;
+    const float d = (above < 0.0f ? -above : above) / 0.3f;
+    return d * d / (1.0f + d) * -10.0f;
   }
-
-  SAMPLER_HD float relative(float probability) const {
-    return exp2_of_negative(log2_relative(probability));
-  }
-
-  // A row of logits y at this scale weighs relative().
-  static SAMPLER_HD RowScale scale() { return {SAMPLER_LOGITS, 0.0f, 1.0f, 0}; }
 };
 
-// `first` is the probability of the first token in rank order.
 SAMPLER_HD inline AdaptiveP adaptive_p(const AdaptivePState &state, const AdaptivePRules &rules,
-                                       float first) {
+                                       const RowScale &seen, uint64_t kept_weight) {
   const float aim =
       state.weight > 0.0f ? 2.0f * rules.target - state.sum / state.weight : rules.target;
   const float above_0 = larger_of(aim, 0.0f);
   const float wanted = above_0 < 1.0f ? above_0 : 1.0f;
-  return {wanted, AdaptiveP::cost(larger_of(wanted - first, 0.0f))};
+  return {seen, float(kept_weight) * 0x1p-44f, wanted};
 }
 
 // ---- top-p decay ----

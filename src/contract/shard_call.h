@@ -153,11 +153,13 @@ struct ShardPlan {
   bool has_ties;           // of the last candidate
   bool has_digits, has_sums, has_token, has_rank;
   bool has_late_sums;     // sums that nothing waits for: with the last exchange
+  bool has_early_token;   // which is told with the sums that say whether it counts
   bool has_token_rank;    // which is told with the token
   int64_t num_positions;  // of each row of a verification
 
   // The part that brings the sums.
   SAMPLER_HD ShardPart sums_part() const {
+    if (has_early_token) return ShardPart::kToken;
     if (!has_late_sums) return ShardPart::kSums;
     return has_rank ? ShardPart::kRank : ShardPart::kToken;
   }
@@ -177,10 +179,12 @@ struct ShardPlan {
     return ShardPart::kRank;
   }
 
-  // Late sums follow what a part has itself.
+  // Whether sums follow what a part has itself.
+  SAMPLER_HD bool brings_sums(ShardPart part) const {
+    return (has_late_sums || has_early_token) && part == sums_part();
+  }
   SAMPLER_HD size_t row_bytes(ShardPart part) const {
-    const bool brings_sums = has_late_sums && part == sums_part();
-    return own_bytes(part) + (brings_sums ? sizeof(ShardSums) : 0);
+    return own_bytes(part) + (brings_sums(part) ? sizeof(ShardSums) : 0);
   }
   SAMPLER_HD size_t own_bytes(ShardPart part) const {
     switch (part) {
@@ -264,8 +268,13 @@ inline ShardPlan plan_shards(const ShardCall &call) {
   plan.has_token_rank = call.wants_ranks() && plan.has_token && !plan.has_rank;
   const bool sums_for_draw = sums_for_top_p || (may_be_open && !call.draws_by_score());
   const bool sums_for_reports = call.reports_row() || (may_be_open && call.reports_kept());
+  // JOINT's top-p keeps all of top-k's ties or none. With none the first tokens have the token, so
+  // the one that all of them would give may be told before it is known which it is.
+  plan.has_early_token =
+      plan.has_token && all_top_k && sums_for_top_p && rules.top_p_ties == SAMPLER_TIES_KEEP;
   plan.has_late_sums = sums_for_reports && !sums_for_draw && (plan.has_token || plan.has_rank);
-  plan.has_sums = (sums_for_draw || sums_for_reports) && !plan.has_late_sums;
+  plan.has_sums =
+      (sums_for_draw || sums_for_reports) && !plan.has_late_sums && !plan.has_early_token;
   if (call.reports && call.reports->num_top > plan.num_candidates) {
     plan.num_candidates = smaller(call.reports->num_top, call.total_cols());
   }

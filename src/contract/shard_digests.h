@@ -88,8 +88,9 @@ inline uint64_t digest_shape(const ShardCall &call) {
   digest.add(plan.num_rows);
   digest.add(plan.num_candidates);
   digest.add(plan.has_values);
-  for (const bool has : {plan.has_ties, plan.has_digits, plan.has_sums, plan.has_late_sums,
-                         plan.has_token, plan.has_rank, plan.has_token_rank}) {
+  for (const bool has :
+       {plan.has_ties, plan.has_digits, plan.has_sums, plan.has_late_sums, plan.has_early_token,
+        plan.has_token, plan.has_rank, plan.has_token_rank}) {
     digest.add(has);
   }
   digest.add(call.total_cols());

@@ -200,7 +200,7 @@ class ShardRounds {
       return;
     }
     if (row_.status != SAMPLER_ROW_OK) return;
-    if (plan_.has_late_sums && part == plan_.sums_part()) write_sums(plan_.own_bytes(part));
+    if (plan_.brings_sums(part)) write_sums(plan_.own_bytes(part));
     switch (part) {
       case ShardPart::kDigit:
         if (row_.found == ShardFound::kSearched) write_digit();
@@ -209,7 +209,7 @@ class ShardRounds {
         if (call_.verify && !row_.is_settled && !row_.uses_given) leave_residual();
         return write_sums(0);
       case ShardPart::kToken:
-        if (!row_.is_settled) write_token();
+        if (has_cut()) write_token();
         return;
       default:
         return write_num_before();
@@ -403,7 +403,10 @@ class ShardRounds {
     messages_ = ShardMessages::of(call_, plan_, round_, output_);
     if (part == ShardPart::kStart) return call_.verify ? read_chain() : read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
-    if (plan_.has_late_sums && part == plan_.sums_part()) add_sums(plan_.own_bytes(part));
+    if (plan_.brings_sums(part)) {
+      const KeptWeights kept = add_sums(plan_.own_bytes(part));
+      if (decides_by_sums()) decide_by_list(kept.seen);
+    }
     switch (part) {
       case ShardPart::kDigit:
         if (row_.found == ShardFound::kSearched) read_digit();
@@ -483,7 +486,11 @@ class ShardRounds {
       return;
     }
     if (plan_.has_ties && !row_.greedy) count_ties();
-    if (!decides_by_sums()) decide_by_list(0);
+    if (!decides_by_sums()) {
+      decide_by_list(0);
+    } else if (plan_.has_early_token) {
+      expect_all_ties();
+    }
   }
 
   // A rank that has more of them than it could list has listed one of them last.
@@ -511,7 +518,7 @@ class ShardRounds {
 
   // Whether more must be known of a row than its first tokens.
   SAMPLER_HD bool decides_by_sums() const {
-    if (row_.greedy || !plan_.has_sums) return false;
+    if (row_.greedy || !(plan_.has_sums || plan_.has_early_token)) return false;
     return rules().order == SAMPLER_FILTERS_JOINT && top_p_is_on(row_.parameters.top_p);
   }
 
@@ -533,26 +540,46 @@ class ShardRounds {
   // The cut of a listed row, of which JOINT's top-p sees so much weight.
   SAMPLER_HD void decide_by_list(uint64_t seen_weight) {
     const Listed listed = {this, list().ranks};
-    const int64_t num_deciding = this->num_deciding();
-    const Rank last = listed[num_deciding - 1];
-    const int64_t first_tie =
-        first_below(listed, 0, num_deciding - 1, rank_of_key(key_of_rank(last) + 1));
+    const int64_t num_deciding = this->num_deciding(), first_tie = first_tie_of_last();
     uint64_t num_ties = uint64_t(num_deciding - first_tie);
     if (row_.ties > num_ties) num_ties = row_.ties;
     ListedPrefix<Listed> prefix(listed, num_deciding, num_ties, row_.num_tokens, seen_weight,
                                 filter_scale());
     row_.kept_count = row_.greedy ? 1 : filtered_prefix(prefix, row_.parameters, rules());
-    if (row_.kept_count <= row_.num_listed) {
-      row_.has_list_cut = true;
-      row_.list_cut = listed[row_.kept_count - 1];
-      row_.is_settled = true;
-      weigh_list(row_.kept_count);
-      if (call_.sample) draw_from_list();
-    } else {
-      weigh_list(first_tie);
-      row_.cut = {key_of_rank(last), uint64_t(row_.kept_count - first_tie)};
-      share_ties();
-    }
+    if (has_cut()) return keep_ties(first_tie);
+    row_.has_list_cut = true;
+    row_.list_cut = listed[row_.kept_count - 1];
+    row_.is_settled = true;
+    weigh_list(row_.kept_count);
+    if (call_.sample) draw_from_list();
+  }
+
+  // The place of the first token that has the value of the last one of those that decide.
+  SAMPLER_HD int64_t first_tie_of_last() const {
+    const Rank *const ranks = list().ranks;
+    const int64_t last = num_deciding() - 1;
+    return first_below(ranks, 0, last, rank_of_key(key_of_rank(ranks[last]) + 1));
+  }
+
+  // Whether tokens are kept that are not listed, from a cut that is known.
+  SAMPLER_HD bool has_cut() const {
+    if (row_.found == ShardFound::kListed) return row_.kept_count > row_.num_listed;
+    return !row_.is_settled;
+  }
+
+  // Of those of top-k's last token, from so many above them on.
+  SAMPLER_HD void keep_ties(int64_t first_tie) {
+    weigh_list(first_tie);
+    const Rank last = list().ranks[num_deciding() - 1];
+    row_.cut = {key_of_rank(last), uint64_t(row_.kept_count - first_tie)};
+    share_ties();
+  }
+
+  // Before it is known whether JOINT's top-p keeps them.
+  SAMPLER_HD void expect_all_ties() {
+    const int64_t first_tie = first_tie_of_last();
+    row_.kept_count = first_tie + int64_t(row_.ties);
+    if (has_cut()) keep_ties(first_tie);
   }
 
   SAMPLER_HD void weigh_list(int64_t count) {
@@ -560,8 +587,8 @@ class ShardRounds {
     const Rank *const ranks = list().ranks;
     EntropySums own;
     for_each(count, [&](int64_t i) { own.add(entropy_sums(scale, value_of_rank(ranks[i]))); });
-    row_.kept_weight += columns_.sum(own.weight);
-    if (call_.wants_entropies()) row_.kept_surprise += columns_.sum(own.surprise);
+    row_.kept_weight = columns_.sum(own.weight);
+    if (call_.wants_entropies()) row_.kept_surprise = columns_.sum(own.surprise);
   }
 
   // From the kept ones, which are all in the list.

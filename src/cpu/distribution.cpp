@@ -122,15 +122,6 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
   return result;
 }
 
-Distribution distribution_of_all(const Row &row, const RowScale &scale) {
-  Distribution result;
-  result.greedy = false;
-  result.scale = scale;
-  result.cut = contract::lowest_cut(row.kind);
-  weigh_kept(row, &result);
-  return result;
-}
-
 Distribution make_distribution(const Row &row, Rank first, Rank last, float temperature) {
   Distribution result;
   const float max = contract::value_of_rank(first);

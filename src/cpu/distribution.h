@@ -25,9 +25,6 @@ struct Distribution : contract::Distribution {
 Distribution make_distribution(const Row &row, const contract::RowParameters &parameters,
                                const contract::FilterRules &rules, const RowBuffers &buffers);
 
-// All tokens of the row, at this scale of weights.
-Distribution distribution_of_all(const Row &row, const contract::RowScale &scale);
-
 // Of the tokens of rank `first` to `last`.
 Distribution make_distribution(const Row &row, contract::Rank first, contract::Rank last,
                                float temperature);

@@ -42,11 +42,6 @@ const Distribution &ReferenceRow::distribute(const contract::RowParameters &para
   return distribution_;
 }
 
-const Distribution &ReferenceRow::distribute_all(const contract::RowScale &scale) {
-  distribution_ = distribution_of_all(row_, scale);
-  return distribution_;
-}
-
 const Distribution &ReferenceRow::keep_ranks(Rank first, Rank last, float temperature) {
   row_.first = first;
   distribution_ = make_distribution(row_, first, last, temperature);

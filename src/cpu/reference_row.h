@@ -31,8 +31,6 @@ class ReferenceRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
-  // All tokens, at this scale of weights.
-  const Distribution &distribute_all(const contract::RowScale &scale);
   // That of the tokens of rank `first` to `last`, which is the row's from here on.
   const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
   // How many tokens the distribution keeps.

@@ -116,30 +116,25 @@ class RowStages {
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
-  // Gives the tokens that `kept` keeps of the row the weights of adaptive-p, where it is on.
+  // Makes of the tokens that `kept` keeps of the row the logits of adaptive-p, where it is on.
   template <class Row>
   const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row) {
     if (kept.greedy || !adaptive_.is_adaptive_p()) return kept;
-    unadapted_ = kept;
-    const auto probability = [&](float x) {
-      return contract::relative_probability(unadapted_.scale, x) * unadapted_.normalizer;
-    };
-    const float first = probability(unadapted_.scale.max);
-    const contract::AdaptiveP stage =
-        contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
-                             contract::adaptive_p_rules(adaptive_.target, adaptive_.rate), first);
+    const Distribution seen = kept;
+    adaptive_p_ = contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
+                                       contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
+                                       seen.scale, seen.kept_weight);
     row->copy_values(kept_values_);  // which may be where they are
-    const float lowest = contract::value_of_rank(unadapted_.cut);
+    const float lowest = contract::value_of_rank(seen.cut);
     for (int64_t i = 0; i < seen_.count; ++i) {
       float &x = kept_values_[i];
-      const bool is_kept =
-          x >= lowest && unadapted_.keeps(contract::rank_of(x, uint32_t(seen_.id(i))));
-      x = is_kept ? stage.log2_relative(probability(x)) : contract::negative_infinity();
+      const bool is_kept = x >= lowest && seen.keeps(contract::rank_of(x, uint32_t(seen_.id(i))));
+      x = is_kept ? adaptive_p_.logit(adaptive_p_.probability(x)) : contract::negative_infinity();
     }
     contract::RowView reweighed = kept_view();
     reweighed.kind = SAMPLER_LOGITS;
     row->load(reweighed);
-    return row->distribute_all(contract::AdaptiveP::scale());
+    return row->distribute({1.0f, 0, 1.0f, 0.0f}, {});
   }
 
   // What moves the slot's adaptive stage on after this token of the row, which is drawn from
@@ -154,8 +149,7 @@ class RowStages {
       return contract::surprise(contract::relative_log2(drawn.scale, value), drawn.kept_weight);
     }
     if (!adaptive_.is_adaptive_p()) return contract::quiet_nan();
-    const float before = seen_.value(elements_.find(id));
-    return contract::relative_probability(unadapted_.scale, before) * unadapted_.normalizer;
+    return adaptive_p_.probability(seen_.value(elements_.find(id)));
   }
 
   // The value of a token of the row as it was given.
@@ -272,7 +266,7 @@ class RowStages {
   float *kept_values_ = nullptr;
   contract::RowView given_ = {}, seen_ = {};  // as given, and as dense edits left it
   contract::AdaptiveRules adaptive_ = {};     // of the row's slot
-  Distribution unadapted_ = {};               // what adaptive-p has changed
+  contract::AdaptiveP adaptive_p_ = {};       // of the row, where it is on
 };
 
 }  // namespace sampler::cpu

@@ -188,6 +188,8 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
     layout.stage_bytes = size_t(plan.num_teams) * request.memory.bytes_of_team;
     Request placed = request;
     layout.list_bytes = place_kept_lists(&placed, nullptr);
+  } else if constexpr (std::is_same_v<Request, kernels::ShardRequest>) {
+    layout.stage_bytes = request.workspace.bytes(plan.num_teams);
   }
   layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
   return layout;
@@ -215,6 +217,12 @@ void settle(kernels::VerifyRequest *request) {
   request->positions.parameters = request->parameters;
   request->positions.memory = request->memory;
   stages.adaptive.top_p = request->parameters.top_p;
+}
+void settle(kernels::ShardRequest *request) {
+  contract::AdaptiveParameters &adaptive = request->stages.adaptive;
+  using Call = kernels::ShardRequest::Call;
+  if (request->which == Call::kSample) adaptive.top_p = request->sample.parameters.top_p;
+  if (request->which == Call::kFilter) adaptive.top_p = request->filter.parameters.top_p;
 }
 
 // All launches of an operation.
@@ -367,79 +375,57 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   });
 }
 
-Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
-          CUstream_st *stream) {
+namespace {
+
+// Enqueues all of a request, whose arrays may move to the workspace.
+template <class Request>
+Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  // A copy of the request: its arrays may move to the workspace.
-  const cudaError_t error = visit(any, [&](auto request) {
-    kernels::Plan plan = plan_of(request, device);
-    const Layout layout = layout_of(request, plan, device);
-    char *memory = layout.begin(workspace);
-    if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
-    if (layout.spread_bytes > 0) plan.spread.memory = memory;
-    if (layout.parameter_bytes > 0) {
-      char *const to = memory + layout.before_parameters();
-      const cudaError_t uploaded = upload_host_arrays(&request, to, stream, device.host_parameters);
-      if (uploaded != cudaSuccess) return uploaded;
-    }
-    if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
-      request.memory.memory = memory + layout.team_bytes();
-      place_kept_lists(&request, memory + layout.team_bytes() + layout.stage_bytes);
-      settle(&request);
-    }
-    return launch_all(request, plan, device, stream);
-  });
+  kernels::Plan plan = plan_of(request, device);
+  const Layout layout = layout_of(request, plan, device);
+  char *const memory = layout.begin(workspace);
+  char *const stages = memory + layout.team_bytes();
+  if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
+  if (layout.spread_bytes > 0) plan.spread.memory = memory;
+  cudaError_t error = cudaSuccess;
+  if (layout.parameter_bytes > 0) {
+    char *const to = memory + layout.before_parameters();
+    error = upload_host_arrays(&request, to, stream, device.host_parameters);
+  }
+  if constexpr (kernels::kHasStages<Request>) {
+    request.memory.memory = stages;
+    place_kept_lists(&request, stages + layout.stage_bytes);
+    settle(&request);
+  } else if constexpr (std::is_same_v<Request, kernels::ShardRequest>) {
+    request.workspace.memory = stages;
+    settle(&request);
+  }
+  if (error == cudaSuccess) error = launch_all(request, plan, device, stream);
   return error_of("cudaLaunchKernelExC", error);
 }
 
-namespace {
-
-// What rounds keep in the workspace, and then the numbers per row that the host gave the call.
-struct ShardLayout {
-  kernels::Plan plan;
-  size_t round_bytes, parameter_bytes;
-
-  ShardLayout(const kernels::ShardRequest &request, const Device &device)
-      : plan(plan_of(request, device)),
-        round_bytes(request.workspace.bytes(plan.num_teams)),
-        parameter_bytes(host_array_bytes(request, device.host_parameters)) {}
-
-  static constexpr size_t kAlignment = kernels::StageMemory::kAlignment;
-  size_t bytes() const { return round_bytes + parameter_bytes + kAlignment - 1; }
-  static char *begin(void *workspace) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
-    return reinterpret_cast<char *>((address + kAlignment - 1) / kAlignment * kAlignment);
-  }
-};
-
 }  // namespace
+
+Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return visit(any,
+               [&](const auto &request) { return enqueue(request, device, workspace, stream); });
+}
 
 size_t shard_workspace_bytes(const contract::ShardCall &call, const Device &device) {
   if (call.num_rows() == 0) return 0;
-  return ShardLayout(kernels::ShardRequest(call), device).bytes();
+  const kernels::ShardRequest request(call);
+  return layout_of(request, plan_of(request, device), device).bytes();
 }
 
 Error run_shard_round(const contract::ShardCall &call, int round, const Device &device,
                       void *workspace, const void *received, void *send, CUstream_st *stream) {
-  const CurrentDevice current(device);
-  if (current.error()) return current.error();
   kernels::ShardRequest request(call);
-  const ShardLayout layout(request, device);
-  char *const memory = ShardLayout::begin(workspace);
-  if (layout.parameter_bytes > 0) {
-    const cudaError_t error =
-        upload_host_arrays(&request, memory + layout.round_bytes, stream, device.host_parameters);
-    if (error != cudaSuccess) return error_of("cudaLaunchKernelExC", error);
-  }
-  request.stages.adaptive.top_p = call.sample   ? request.sample.parameters.top_p
-                                  : call.filter ? request.filter.parameters.top_p
-                                                : request.stages.adaptive.top_p;
-  request.workspace.memory = memory;
   const bool is_last = round == request.plan.num_exchanges();
   request.round = {round, static_cast<const char *>(received),
                    is_last ? nullptr : static_cast<char *>(send), true};
-  return error_of("cudaLaunchKernelExC", kernels::launch(request, layout.plan, stream));
+  return enqueue(request, device, workspace, stream);
 }
 
 size_t state_number_bytes(const Device &device, int64_t num_slots) {

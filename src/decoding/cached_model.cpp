@@ -6,25 +6,29 @@ namespace sampler::decoding {
 
 CachedModel::CachedModel(const ExecutionTarget &place, const sampler_model &model,
                          const sampler_generation_args &generation, int64_t num_sequences,
-                         int64_t max_tokens, int64_t max_rows)
+                         int64_t max_tokens, int64_t max_rows, bool has_trees)
     : entry_(place.entry),
       model_(model),
       generation_(generation),
       lengths_(place, num_sequences),
       spans_(place, num_sequences,
-             model.max_span_tokens ? std::min(model.max_span_tokens, max_tokens) : max_tokens),
+             model.max_span_tokens ? std::min(model.max_span_tokens, max_tokens) : max_tokens,
+             has_trees),
       row_sequences_(place, generation.process ? max_rows : 0),
       row_lengths_(place, generation.process ? max_rows : 0) {
   lengths_.fill(size_t(num_sequences), 0);
 }
 
-CachedModel::Spans::Spans(const ExecutionTarget &place, int64_t max_spans, int64_t max_tokens)
+CachedModel::Spans::Spans(const ExecutionTarget &place, int64_t max_spans, int64_t max_tokens,
+                          bool has_trees)
     : sequences(place, max_spans),
       indices(place, max_spans),
       starts(place, max_spans),
       token_offsets(place, max_spans + 1),
       logit_counts(place, max_spans),
-      token_ids(place, max_tokens) {}
+      token_ids(place, max_tokens),
+      parents(place, has_trees ? max_tokens : 0),
+      has_parents(has_trees) {}
 
 void CachedModel::Spans::clear() {
   sequences.clear();
@@ -32,18 +36,26 @@ void CachedModel::Spans::clear() {
   starts.clear();
   logit_counts.clear();
   token_ids.clear();
+  parents.clear();
+  is_chains = true;
   token_offsets.clear();
   token_offsets.push_back(0);
   num_logit_rows = 0;
 }
 
-void CachedModel::Spans::add(int32_t sequence, int64_t index, int64_t start, const int32_t *begin,
-                             const int32_t *end, int64_t num_logits) {
+// The feed's tokens [begin, end).
+void CachedModel::Spans::add(int32_t sequence, const Feed &feed, int64_t begin, int64_t end) {
+  const int64_t num_logits = std::max<int64_t>(0, end - std::max(begin, feed.first_with_logits()));
   sequences.push_back(sequence);
-  indices.push_back(index);
-  starts.push_back(start);
+  indices.push_back(feed.sequence);
+  starts.push_back(begin);
   logit_counts.push_back(num_logits);
-  token_ids.append(begin, size_t(end - begin));
+  token_ids.append(feed.tokens + begin, size_t(end - begin));
+  for (int64_t at = begin; has_parents && at < end; ++at) {
+    const int64_t parent = feed.parent_of(at);
+    parents.push_back(int32_t(parent - begin));
+    is_chains = is_chains && parent == at - 1;
+  }
   token_offsets.push_back(int64_t(token_ids.size()));
   num_logit_rows += num_logits;
 }
@@ -63,6 +75,7 @@ void CachedModel::run(const LogitRows &logits, int64_t first_row) {
   args.num_logit_rows = spans_.num_logit_rows;
   args.logits_row_stride = logits.row_stride;
   args.logits_dtype = model_.logits_dtype;
+  args.parents = spans_.is_chains ? nullptr : spans_.parents.data();
   ++num_forwards_;
   call_back(entry_, "forward", [&] { return model_.forward(model_.user, &args); });
   for (size_t i = 0; i < spans_.indices.size(); ++i) {
@@ -78,14 +91,15 @@ void CachedModel::forward(const Array<Feed> &feeds, const LogitRows &logits) {
   int64_t room = limit, num_rows = 0;
   spans_.clear();
   for (const Feed &feed : feeds) {
-    const int64_t first_wanted = feed.length - feed.num_logits;
     for (int64_t at = length(feed.sequence); at < feed.length;) {
-      const int64_t end = at + std::min(room, feed.length - at);
-      spans_.add(number(feed.sequence), feed.sequence, at, feed.tokens + at, feed.tokens + end,
-                 std::max<int64_t>(0, end - std::max(at, first_wanted)));
-      room -= end - at;
-      at = end;
-      if (room > 0) continue;
+      int64_t part = std::min(room, feed.length - at);
+      if (feed.parents && at + part < feed.length) {
+        part = std::min(part, feed.first_with_logits() - at);
+      }
+      if (part > 0) spans_.add(number(feed.sequence), feed, at, at + part);
+      room -= part;
+      at += part;
+      if (room > 0 && part > 0) continue;
       run(logits, num_rows);
       num_rows += spans_.num_logit_rows;
       room = limit;
@@ -101,9 +115,13 @@ void CachedModel::process(const Array<Feed> &feeds, const LogitRows &logits) {
   row_sequences_.clear();
   row_lengths_.clear();
   for (const Feed &feed : feeds) {
-    for (int64_t length = feed.length - feed.num_logits + 1; length <= feed.length; ++length) {
+    const int64_t first = feed.first_with_logits();
+    const size_t first_row = row_lengths_.size();
+    for (int64_t at = first; at < feed.length; ++at) {
+      const int64_t parent = feed.parent_of(at);
       row_sequences_.push_back(number(feed.sequence));
-      row_lengths_.push_back(length);
+      row_lengths_.push_back(at == first ? first + 1
+                                         : row_lengths_[first_row + size_t(parent - first)] + 1);
     }
   }
   call_back(entry_, "process", [&] {

@@ -63,6 +63,8 @@ void draft_by(const sampler_speculative_args &args, Session::Config *config) {
   auto rule = capi::sized<sampler_session_add_args>();
   rule.draft_source = SAMPLER_DRAFTS_MODEL;
   rule.verification = verification_of(args.acceptance);
+  rule.draft_top_k = args.draft_top_k;
+  options.has_draft_trees = args.draft_top_k > 0;
   options.keep_drafter_rows = asks_for_rows(rule);
   options.drafter_context = args.drafter->max_context;
   config->drafter_dtype = args.drafter->logits_dtype;
@@ -98,6 +100,7 @@ sampler_session_add_args text_of(const Text &text, const Generation &generation,
   if (speculative->drafter) {
     args.draft_source = SAMPLER_DRAFTS_MODEL;
     args.least_draft_probability = speculative->least_draft_probability;
+    args.draft_top_k = speculative->draft_top_k;
     if (speculative->adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY) {
       args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
       args.gamma_min = speculative->gamma_min;
@@ -114,9 +117,21 @@ sampler_session_add_args text_of(const Text &text, const Generation &generation,
 }
 
 // What a model is fed of a span, in pieces and from where its cache needs it.
-Feed feed_of(const sampler_span &span) {
-  return {span.sequence, span.token_ids - span.start, span.start + span.num_tokens,
-          span.num_logits};
+Feed feed_of(const sampler_span &span, const int32_t *parents = nullptr) {
+  return {span.sequence, span.token_ids - span.start, span.start + span.num_tokens, span.num_logits,
+          parents};
+}
+
+// Of a tree: moves the drafts that became text before the others.
+void put_kept_first(const int32_t *parents, const int32_t *text, int64_t num_kept,
+                    int32_t *drafts) {
+  int32_t last = -1;
+  for (int64_t i = 0; i < num_kept; ++i) {
+    int32_t next = last + 1;
+    while (parents[next] != last || drafts[next] != text[i]) ++next;
+    std::rotate(drafts + i, drafts + next, drafts + next + 1);
+    last = next;
+  }
 }
 
 size_t drafter_element_size(const sampler_speculative_args *speculative) {
@@ -135,9 +150,10 @@ Loop::Loop(const ExecutionTarget &place, const sampler_speculative_args *specula
     : entry_(place.entry),
       generation_(generation),
       speculative_(speculative),
+      has_trees_(speculative && speculative->draft_top_k > 1),
       rules_(rules_of(speculative, has_stages, generation)),
       target_(place, generation->target(), generation->args(), num_texts(), generation->capacity(),
-              product({num_texts(), max_drafts() + 1})),
+              product({num_texts(), max_drafts() + 1}), has_trees_),
       logits_(place, bytes_of(num_logits(*generation, max_drafts() + 1), target_.element_size())),
       drafter_logits_(place,
                       bytes_of(num_logits(*generation, 1), drafter_element_size(speculative))),
@@ -147,6 +163,7 @@ Loop::Loop(const ExecutionTarget &place, const sampler_speculative_args *specula
       drafter_spans_(place, num_texts()),
       drafted_(place, num_texts()),
       drafts_(place, product({num_texts(), max_drafts()})),
+      parents_(place, has_trees_ ? product({num_texts(), max_drafts()}) : 0),
       masks_(place, num_texts()),
       token_ids_(place, product({num_texts(), max_drafts() + 1})),
       counts_(place, num_texts()),
@@ -207,6 +224,7 @@ void Loop::plan() {
   args.out_num_spans = &num_spans_;
   args.out_drafter_spans = drafter_spans_.data();
   args.out_num_drafter_spans = &num_drafter_spans_;
+  if (has_trees_) args.out_parents = parents_.data();
   session_->plan(*entry_, args);
 }
 
@@ -252,7 +270,7 @@ void Loop::forward() {
   for (int64_t i = 0; i < num_spans_; ++i) {
     const sampler_span &span = spans_.data()[i];
     const SessionSequence &text = *session_->find(span.sequence);
-    feeds_.push_back(feed_of(span));
+    feeds_.push_back(feed_of(span, parents_of(i)));
     drafted_.push_back({text.length, int64_t(drafts_.size()), text.num_drafts, text.row_entropy});
     drafts_.append(session_->text(span.sequence) + text.length, size_t(text.num_drafts));
   }
@@ -288,6 +306,10 @@ void Loop::finish(size_t span) {
   generation_->hand_out(text, count, reasons_.data()[span]);
   if (text->reason == SAMPLER_FINISH_CANCELLED) session_->cancel(index);
   num_running_ -= text->is_finished();
+  if (has_trees_) {
+    put_kept_first(parents_of(int64_t(span)), text->tokens + drafted.begin, num_kept,
+                   drafts_.data() + drafted.first);
+  }
   Round round;
   round.drafts = drafts_.data() + drafted.first;
   round.num_drafted = drafted.count;
@@ -295,8 +317,9 @@ void Loop::finish(size_t span) {
   if (count > num_kept) round.next_token_id = text->tokens[drafted.begin + num_kept];
   round.entropy = drafted.entropy;
   generation_->finish_round(text, round);
-  target_.keep(index, drafted.begin + num_kept);
-  if (drafter_) drafter_->keep(index, drafted.begin + num_kept);
+  const SessionSequence &own = *session_->find(index);
+  target_.keep(index, own.cache_length);
+  if (drafter_) drafter_->keep(index, own.drafter_cache_length);
   session_->learn(*entry_, index, drafted.begin);
 }
 

@@ -41,10 +41,14 @@ class Loop {
 
   int64_t num_texts() const { return generation_->num_texts(); }
   int64_t max_drafts() const;
+  const int32_t *parents_of(int64_t span) const {
+    return has_trees_ ? parents_.data() + span * max_drafts() : nullptr;
+  }
 
   capi::Entry *entry_;
   Generation *generation_;
   const sampler_speculative_args *speculative_;
+  const bool has_trees_;  // a position has more than one draft
   LoopRules rules_;
   CachedModel target_;
   std::optional<CachedModel> drafter_;
@@ -55,6 +59,7 @@ class Loop {
   Array<sampler_span> spans_, drafter_spans_;  // of the last plan
   Array<Drafted> drafted_;                     // by span
   Array<int32_t> drafts_;
+  Array<int32_t> parents_;                   // of drafts, [spans, max_drafts]; without trees none
   Array<int32_t> masks_;                     // by row
   Array<int32_t> token_ids_;                 // [spans, max_drafts + 1]
   Array<int64_t> counts_, accepted_counts_;  // by span

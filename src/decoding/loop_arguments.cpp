@@ -46,6 +46,8 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   model_range(check, name, "max_span_tokens", out->max_span_tokens, 0);
   check.enumeration("logits_dtype", out->logits_dtype, capi::kNumDtypes);
   check.zero("reserved", out->reserved);
+  check.enumeration("reads_parents", out->reads_parents, 2);
+  check.zero("reserved2", out->reserved2);
 }
 
 // The sequences that the texts, `beams` each, take of a model.
@@ -388,6 +390,39 @@ void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   }
 }
 
+// Drafts of several tokens a position, and what the target has to know for them.
+void check_trees(Check &check, const SpeculativeArguments &arguments) {
+  const sampler_speculative_args &args = arguments.args;
+  const int64_t top_k = args.draft_top_k, gamma = most_drafts(args);
+  if (top_k == 0) return;
+  const bool is_whole =
+      args.acceptance == SAMPLER_ACCEPT_BLOCK || args.acceptance == SAMPLER_ACCEPT_DEFERRED;
+  const char *const rule = !args.drafter ? "it must be 0 for n-grams"
+                           : args.adaptive_gamma != 0
+                               ? "adaptive_gamma must be SAMPLER_GAMMA_FIXED, 0"
+                           : top_k < 0 || top_k > gamma        ? "it must be in [0, gamma]"
+                           : is_whole                          ? "BLOCK and DEFERRED are for chains"
+                           : args.least_draft_probability != 0 ? "least_draft_probability must be 0"
+                           : args.skip_sample_adjustment != 0  ? "skip_sample_adjustment must be 0"
+                                                               : nullptr;
+  if (rule) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "draft_top_k is %" PRId64 "; %s", top_k, rule);
+  }
+  if (!check.ok() || top_k == 1) return;
+  const sampler_model &target = arguments.generation.target;
+  if (!target.reads_parents) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "reads_parents of the target is 0; draft_top_k above 1, %" PRId64 ", needs it",
+               top_k);
+  }
+  if (target.max_span_tokens != 0 && target.max_span_tokens <= gamma) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "max_span_tokens of the target is %" PRId64
+               "; it must be 0 or at least gamma + 1, %" PRId64 ", with draft_top_k above 1",
+               target.max_span_tokens, gamma + 1);
+  }
+}
+
 void check_beam_generation(Check &check, const sampler_generation_args &args) {
   if (args.processor != SAMPLER_PROCESSOR_GREEDY) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -452,6 +487,7 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check.zero("reserved3", args.reserved3);
   if (!check.ok()) return;
   check_acceptance(check, *out);
+  if (check.ok()) check_trees(check, *out);
   if (!check.ok()) return;
   if (args.drafter) {
     read_drafter(check, out);

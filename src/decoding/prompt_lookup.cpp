@@ -237,6 +237,13 @@ int64_t PromptLookup::propose(int64_t num_drafts, int32_t *out_token_ids) const 
   return count;
 }
 
+int64_t PromptLookup::continue_match(int64_t num_drafts, int32_t *out_token_ids) const {
+  const int64_t count = propose(num_drafts, out_token_ids);
+  if (count == 0) return 0;
+  for (int64_t i = count; i < num_drafts; ++i) out_token_ids[i] = out_token_ids[i - count];
+  return num_drafts;
+}
+
 // The longest end of a match and one token more that stands in the text.
 void PromptLookup::match(int32_t token, Match *at) {
   StateId next = target(at->state, token);

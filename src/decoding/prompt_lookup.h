@@ -47,6 +47,11 @@ class PromptLookup {
   // Up to num_drafts tokens that followed the match of the text's end; returns their number.
   int64_t propose(int64_t num_drafts, int32_t *out_token_ids) const;
 
+  // num_drafts tokens, or none where there is no match: those of propose() and, beyond the text's
+  // end, what follows the match there, which are these tokens themselves. A text that repeats
+  // itself goes on so.
+  int64_t continue_match(int64_t num_drafts, int32_t *out_token_ids) const;
+
   // How many of `more` the last next_token() has matched already: all of its own, or 0.
   int64_t num_matched(const int32_t *more, int64_t num_more) const;
 

@@ -137,6 +137,11 @@ class Session {
     return config_.loop ? config_.loop->generation->texts()[size_t(sequence)].tokens
                         : tokens_ + sequence * text_stride();
   }
+  // The longest text that the drafter's cache can hold.
+  int64_t drafter_context() const {
+    const sampler_session_options &options = config_.options;
+    return options.drafter_context ? options.drafter_context : options.max_context;
+  }
   // Of SAMPLER_VERIFY_SYNTHETIC.
   bool has_rates() const { return config_.options.synthetic_rates || max_drafts() == 0; }
   bool is_full() const { return num_free_ == 0; }
@@ -176,7 +181,7 @@ class Session {
   const MeasuredRound &verified_round() const { return verified_round_; }
   // Tells the state what the last step's tokens were.
   sampler_status settle(capi::Entry &entry);
-  // Teaches the draft source the text from `begin` on.
+  // Teaches the draft source the text from `begin` on. Drafts end where it has no room for it.
   void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
   void cancel(int32_t sequence) { sequences_[sequence].reason = SAMPLER_FINISH_CANCELLED; }
 
@@ -228,6 +233,7 @@ class Session {
   bool is_end(int32_t sequence, int32_t token);
   int64_t find_stop(int32_t sequence) const;
   void finish_if_full(int32_t sequence);
+  void finish_if_ended(int32_t sequence);
   void append(int32_t sequence, int32_t token);
 
   // Drafts and spans.

@@ -315,7 +315,13 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
   if (!check.ok()) return;
   check.range("prompt_length", args.prompt_length, 0, args.num_tokens + 1);
   check.range("cache_length", args.cache_length, 0, args.num_tokens);
-  check.range("drafter_cache_length", args.drafter_cache_length, 0, args.num_tokens);
+  check.range("drafter_cache_length", args.drafter_cache_length, 0, args.num_tokens + 1);
+  if (check.ok() && args.drafter_cache_length > session->drafter_context()) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "drafter_cache_length is %" PRId64
+               "; the drafter's cache can hold drafter_context of the session, %" PRId64,
+               args.drafter_cache_length, session->drafter_context());
+  }
   check.range("max_new_tokens", args.max_new_tokens, 0, capi::kMaxRows);
   check_ends(check, *session, args);
   check_stops(check, *session, args.stop_sequences);
@@ -488,7 +494,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
   check.zero("reserved", args.reserved);
   check.range("num_top_logprobs", args.num_top_logprobs, 0, options.max_top_logprobs + 1);
   const bool has_top = args.out_top_token_ids || args.out_top_logprobs;
-  if (check.ok() && has_top != (args.num_top_logprobs > 0)) {
+  const bool has_number = args.num_top_logprobs > 0;
+  if (check.ok() && has_top != has_number && (has_top || args.num_spans > 0)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "num_top_logprobs is %" PRId64
                "; it must be 0 where out_top_token_ids and out_top_logprobs are NULL, and only "

@@ -38,9 +38,7 @@ int64_t Session::wanted_drafts(const SessionSequence &sequence, int64_t length) 
   wanted /= sequence.width();  // of the first path
   if (sequence.source == SAMPLER_DRAFTS_MODEL) {
     // All drafts but the last are fed.
-    const int64_t room = config_.options.drafter_context ? config_.options.drafter_context
-                                                         : config_.options.max_context;
-    wanted = std::min(wanted, room - length + 1);
+    wanted = std::min(wanted, drafter_context() - length + 1);
   }
   return std::max<int64_t>(wanted, 0);
 }
@@ -75,7 +73,7 @@ void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequen
 void Session::draft_by_lookup(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
   int32_t *const drafts = tokens_of(sequence) + own.length;
-  const int64_t count = lookups_[sequence].propose(wanted_drafts(own), drafts);
+  const int64_t count = lookups_[sequence].continue_match(wanted_drafts(own), drafts);
   for (own.num_drafts = 0; own.num_drafts < count;) {
     if (is_end(sequence, drafts[own.num_drafts++])) break;
   }
@@ -121,7 +119,9 @@ void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
   SessionSequence &own = sequences_[sequence];
   if (!own.is_drafting) return;
   const int32_t *const tokens = text(sequence);
-  if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
+  if (own.source == SAMPLER_DRAFTS_MODEL) {
+    own.is_drafting = own.length <= drafter_context();
+  } else if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
     PromptLookup &lookup = lookups_[sequence];
     if (own.length > lookup.max_tokens()) {
       own.is_drafting = false;

@@ -89,15 +89,22 @@ void Session::finish_if_full(int32_t sequence) {
   }
 }
 
-void Session::append(int32_t sequence, int32_t token) {
+// By its last token, where that is new, or for want of room.
+void Session::finish_if_ended(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
-  tokens_of(sequence)[own.length++] = token;
-  if (is_end(sequence, token)) {
-    own.reason = SAMPLER_FINISH_END_TOKEN;
-  } else if ((own.stop_sequence = find_stop(sequence)) >= 0) {
-    own.reason = SAMPLER_FINISH_STOP_SEQUENCE;
+  if (own.num_new() > 0) {
+    if (is_end(sequence, text(sequence)[own.length - 1])) {
+      own.reason = SAMPLER_FINISH_END_TOKEN;
+    } else if ((own.stop_sequence = find_stop(sequence)) >= 0) {
+      own.reason = SAMPLER_FINISH_STOP_SEQUENCE;
+    }
   }
   finish_if_full(sequence);
+}
+
+void Session::append(int32_t sequence, int32_t token) {
+  tokens_of(sequence)[sequences_[sequence].length++] = token;
+  finish_if_ended(sequence);
 }
 
 sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &args,
@@ -167,9 +174,9 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
     new (&lookups_[sequence]) PromptLookup(lookup_memory_ + size_t(sequence) * lookup_bytes(),
                                            options.lookup_tokens, {own.min_match, INT64_MAX});
-    learn(entry, sequence, 0);
   }
-  finish_if_full(sequence);
+  if (own.source != SAMPLER_DRAFTS_NGRAM) learn(entry, sequence, 0);
+  finish_if_ended(sequence);
   --num_free_;
   *out_sequence = sequence;
   return SAMPLER_OK;
@@ -190,7 +197,7 @@ sampler_status Session::fork(capi::Entry &entry, int32_t source, const uint64_t 
   own.num_drafts = own.num_first = own.num_siblings = 0;
   own.step_drafts = own.most_drafts;
   own.step_entropy = own.entropy;
-  own.drafter_cache_length = std::min(own.drafter_cache_length, own.length - 1);
+  own.drafter_cache_length = std::min(own.drafter_cache_length, own.length);
   std::copy_n(text(source), own.length, tokens_of(sequence));
   std::copy_n(ends_of(source), options.max_end_tokens, ends_of(sequence));
   std::copy_n(stop_tokens_ + source * options.max_stop_tokens, options.max_stop_tokens,

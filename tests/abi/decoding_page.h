@@ -6,6 +6,10 @@ extern struct my_model *my_model;
 sampler_status my_forward(void *user, const sampler_forward_args *args);
 sampler_status my_truncate(void *user, int32_t sequence, int64_t length);
 extern sampler_model small_model;
+extern const sampler_forward_args *forward;
+extern int64_t span;
+extern _Bool *sees; /* [count, count] */
+extern int64_t *positions;
 extern int64_t num_prompts;
 extern const int64_t *offsets;
 extern const int32_t *prompts;

@@ -296,6 +296,10 @@ AdaptivePState random_sums(Random &random, const AdaptivePRules &rules) {
   return state;
 }
 
+AdaptiveP stage_of(const Ranked &row, const AdaptivePState &state, const AdaptivePRules &rules) {
+  return adaptive_p(state, rules, scale_of(row), total_of(oracle::weights_of(row)));
+}
+
 TEST(AdaptiveP, HasTheBitsOfTheContract) {
   Random random(9);
   Failures failures;
@@ -304,62 +308,44 @@ TEST(AdaptiveP, HasTheBitsOfTheContract) {
     const AdaptivePRules rules = adaptive_p_rules(random.unit(), random.unit());
     AdaptivePState state = random_sums(random, rules);
     if (round % 50 == 0) state.weight = round % 100 == 0 ? 0.0f : -1.0f;
-    const auto probabilities = oracle::probabilities_of(row);
+    const auto probabilities = oracle::adaptive_p_probabilities(row);
     const auto expected =
-        oracle::adaptive_p_log2(probabilities, {state.sum, state.weight}, rules.target);
-    const uint64_t total = total_of(oracle::weights_of(row));
-    const RowScale scale = scale_of(row);
-    const float first = relative_probability(scale, row.values[0]) * normalizer(total);
-    const AdaptiveP stage = adaptive_p(state, rules, first);
-    uint64_t new_total = 0;
+        oracle::adaptive_p_logits(probabilities, {state.sum, state.weight}, rules.target);
+    const AdaptiveP stage = stage_of(row, state, rules);
     for (size_t rank = 0; rank < row.values.size(); ++rank) {
-      const float q = relative_probability(scale, row.values[rank]) * normalizer(total);
+      const float q = stage.probability(row.values[rank]);
       failures.expect(equal(q, probabilities[rank]), uint64_t(round));
-      failures.expect(equal(stage.log2_relative(q), expected[rank]), uint64_t(round));
-      failures.expect(equal(stage.relative(q), oracle::relative_of_log2(expected[rank])),
-                      uint64_t(round));
-      new_total += weight_of(stage.relative(q));
+      failures.expect(equal(stage.logit(q), expected[rank]), uint64_t(round));
     }
-    // What the contract says of the sum.
-    failures.expect(new_total > uint64_t(1) << (row.values.size() > 1 ? 28 : 6), uint64_t(round));
   }
   EXPECT_TRUE(failures.none());
 }
 
-// The weight of a row whose tokens are as far from the wanted probability as they can be.
-TEST(AdaptiveP, NeverLosesAllWeight) {
-  const AdaptivePRules rules = adaptive_p_rules(0.5f, 0.9f);
-  for (int step = 0; step <= 1000; ++step) {
-    const float wanted = float(step) / 1000.0f;
-    const AdaptivePState state = {1.0f - wanted, 1.0f};  // 2 * 0.5 - S / Z
-    for (const float first : {1.0f, 0.9f, 0.75f, 0.5f}) {
-      const AdaptiveP stage = adaptive_p(state, rules, first);
-      const uint64_t one = weight_of(stage.relative(first));
-      EXPECT_GT(one, uint64_t(1) << 6);
-      EXPECT_GT(one + weight_of(stage.relative(1.0f - first)), uint64_t(1) << 28)
-          << wanted << " " << first;
-    }
+TEST(AdaptiveP, OfATokenAloneTheProbabilityIsOne) {
+  Random random(12);
+  Failures failures;
+  const AdaptivePRules rules = adaptive_p_rules(0.3f, 0.9f);
+  for (int i = 0; i < 100000; ++i) {
+    const Ranked row = {{std::ldexp(1.0f + random.unit(), random.between(-149, 100))},
+                        i % 2 == 0,
+                        i % 4 == 0 ? 0.7f : 1.0f};
+    const AdaptiveP stage = stage_of(row, adaptive_p_start(rules), rules);
+    failures.expect(equal(stage.probability(row.values[0]), 1.0f), bits_of(row.values[0]));
   }
+  EXPECT_TRUE(failures.none());
 }
 
-// The cost's roundings let it fall here and there as the distance rises.
-TEST(AdaptiveP, MakesNothingLikelierThanTheNearest) {
+// As far from the wanted probability as a token can be, beside one that has it.
+TEST(AdaptiveP, LeavesEachTokenSomeWeight) {
   const AdaptivePRules rules = adaptive_p_rules(1.0f, 0.9f);
-  int64_t num_falls = 0;
-  for (int step = 1; step < (1 << 20); ++step) {
-    const float near = 0.5f - float(step) * 0x1p-24f, far = near - 0x1p-24f;
-    if (AdaptiveP::cost(1.0f - far) >= AdaptiveP::cost(1.0f - near)) continue;
-    ++num_falls;
-    const AdaptiveP stage = adaptive_p({1.0f, 1.0f}, rules, near);
-    ASSERT_EQ(stage.wanted, 1.0f);
-    EXPECT_EQ(stage.log2_relative(near), 0.0f);
-    EXPECT_EQ(stage.log2_relative(far), 0.0f);
-  }
-  EXPECT_GT(num_falls, 0);
+  const AdaptiveP stage = adaptive_p({1.0f, 1.0f}, rules, logits_row_scale(0, 1), 1);
+  ASSERT_EQ(stage.wanted, 1.0f);
+  const RowScale scale = logits_row_scale(stage.logit(1.0f), 1.0f);
+  EXPECT_EQ(weight(scale, stage.logit(1.0f)), uint64_t(1) << kWeightBits);
+  EXPECT_GT(weight(scale, stage.logit(0.0f)), uint64_t(1) << 6);
 }
 
-// q has a relative error of 4e-7 at most, d is 3.4 at most and the cost rises by 14.5 for 1 of d:
-// 2e-5 of log2. Weights have 29 bits or more.
+// q has a relative error of 4e-7 at most, d is 3.4 at most and y rises by 10 for 1 of d: 2e-5 of y.
 TEST(AdaptiveP, KeepsItsBound) {
   Random random(10);
   Real worst = 0;
@@ -368,14 +354,12 @@ TEST(AdaptiveP, KeepsItsBound) {
     const AdaptivePRules rules = adaptive_p_rules(random.unit(), random.unit());
     const AdaptivePState state = random_sums(random, rules);
     const auto exact = oracle::exact_adaptive_p(row, {state.sum, state.weight}, rules.target);
-    const uint64_t total = total_of(oracle::weights_of(row));
-    const RowScale scale = scale_of(row);
-    const auto probability = [&](float x) {
-      return relative_probability(scale, x) * normalizer(total);
-    };
-    const AdaptiveP stage = adaptive_p(state, rules, probability(row.values[0]));
+    const AdaptiveP stage = stage_of(row, state, rules);
+    std::vector<float> logits;
+    for (const float x : row.values) logits.push_back(stage.logit(stage.probability(x)));
+    const RowScale scale = logits_row_scale(*std::max_element(logits.begin(), logits.end()), 1.0f);
     std::vector<uint64_t> weights;
-    for (const float x : row.values) weights.push_back(weight_of(stage.relative(probability(x))));
+    for (const float y : logits) weights.push_back(weight(scale, y));
     const Real new_total = Real(total_of(weights));
     Real distance = 0;
     for (size_t i = 0; i < exact.size(); ++i) {
@@ -426,12 +410,15 @@ TEST(AdaptiveP, HasDefaultsAndBounds) {
   }
   // The wanted probability: 2 * 0.5 less the mean so far.
   const AdaptivePRules rules = adaptive_p_rules(0.5f, 0.5f);
-  EXPECT_EQ(adaptive_p(adaptive_p_start(rules), rules, 1.0f).wanted, 0.5f);
-  EXPECT_EQ(adaptive_p({1.0f, 4.0f}, rules, 1.0f).wanted, 0.75f);
-  EXPECT_EQ(adaptive_p({-1.0f, 4.0f}, rules, 1.0f).wanted, 1.0f);
-  EXPECT_EQ(adaptive_p({8.0f, 4.0f}, rules, 1.0f).wanted, 0.0f);
-  EXPECT_EQ(adaptive_p({8.0f, 0.0f}, rules, 1.0f).wanted, 0.5f);
-  EXPECT_EQ(adaptive_p({8.0f, kSmallestSubnormal}, rules, 1.0f).wanted, 0.0f);
+  const auto wanted = [&](const AdaptivePState &state) {
+    return adaptive_p(state, rules, logits_row_scale(0.0f, 1.0f), 1).wanted;
+  };
+  EXPECT_EQ(wanted(adaptive_p_start(rules)), 0.5f);
+  EXPECT_EQ(wanted({1.0f, 4.0f}), 0.75f);
+  EXPECT_EQ(wanted({-1.0f, 4.0f}), 1.0f);
+  EXPECT_EQ(wanted({8.0f, 4.0f}), 0.0f);
+  EXPECT_EQ(wanted({8.0f, 0.0f}), 0.5f);
+  EXPECT_EQ(wanted({8.0f, kSmallestSubnormal}), 0.0f);
 }
 
 // ---- top-p decay ----

@@ -507,6 +507,74 @@ TEST_F(Rules, OfAcceptance) {
       "least_draft_probability is 0.5; it must be 0 for n-grams");
 }
 
+// Drafts of several tokens a position.
+TEST_F(Rules, OfTrees) {
+  const auto refuse_trees = [&](std::int64_t top_k, const Change &change, const std::string &text,
+                                LoopKind kind = LoopKind::kSpeculative) {
+    refuse(
+        kind,
+        [&](AnyCall *c) {
+          c->target.reads_parents = 1;
+          c->speculative.draft_top_k = top_k;
+          change(c);
+        },
+        "draft_top_k is " + text_of(top_k) + "; " + text);
+  };
+  const Change nothing = [](AnyCall *) {};
+  for (const std::int64_t bad : {std::int64_t(-1), INT64_MIN, std::int64_t(6), INT64_MAX}) {
+    refuse_trees(bad, nothing, "it must be in [0, gamma]");
+  }
+  refuse_trees(
+      3, [](AnyCall *c) { c->speculative.gamma = 2; }, "it must be in [0, gamma]");
+  for (const std::int64_t top_k : {1, 2}) {
+    refuse_trees(top_k, nothing, "it must be 0 for n-grams", LoopKind::kNgrams);
+    for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_DEFERRED}) {
+      refuse_trees(
+          top_k, [=](AnyCall *c) { c->speculative.acceptance = acceptance; },
+          "BLOCK and DEFERRED are for chains");
+    }
+    for (const sampler_gamma_rule rule : {SAMPLER_GAMMA_BY_ENTROPY, SAMPLER_GAMMA_MEASURED}) {
+      refuse_trees(
+          top_k, [=](AnyCall *c) { c->speculative.adaptive_gamma = rule; },
+          "adaptive_gamma must be SAMPLER_GAMMA_FIXED, 0");
+    }
+    refuse_trees(
+        top_k, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; },
+        "least_draft_probability must be 0");
+    refuse_trees(
+        top_k, [](AnyCall *c) { c->speculative.skip_sample_adjustment = 1; },
+        "skip_sample_adjustment must be 0");
+  }
+  // What the target has to know, of more than a chain.
+  const auto set_trees = [](AnyCall *c) { c->speculative.draft_top_k = 2; };
+  refuse(LoopKind::kSpeculative, set_trees,
+         "reads_parents of the target is 0; draft_top_k above 1, 2, needs it",
+         SAMPLER_ERROR_UNSUPPORTED);
+  for (const std::int64_t limit : {1, 5}) {
+    const auto set_limit = [=](AnyCall *c) {
+      set_trees(c);
+      c->target.reads_parents = 1;
+      c->target.max_span_tokens = limit;
+    };
+    refuse(LoopKind::kSpeculative, set_limit,
+           "max_span_tokens of the target is " + text_of(limit) +
+               "; it must be 0 or at least gamma + 1, 6, with draft_top_k above 1");
+  }
+  accept(LoopKind::kSpeculative, [](AnyCall *c) {
+    c->speculative.draft_top_k = 1;
+    c->target.max_span_tokens = 1;
+  });
+}
+
+TEST_F(Rules, OfReadsParents) {
+  refuse_values(all_, "reads_parents", MEMBER(target.reads_parents),
+                std::vector<std::int32_t>{-1, 2, INT32_MAX});
+  refuse_values(all_, "reserved2", MEMBER(target.reserved2), std::vector<std::int32_t>{1, -1});
+  refuse_values({LoopKind::kSpeculative}, "reads_parents", MEMBER(drafter.reads_parents),
+                std::vector<std::int32_t>{2});
+  accept_all([](AnyCall *c) { c->target.reads_parents = 1; });
+}
+
 constexpr std::int64_t k20 = std::int64_t(1) << 20;
 
 TEST_F(Rules, Ranges) {

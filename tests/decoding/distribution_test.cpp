@@ -163,6 +163,20 @@ TEST_F(Distribution, SpeculativeAdaptive) {
   expect_distribution(speculative(drafter_.get(), args), {}, 8);
 }
 
+// Of the drafter's likeliest tokens, also those that no filter keeps.
+TEST_F(Distribution, SpeculativeInTrees) {
+  target_->take_trees(6);
+  for (const std::int32_t first_target : {0, 1}) {
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.gamma = 6;
+    args.draft_top_k = 2 + first_target;
+    args.first_target = first_target;
+    Options options;
+    if (first_target == 0) options.top_k = 3;
+    expect_distribution(speculative(drafter_.get(), args), options, 10);
+  }
+}
+
 TEST_F(Distribution, SpeculativeByBlocks) {
   for (const std::int32_t first_target : {0, 1}) {
     sampler_speculative_args args = sampler_speculative_args_default();

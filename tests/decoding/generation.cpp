@@ -127,6 +127,7 @@ Generation::Generation(Model *target, std::vector<Tokens> prompts)
 
 void Generation::reset() {
   const std::size_t n = prompts_.size();
+  model_ = target_->interface();
   target_->reset();
   target_->allow_sequences(args.first_sequence, args.num_sequences);
   target_->expect_whole_texts(args.use_cache == 0);

@@ -37,6 +37,17 @@ std::uint64_t hash(std::uint64_t seed, const Tokens &text, std::size_t num_token
   return state;
 }
 
+// What the token `at` of a span sees, itself the last. `cache` has the span at its end, from
+// `start` on.
+Tokens path_to(const Tokens &cache, std::size_t start, const std::int32_t *parents,
+               std::int64_t at) {
+  Tokens path;
+  for (; at >= 0; at = parents[at]) path.push_back(cache[start + index(at)]);
+  path.insert(path.end(), cache.rend() - std::ptrdiff_t(start), cache.rend());
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
 std::uint32_t bits_of(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -109,12 +120,13 @@ sampler_model Model::interface() {
   model.max_sequences = limits_.max_sequences;
   model.max_span_tokens = limits_.max_span_tokens;
   model.logits_dtype = limits_.dtype;
+  model.reads_parents = limits_.reads_parents;
   return model;
 }
 
 void Model::reset() {
   caches_.assign(index(limits_.max_sequences), Tokens());
-  num_forwards_ = num_truncates_ = num_tokens_fed_ = num_logit_rows_ = 0;
+  num_forwards_ = num_truncates_ = num_tokens_fed_ = num_logit_rows_ = num_trees_ = 0;
 }
 
 bool Model::caches_are_empty() const {
@@ -135,6 +147,8 @@ void Model::check_forward(const sampler_forward_args &args) const {
   ASSERT_EQ(args.struct_size, sizeof args);
   ASSERT_GE(args.num_spans, 1);
   ASSERT_EQ(args.token_offsets[0], 0);
+  ASSERT_TRUE(limits_.reads_parents || !args.parents);
+  bool is_tree = false;
   std::set<std::int32_t> seen;
   std::int64_t num_rows = 0;
   for (std::int64_t i = 0; i < args.num_spans; ++i) {
@@ -146,6 +160,14 @@ void Model::check_forward(const sampler_forward_args &args) const {
     const auto length = std::int64_t(cache(sequence).size());
     ASSERT_EQ(args.starts[i], length);
     ASSERT_LE(length + end - begin, limits_.max_context);
+    for (std::int64_t j = begin; args.parents && j < end; ++j) {
+      const std::int64_t parent = begin + args.parents[j];
+      ASSERT_GE(parent, begin - 1);
+      ASSERT_LT(parent, j);
+      // A tree hangs at a token of its span, and all of it has logits.
+      ASSERT_TRUE(parent == j - 1 || parent >= end - args.logit_counts[i]);
+      is_tree = is_tree || parent != j - 1;
+    }
     for (std::int64_t j = begin; j < end; ++j) {
       ASSERT_GE(args.token_ids[j], 0);
       ASSERT_LT(args.token_ids[j], limits_.vocabulary_size);
@@ -157,6 +179,7 @@ void Model::check_forward(const sampler_forward_args &args) const {
       ASSERT_EQ(length, 0);
     }
   }
+  ASSERT_EQ(args.parents != nullptr, is_tree);
   if (limits_.max_span_tokens > 0) {
     ASSERT_LE(args.token_offsets[args.num_spans], limits_.max_span_tokens);
   }
@@ -191,13 +214,17 @@ void Model::run_forward(const sampler_forward_args &args) {
   for (std::int64_t i = 0; i < args.num_spans; ++i) {
     Tokens &cache = caches_[index(args.sequences[i])];
     const std::int64_t begin = args.token_offsets[i], end = args.token_offsets[i + 1];
+    const std::size_t start = cache.size();
     for (std::int64_t j = begin; j < end; ++j) {
       cache.push_back(args.token_ids[j]);
-      if (j >= end - args.logit_counts[i]) write_row(args, row++, cache);
+      if (j < end - args.logit_counts[i]) continue;
+      write_row(args, row++,
+                args.parents ? path_to(cache, start, args.parents + begin, j - begin) : cache);
     }
     num_tokens_fed_ += end - begin;
   }
   num_logit_rows_ += row;
+  num_trees_ += args.parents != nullptr;
   ++num_forwards_;
   if (on_forward_) on_forward_(args);
 }

@@ -60,6 +60,7 @@ struct Limits {
   std::int64_t max_sequences = 64;
   std::int64_t max_span_tokens = 0;
   sampler_dtype dtype = SAMPLER_F32;
+  bool reads_parents = false;  // else there may be none
 };
 
 // The logits that follow a text, which must be values that the model's type holds.
@@ -76,6 +77,13 @@ class Model {
   sampler_model interface();
 
   const Limits &limits() const { return limits_; }
+  // From now on it reads parents, and takes trees of so many drafts.
+  void take_trees(std::int64_t num_drafts) {
+    if (limits_.max_span_tokens > 0 && !limits_.reads_parents) {
+      limits_.max_span_tokens += num_drafts;
+    }
+    limits_.reads_parents = true;
+  }
   Logits logits(const Tokens &text) const { return next_logits_(text); }
 
   // Empties the caches, sets the counts to 0.
@@ -88,6 +96,7 @@ class Model {
   std::int64_t num_truncates() const { return num_truncates_; }
   std::int64_t num_tokens_fed() const { return num_tokens_fed_; }
   std::int64_t num_logit_rows() const { return num_logit_rows_; }
+  std::int64_t num_trees() const { return num_trees_; }  // forwards with parents
 
   // Sequences that the loop may touch; at first all.
   void allow_sequences(std::int64_t first, std::int64_t count);
@@ -120,6 +129,7 @@ class Model {
   std::int64_t num_truncates_ = 0;
   std::int64_t num_tokens_fed_ = 0;
   std::int64_t num_logit_rows_ = 0;
+  std::int64_t num_trees_ = 0;
 };
 
 // Logits that depend on the last `num_tokens` tokens, all of them where it is 0, and on the seed:

@@ -98,6 +98,10 @@ Scenario::Scenario(std::uint64_t seed) {
   ngram_args.stop_if_unknown = random.one_in(2);
   ngram_args.first_target = random.one_in(2);
   ngram_args.ngram_least_count = seed % 3 == 2;
+
+  tree_args.gamma = random.between(1, 9);
+  tree_args.draft_top_k = random.between(1, std::min<std::int64_t>(tree_args.gamma, 4));
+  tree_args.first_target = random.one_in(2);
 }
 
 sampler_status forbid_by_length(const ProcessCall &call) {

@@ -18,8 +18,13 @@ struct Scenario {
   std::unique_ptr<ScriptedNgram> ngram;
   sampler_speculative_args speculative_args = sampler_speculative_args_default();
   sampler_speculative_args ngram_args = sampler_speculative_args_default();
+  sampler_speculative_args tree_args = sampler_speculative_args_default();
+
+  // The target can have trees of drafts from now on.
+  void take_trees() { target->take_trees(tree_args.gamma); }
 
   Loop speculative() { return decoding_test::speculative(drafter.get(), speculative_args); }
+  Loop in_trees() { return decoding_test::speculative(drafter.get(), tree_args); }
   Loop with_ngrams() { return decoding_test::speculative(ngram->interface(), ngram_args); }
 };
 

@@ -15,9 +15,9 @@ namespace decoding_test {
 
 class SmallLoops {
  public:
-  static constexpr int kNumLoops = 7;
+  static constexpr int kNumLoops = 8;
   // From here on they have edits of beams, which are of CPU handles.
-  static constexpr int kFirstWithEdits = 6;
+  static constexpr int kFirstWithEdits = 7;
   static const char *name(int loop) {
     const char *const names[] = {"autoregressive",
                                  "speculative",
@@ -25,12 +25,13 @@ class SmallLoops {
                                  "beam_search",
                                  "beam_search with pools",
                                  "speculative with stages",
+                                 "speculative in trees",
                                  "beam_search with edits"};
     return names[loop];
   }
 
   // Whether tokens may be drawn.
-  static bool can_sample(int loop) { return loop < 3 || loop == 5; }
+  static bool can_sample(int loop) { return loop < 3 || loop == 5 || loop == 6; }
 
   SmallLoops() {
     model_.user = this;
@@ -113,6 +114,19 @@ class SmallLoops {
         own.least_draft_probability = 0.1f;
         return sampler_speculative(sampler, &own);
       }
+      case 6: {
+        sampler_generation_args generation = args;
+        sampler_model target = model_;
+        target.reads_parents = 1;
+        generation.target = &target;
+        sampler_speculative_args own = sampler_speculative_args_default();
+        own.generation = &generation;
+        own.drafter = &model_;
+        own.gamma = gamma;
+        own.first_target = first_target;
+        own.draft_top_k = std::min<std::int64_t>(gamma, 2);
+        return sampler_speculative(sampler, &own);
+      }
       case 2: {
         sampler_speculative_args own = sampler_speculative_args_default();
         own.generation = &args;
@@ -126,7 +140,7 @@ class SmallLoops {
         generation.on_tokens = nullptr;
         generation.trace = nullptr;
         generation.debug = 0;
-        if (loop == 6) generation.params = &staged_;
+        if (loop == 7) generation.params = &staged_;
         sampler_beam_search_args own = sampler_beam_search_args_default();
         own.generation = &generation;
         own.rule = loop == 4 ? SAMPLER_BEAMS_POOL : SAMPLER_BEAMS_SHARED;

@@ -234,6 +234,28 @@ TEST(Modes, TheLikeliestTextIsTheSameWithAndWithoutDraftsAndCaches) {
   }
 }
 
+// The likeliest one, and that of each seed by sample-match.
+TEST(Modes, TextsInTreesAreThoseWithoutDrafts) {
+  for (const float temperature : {0.0f, 0.8f}) {
+    GenerationOptions options = with_mode(Mode::kAutoregressive, 40, true);
+    options.sampling.temperature = temperature;
+    const std::vector<Ids> expected = tokens_of(run_target(options));
+    options.mode = Mode::kSpeculative;
+    options.draft.acceptance =
+        temperature == 0 ? SAMPLER_ACCEPT_STANDARD : SAMPLER_ACCEPT_SAMPLE_MATCH;
+    options.draft.gamma = 9;
+    for (const int top_k : {1, 2, 3, 9}) {
+      for (const bool use_cache : {true, false}) {
+        options.draft.draft_top_k = top_k;
+        options.use_cache = use_cache;
+        const Generation generation = run_target(options);
+        EXPECT_EQ(tokens_of(generation), expected) << temperature << " " << top_k << use_cache;
+        EXPECT_GT(generation.stats.num_accepted, 20);
+      }
+    }
+  }
+}
+
 TEST(Modes, SampledTextIsTheSameWithAndWithoutCachesAndBesideOthers) {
   for (const Mode mode : {Mode::kAutoregressive, Mode::kSpeculative}) {
     const std::vector<Ids> tokens = tokens_of(run_target(with_mode(mode, 30, true)));

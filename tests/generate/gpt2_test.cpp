@@ -201,6 +201,43 @@ TEST(Gpt2, ASequenceThatWasCutGoesOnLikeOneThatWasNot) {
   EXPECT_EQ(sequence.length(), 20);
 }
 
+// Each token of a tree has the logits of its path alone, also beside a chain, and what is cut off
+// leaves nothing.
+TEST(Gpt2, LogitsOfATreeAreThoseOfItsPaths) {
+  const Gpt2Model model(tiny_gpt2() / "target");
+  const Ids text = some_ids(21, 2048);
+  const Ids tree = {5, 9, 700, 9, 5, 31, 9, 1000, 2};
+  const Ids parents = {-1, 0, 1, 1, 0, 4, 5, 3, -1};
+  const Ids chain = some_ids(4, 300);
+  Gpt2Sequence sequence(model.config()), beside(model.config());
+  append(model, &sequence, text);
+  Logits logits(13 * 2048);
+  model.forward({{&sequence, tree.data(), 9, 9, parents.data()}, {&beside, chain.data(), 4, 4}},
+                logits.data());
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    Ids path;
+    for (auto at = static_cast<std::int32_t>(i); at >= 0; at = parents[std::size_t(at)]) {
+      path.insert(path.begin(), tree[std::size_t(at)]);
+    }
+    path.insert(path.begin(), text.begin(), text.end());
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(2048 * i);
+    EXPECT_EQ(bits(Logits(row, row + 2048)), bits(logits_after(model, path))) << i;
+  }
+  EXPECT_EQ(bits(Logits(logits.end() - 2048, logits.end())), bits(logits_after(model, chain)));
+  EXPECT_EQ(sequence.length(), 30);
+  sequence.truncate(23);
+  Ids expected = text;
+  expected.insert(expected.end(), {5, 9, 77});
+  EXPECT_EQ(bits(append(model, &sequence, {77})), bits(logits_after(model, expected)));
+
+  for (const std::int32_t bad : {-2, 1, 2}) {
+    const Ids wrong = {-1, bad};
+    Logits row(2048);
+    EXPECT_THROW(model.forward({{&sequence, tree.data(), 2, 1, wrong.data()}}, row.data()),
+                 std::invalid_argument);
+  }
+}
+
 TEST(Gpt2, LogitsDoNotDependOnTheBatch) {
   const Gpt2Model model(tiny_gpt2() / "target");
   std::vector<Ids> prompts(9);

@@ -32,19 +32,21 @@ struct Span {
   std::int64_t start;
   Ids token_ids;
   std::int64_t num_logits;
+  Ids parents = {};  // of all spans or of none
 };
 
 class Callbacks : public testing::Test {
  protected:
   // The logits wanted of all spans, without what lies between rows.
   sampler_status forward(const std::vector<Span> &spans, Logits *out_logits = nullptr) {
-    Ids sequences, token_ids;
+    Ids sequences, token_ids, parents;
     std::vector<std::int64_t> starts, offsets = {0}, logit_counts;
     std::size_t num_rows = 0;
     for (const Span &span : spans) {
       sequences.push_back(span.sequence);
       starts.push_back(span.start);
       token_ids.insert(token_ids.end(), span.token_ids.begin(), span.token_ids.end());
+      parents.insert(parents.end(), span.parents.begin(), span.parents.end());
       offsets.push_back(static_cast<std::int64_t>(token_ids.size()));
       logit_counts.push_back(span.num_logits);
       num_rows += static_cast<std::size_t>(span.num_logits);
@@ -62,6 +64,7 @@ class Callbacks : public testing::Test {
     args.num_logit_rows = static_cast<std::int64_t>(num_rows);
     args.logits_row_stride = kStride;
     args.logits_dtype = dtype_;
+    if (!parents.empty()) args.parents = parents.data();
     const sampler_status status = callbacks_.get()->forward(callbacks_.get()->user, &args);
     for (std::size_t row = 0; out_logits != nullptr && row < num_rows; ++row) {
       const float *begin = &memory[row * kStride];
@@ -101,6 +104,7 @@ TEST_F(Callbacks, TellTheModelsLimits) {
   EXPECT_EQ(model.max_context, 16);
   EXPECT_EQ(model.max_sequences, 3);
   EXPECT_EQ(model.logits_dtype, SAMPLER_F32);
+  EXPECT_EQ(model.reads_parents, 1);
 }
 
 TEST_F(Callbacks, GiveTheModelsLogits) {
@@ -112,6 +116,15 @@ TEST_F(Callbacks, GiveTheModelsLogits) {
   EXPECT_EQ(logits, joined(logits_behind({7, 8, 9}), logits_behind({1, 2, 3, 4, 5})));
   EXPECT_GT(callbacks_.seconds(), 0);
   EXPECT_EQ(callbacks_.failure(), nullptr);
+}
+
+TEST_F(Callbacks, GoByParents) {
+  Logits logits;
+  ASSERT_EQ(forward({{1, 0, {7, 8}, 1, {-1, 0}}, {0, 0, {1, 2, 3, 4}, 3, {-1, 0, 0, 2}}}, &logits),
+            SAMPLER_OK);
+  Logits expected = joined(logits_behind({7, 8}), logits_behind({1, 2}));
+  expected = joined(joined(expected, logits_behind({1, 3})), logits_behind({1, 3, 4}));
+  EXPECT_EQ(logits, expected);
 }
 
 TEST_F(Callbacks, CutAndForkCaches) {

@@ -424,6 +424,21 @@ TEST(ProgramModes, ATraceHasTheTokensOfTheTextAndWhereTheyAreFrom) {
   }
 }
 
+// Of a tree the others are rejected, wherever they hang.
+TEST(ProgramModes, ATraceOfTreesHasAcceptedDraftsFirst) {
+  const Strings arguments = {"--mode=speculative", draft_option(),      "--gamma=6",
+                             "--draft-top-k=2",    "--prompt=ROMEO:\n", "--length=80",
+                             "--temperature=0.5"};
+  const std::string text = text_of("target", arguments);
+  const Outcome trace = run_model("target", joined(arguments, {"--trace"}));
+  ASSERT_EQ(trace.exit_status, 0) << trace.err;
+  std::string signs;
+  EXPECT_EQ("ROMEO:\n" + text_of_trace(trace, &signs) + "\n", text);
+  EXPECT_GT(std::count(signs.begin(), signs.end(), '+'), 10);
+  EXPECT_GT(std::count(signs.begin(), signs.end(), '-'), 100);
+  EXPECT_LT(std::count(signs.begin(), signs.end(), '.'), 6);
+}
+
 TEST(ProgramModes, ATraceIsColouredOnRequest) {
   const Strings arguments = {"--mode=speculative", draft_option(), "--trace", "--length=20"};
   const std::string plain = text_of("target", arguments);
@@ -632,6 +647,20 @@ TEST(Program, BadOptionsAreNamed) {
        "--least-draft-probability is not used with --mode ngram"},
       {{"--mode=speculative", "--draft=x", "--least-draft-probability=2"},
        "--least-draft-probability"},
+      {{"--mode=ngram", "--draft-top-k=2"}, "--draft-top-k is not used with --mode ngram"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=-1"}, "--draft-top-k"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=6"},
+       "--draft-top-k is 6; it must be at most --gamma, which is 5"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--adaptive"}, "--draft-top-k"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--measured"}, "--draft-top-k"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--skip-sample-adjustment"},
+       "--draft-top-k"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--least-draft-probability=0.5"},
+       "--draft-top-k"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--acceptance=block"},
+       "--draft-top-k is not used with --acceptance block"},
+      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--acceptance=deferred"},
+       "--draft-top-k is not used with --acceptance deferred"},
       {{"--explain=-1"}, "--explain: \"-1\" is given; it must be an integer in [0, "},
       {{"--explain=5", "--length=5"}, "--explain is 5; it must be less than --length, which is 5"},
       {{"--explain=1", "--mode=ngram"},
@@ -1018,6 +1047,16 @@ TEST(ProgramModes, AnUnlikelyDraftIsTheLastOfItsRound) {
   EXPECT_GT(likely.at("acceptance_rate"), all.at("acceptance_rate"));
 }
 
+// A tree as deep as a chain keeps more.
+TEST(ProgramModes, TreesOfDraftsReachTheLoop) {
+  const Json chain = json_of(drafted({"--acceptance=sample_match", "--gamma=3"})),
+             tree = json_of(drafted({"--acceptance=sample_match", "--gamma=9", "--draft-top-k=3"}));
+  EXPECT_EQ(chain.at("draft_top_k"), 0);
+  EXPECT_EQ(tree.at("draft_top_k"), 3);
+  EXPECT_GT(tree.at("accepted"), chain.at("accepted"));
+  EXPECT_LT(tree.at("target_forwards"), chain.at("target_forwards"));
+}
+
 // With sample_match the texts of each mode are the same token by token, and so are the likeliest.
 TEST(ProgramModes, StagesAreThoseOfEachLoop) {
   const std::pair<Strings, std::string> samplings[] = {
@@ -1034,9 +1073,10 @@ TEST(ProgramModes, StagesAreThoseOfEachLoop) {
     const Strings same = joined(sampling, {"--prompt=ROMEO:", "--length=50"});
     const std::string text = text_of("target", same);
     EXPECT_NE(text, text_of("target", {"--prompt=ROMEO:", "--length=50", sampling[0]}));
-    for (const Strings &mode : {Strings{"--mode=speculative", draft_option()},
-                                {"--mode=ngram"},
-                                {"--mode=ngram", "--lookup"}}) {
+    for (const Strings &mode :
+         {Strings{"--mode=speculative", draft_option()},
+          Strings{"--mode=speculative", draft_option(), "--gamma=8", "--draft-top-k=3"},
+          Strings{"--mode=ngram"}, Strings{"--mode=ngram", "--lookup"}}) {
       EXPECT_EQ(text_of("target", joined(joined(same, mode), {"--acceptance=" + rule})), text)
           << sampling.back() << mode.back();
     }
@@ -1143,7 +1183,8 @@ TEST(Program, EveryMemberOfTheLoopsStructsHasAnOption) {
         {"deferred_entropy", "--deferred-entropy"},
         {"synthetic_rates", "--synthetic-rates"},
         {"least_draft_probability", "--least-draft-probability"},
-        {"reserved3", none}}},
+        {"reserved3", none},
+        {"draft_top_k", "--draft-top-k"}}},
       {"sampler_beam_search_args",
        {{"struct_size", none},
         {"generation", "--prompt"},
@@ -1261,7 +1302,8 @@ TEST(Program, HelpNamesEveryOption) {
                                    "--deferred-top-k",
                                    "--deferred-entropy",
                                    "--synthetic-rates",
-                                   "--least-draft-probability"}) {
+                                   "--least-draft-probability",
+                                   "--draft-top-k"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -244,6 +244,11 @@ std::vector<std::uint64_t> weights_of(const Ranked &row) {
   return weights;
 }
 
+std::uint64_t total_weight(const Ranked &row) {
+  const std::vector<std::uint64_t> weights = weights_of(row);
+  return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+}
+
 float relative_log2(const Ranked &row, std::size_t rank) {
   return row.are_logits ? sum(t_of(row, rank), 1)
                         : log2_plus(row.values[rank], exponent_of(row.values[0]));
@@ -360,9 +365,7 @@ AdaptiveSums adaptive_p_moved(AdaptiveSums sums, float observation, float decay)
 }
 
 std::vector<float> probabilities_of(const Ranked &row) {
-  const std::vector<std::uint64_t> weights = weights_of(row);
-  const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-  const auto g = static_cast<float>(0x1p44 / static_cast<double>(total));
+  const auto g = static_cast<float>(0x1p44 / static_cast<double>(total_weight(row)));
   std::vector<float> probabilities;
   for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
     probabilities.push_back(product(relative_of(row, rank), g));
@@ -370,25 +373,30 @@ std::vector<float> probabilities_of(const Ranked &row) {
   return probabilities;
 }
 
-std::vector<float> adaptive_p_log2(const std::vector<float> &probabilities, AdaptiveSums sums,
-                                   float target) {
+std::vector<float> adaptive_p_probabilities(const Ranked &row) {
+  const float total = product(static_cast<float>(total_weight(row)), 0x1p-44F);
+  std::vector<float> probabilities;
+  for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
+    probabilities.push_back(quotient(relative_of(row, rank), total));
+  }
+  return probabilities;
+}
+
+std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, AdaptiveSums sums,
+                                     float target) {
   const float limited = std::min(target, 1.0F);
   float a = limited;
   if (sums.weight > 0) {
     a = difference(product(2, limited), quotient(sums.sum, sums.weight));
     a = std::min(std::max(a, 0.0F), 1.0F);
   }
-  const auto u = [](float distance) {
-    const float d = quotient(distance, 0x1.333334p-2F);
-    return product(quotient(product(d, d), sum(1, d)), 0x1.cda994p+3F);
-  };
-  const float first = u(std::max(difference(a, probabilities[0]), 0.0F));
-  std::vector<float> logarithms;
-  logarithms.reserve(probabilities.size());
+  std::vector<float> logits;
+  logits.reserve(probabilities.size());
   for (const float q : probabilities) {
-    logarithms.push_back(std::min(difference(first, u(std::abs(difference(q, a)))), 0.0F));
+    const float d = quotient(std::abs(difference(q, a)), 0x1.333334p-2F);
+    logits.push_back(product(quotient(product(d, d), sum(1, d)), -10));
   }
-  return logarithms;
+  return logits;
 }
 
 std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float target) {

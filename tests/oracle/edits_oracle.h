@@ -57,6 +57,8 @@ struct Ranked {
 
 // The bits that the contract fixes, and the same in exact arithmetic.
 std::vector<std::uint64_t> weights_of(const Ranked &row);
+std::uint64_t total_weight(const Ranked &row);
+std::vector<float> probabilities_of(const Ranked &row);  // section 9
 float relative_log2(const Ranked &row, std::size_t rank);
 Real exact_log2(const Ranked &row, std::size_t rank);  // of the share in the sum of the row
 
@@ -75,14 +77,14 @@ struct AdaptiveSums {
 AdaptiveSums adaptive_p_start(float target, float decay);
 AdaptiveSums adaptive_p_moved(AdaptiveSums sums, float observation, float decay);
 
-// The probabilities q that the stage sees, and log2 of the new relative probabilities.
-std::vector<float> probabilities_of(const Ranked &row);
-std::vector<float> adaptive_p_log2(const std::vector<float> &probabilities, AdaptiveSums sums,
-                                   float target);
+// The probabilities q that the stage sees, and its logits of them.
+std::vector<float> adaptive_p_probabilities(const Ranked &row);
+std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, AdaptiveSums sums,
+                                     float target);
 // The new distribution, of sum 1, from the exact softmax.
 std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float target);
 
-// The new relative probability, and its weight.
+// 2^y for y <= 0, and the weight of a relative probability.
 float relative_of_log2(float y);
 std::uint64_t weight_of_relative(float e);
 

@@ -33,29 +33,12 @@ RankedTokens in_rank_order(const std::vector<std::int64_t> &ids, const std::vect
 Reports::Reports(RankedTokens tokens, bool are_logits, float temperature)
     : tokens_(std::move(tokens)), is_greedy_(temperature <= 1e-5F) {
   row_ = {tokens_.values, are_logits, is_greedy_ ? 1.0F : temperature};
-  for (const std::uint64_t weight : weights_of(row_)) weight_ += weight;
+  weight_ = total_weight(row_);
   probabilities_ = probabilities_of(row_);
   for (std::size_t i = 0; i < tokens_.values.size(); ++i) {
     log2_.push_back(relative_log2(row_, i));
     levels_.push_back({tokens_.values[i], 1});
   }
-}
-
-Reports Reports::of_log2(RankedTokens tokens) {
-  Reports reports;
-  reports.tokens_ = std::move(tokens);
-  reports.row_ = {{}, true, 0x1.715476p+0F};  // c of 4.1 is 1
-  reports.levels_ = {{0.0F, 0}};              // no token; what all are relative to
-  for (const float y : reports.tokens_.values) {
-    reports.log2_.push_back((y - 1.0F) + 1.0F);
-    reports.levels_.push_back({y, 1});
-    reports.weight_ += weight_of_relative(relative_of_log2(y));
-  }
-  const auto g = static_cast<float>(0x1p44 / static_cast<double>(reports.weight_));
-  for (const float y : reports.tokens_.values) {
-    reports.probabilities_.push_back(relative_of_log2(y) * g);
-  }
-  return reports;
 }
 
 std::int64_t Reports::rank(std::int64_t id) const {

@@ -24,8 +24,6 @@ RankedTokens in_rank_order(const std::vector<std::int64_t> &ids, const std::vect
 class Reports {
  public:
   Reports(RankedTokens tokens, bool are_logits, float temperature);
-  // Of adaptive-p's tokens, whose values are y, the logarithms in bits of their new e.
-  static Reports of_log2(RankedTokens tokens);
 
   const RankedTokens &tokens() const { return tokens_; }
   // The token's place in rank order, from 1; 0: it is none of the tokens.
@@ -37,8 +35,6 @@ class Reports {
   float entropy() const;
 
  private:
-  Reports() = default;
-
   RankedTokens tokens_;
   std::vector<float> log2_;  // relative, of each
   std::vector<Level> levels_;

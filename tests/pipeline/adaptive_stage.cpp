@@ -18,11 +18,10 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// The tokens that the windows keep, in rank order.
+// The tokens that are kept, in rank order.
 struct KeptRow {
   std::vector<std::size_t> elements;
   oracle::Ranked ranked;
-  std::uint64_t weight = 0;
 
   // Place of an element in rank order; none: the number of tokens.
   std::size_t rank_of(std::size_t element) const {
@@ -36,10 +35,10 @@ std::int64_t id_of(const Problem &problem, std::int64_t row, std::size_t element
                                        : problem.candidate_ids[at(row)][element];
 }
 
-KeptRow kept_row(const Problem &problem, const Expected &staged, std::int64_t row) {
-  const std::vector<float> &values = staged.rows[at(row)];
-  const bool are_logits = problem.kind == SAMPLER_LOGITS;
-  KeptRow kept = {{}, {{}, are_logits, are_logits ? staged.temperatures[at(row)] : 1.0F}};
+// `values` by element; those that are no tokens are -inf, or 0 where they are probabilities.
+KeptRow kept_row(const Problem &problem, std::int64_t row, const std::vector<float> &values,
+                 bool are_logits, float temperature) {
+  KeptRow kept = {{}, {{}, are_logits, temperature}};
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] > (are_logits ? -kInfinity : 0.0F)) kept.elements.push_back(i);
   }
@@ -48,8 +47,14 @@ KeptRow kept_row(const Problem &problem, const Expected &staged, std::int64_t ro
                                   : id_of(problem, row, a) < id_of(problem, row, b);
   });
   for (const std::size_t i : kept.elements) kept.ranked.values.push_back(values[i]);
-  for (const std::uint64_t weight : oracle::weights_of(kept.ranked)) kept.weight += weight;
   return kept;
+}
+
+// What the windows keep.
+KeptRow kept_row(const Problem &problem, const Expected &staged, std::int64_t row) {
+  const bool are_logits = problem.kind == SAMPLER_LOGITS;
+  return kept_row(problem, row, staged.rows[at(row)], are_logits,
+                  are_logits ? staged.temperatures[at(row)] : 1.0F);
 }
 
 std::size_t element_of(const Problem &problem, std::int64_t row, std::int64_t id) {
@@ -62,51 +67,46 @@ bool is_adaptive_p(const Numbers &numbers) {
   return numbers.adaptive_kind == SAMPLER_ADAPTIVE_P && numbers.adaptive_target >= 0;
 }
 
-// The tokens of a row with adaptive-p.
-struct Reweighed {
-  std::vector<float> y;
-  std::vector<std::uint64_t> weights;
-  std::uint64_t total = 0;
-};
+// The row of adaptive-p's logits, by element.
+std::vector<float> logits_of_kept(const Problem &problem, const KeptRow &kept, std::int64_t row) {
+  const std::vector<float> y = oracle::adaptive_p_logits(
+      oracle::adaptive_p_probabilities(kept.ranked), adaptive_start(problem, row).sums,
+      problem.numbers(row).adaptive_target);
+  std::vector<float> logits(problem.rows[at(row)].size(), -kInfinity);
+  for (std::size_t i = 0; i < y.size(); ++i) logits[kept.elements[i]] = y[i];
+  return logits;
+}
 
-Reweighed reweigh(const Problem &problem, const KeptRow &kept, std::int64_t row) {
-  Reweighed result;
-  result.y = oracle::adaptive_p_log2(oracle::probabilities_of(kept.ranked),
-                                     adaptive_start(problem, row).sums,
-                                     problem.numbers(row).adaptive_target);
-  for (const float y : result.y) {
-    result.weights.push_back(oracle::weight_of_relative(oracle::relative_of_log2(y)));
-    result.total += result.weights.back();
-  }
-  return result;
+KeptRow reweigh(const Problem &problem, const KeptRow &kept, std::int64_t row) {
+  return kept_row(problem, row, logits_of_kept(problem, kept, row), true, 1);
 }
 
 // By ascending id the first at which the running sum exceeds the word's share of the total.
-std::size_t draw_by_weight(const Problem &problem, const KeptRow &kept, const Reweighed &new_row,
-                           std::int64_t row, std::uint64_t word) {
+std::size_t draw_by_weight(const Problem &problem, const KeptRow &kept, std::int64_t row,
+                           std::uint64_t word) {
   std::vector<std::size_t> by_id(kept.elements.size());
   std::iota(by_id.begin(), by_id.end(), std::size_t{0});
   std::sort(by_id.begin(), by_id.end(), [&](std::size_t a, std::size_t b) {
     return id_of(problem, row, kept.elements[a]) < id_of(problem, row, kept.elements[b]);
   });
+  const std::vector<std::uint64_t> weights = oracle::weights_of(kept.ranked);
   __extension__ using Wide = unsigned __int128;
-  const auto target = static_cast<std::uint64_t>((Wide{word} * new_row.total) >> 64);
+  const auto target =
+      static_cast<std::uint64_t>((Wide{word} * oracle::total_weight(kept.ranked)) >> 64);
   std::uint64_t sum = 0;
   std::size_t place = 0;
-  while ((sum += new_row.weights[by_id[place]]) <= target) ++place;
-  return by_id[place];
+  while ((sum += weights[by_id[place]]) <= target) ++place;
+  return kept.elements[by_id[place]];
 }
 
-// The highest y + noise: the plain draw from logits y at the temperature at which c of 4.1 is 1.
-std::int64_t draw_by_gumbel(const Problem &problem, const KeptRow &kept, const Reweighed &new_row,
-                            std::int64_t row, sampler_t sampler) {
-  std::vector<float> values(problem.rows[at(row)].size(), -kInfinity);
+// The plain draw from adaptive-p's logits, at temperature 1.
+std::int64_t draw_by_gumbel(const Problem &problem, const KeptRow &kept, std::int64_t row,
+                            sampler_t sampler) {
+  const std::vector<float> values = logits_of_kept(problem, kept, row);
   std::vector<std::int64_t> ids;
   for (std::size_t i = 0; i < values.size(); ++i) ids.push_back(id_of(problem, row, i));
-  for (std::size_t i = 0; i < kept.elements.size(); ++i) values[kept.elements[i]] = new_row.y[i];
 
   sampler_params params = sampler_params_default();
-  params.temperature = 0x1.715476p+0F;
   const std::uint64_t seed = Call::seed_of(row);
   std::int64_t token = -1;
   auto args = sampler_sample_args();
@@ -136,32 +136,33 @@ void adapt_row(const Problem &problem, const Expected &staged, sampler_draw_meth
   const std::int64_t forced =
       problem.has_forced_tokens ? problem.slot(row).numbers.forced_token_id : -1;
   std::int64_t token = sampled->token_ids[at(row)];
-  Reweighed new_row;
+  KeptRow new_row;
   if (is_adaptive_p(numbers)) {
     new_row = reweigh(problem, kept, row);
     const std::uint64_t word =
         oracle::word64({Call::seed_of(row), Call::kOffset, 0}, oracle::kSample, 0);
     if (forced < 0 && draw == SAMPLER_DRAW_GUMBEL) {
-      token = draw_by_gumbel(problem, kept, new_row, row, sampler);
+      token = draw_by_gumbel(problem, kept, row, sampler);
     } else if (forced < 0) {
-      const std::size_t place = draw_by_weight(problem, kept, new_row, row, word);
-      token = id_of(problem, row, kept.elements[place]);
+      token = id_of(problem, row, draw_by_weight(problem, new_row, row, word));
     }
   }
   const std::size_t element = element_of(problem, row, token);
   const std::size_t rank = kept.rank_of(element);
   sampled->token_ids[at(row)] = static_cast<std::int32_t>(token);
   if (rank == kept.elements.size()) return;  // forced, and not kept
+  const auto surprise_in = [&](const KeptRow &tokens) {
+    return oracle::mirostat_observation(
+        oracle::relative_log2(tokens.ranked, tokens.rank_of(element)),
+        oracle::total_weight(tokens.ranked));
+  };
   if (is_adaptive_p(numbers)) {
     constexpr float kLn2 = 0x1.62e430p-1F;
-    const float r = (new_row.y[rank] - 1.0F) + 1.0F;
-    const float log2_total = oracle::mirostat_observation(0, new_row.total);
-    sampled->logprobs[at(row)] = (r - log2_total) * kLn2;
-    sampled->observations[at(row)] = oracle::probabilities_of(kept.ranked)[rank];
+    sampled->logprobs[at(row)] = (0.0F - surprise_in(new_row)) * kLn2;
+    sampled->observations[at(row)] = oracle::adaptive_p_probabilities(kept.ranked)[rank];
   } else if (numbers.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
              numbers.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2) {
-    sampled->observations[at(row)] =
-        oracle::mirostat_observation(oracle::relative_log2(kept.ranked, rank), kept.weight);
+    sampled->observations[at(row)] = surprise_in(kept);
   }
 }
 
@@ -197,9 +198,10 @@ oracle::RankedTokens adaptive_p_tokens(const Problem &problem, const Expected &s
                                        std::int64_t row) {
   if (!is_adaptive_p(problem.numbers(row)) || staged.temperatures[at(row)] <= 1e-5F) return {};
   const KeptRow kept = kept_row(problem, staged, row);
-  std::vector<std::int64_t> ids;
-  for (const std::size_t i : kept.elements) ids.push_back(id_of(problem, row, i));
-  return oracle::in_rank_order(ids, reweigh(problem, kept, row).y, true);
+  const KeptRow new_row = reweigh(problem, kept, row);
+  oracle::RankedTokens tokens = {{}, new_row.ranked.values};
+  for (const std::size_t i : new_row.elements) tokens.ids.push_back(id_of(problem, row, i));
+  return tokens;
 }
 
 void adapt(const Problem &problem, const Expected &staged, sampler_draw_method draw,
@@ -215,11 +217,10 @@ void adapt(const Problem &problem, const Expected &staged, Filtered *filtered) {
     const bool is_adaptive = is_adaptive_p(problem.numbers(row));
     if (!is_adaptive || !is_adapted(staged, filtered->status, row)) continue;
     const KeptRow kept = kept_row(problem, staged, row);
-    const Reweighed new_row = reweigh(problem, kept, row);
-    const auto g = static_cast<float>(0x1p44 / static_cast<double>(new_row.total));
-    for (std::size_t i = 0; i < kept.elements.size(); ++i) {
-      filtered->output[at(row * problem.num_cols) + kept.elements[i]] =
-          oracle::relative_of_log2(new_row.y[i]) * g;
+    const KeptRow new_row = reweigh(problem, kept, row);
+    const std::vector<float> probabilities = oracle::probabilities_of(new_row.ranked);
+    for (std::size_t i = 0; i < probabilities.size(); ++i) {
+      filtered->output[at(row * problem.num_cols) + new_row.elements[i]] = probabilities[i];
     }
   }
 }

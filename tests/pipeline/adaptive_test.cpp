@@ -230,5 +230,45 @@ TEST(Adaptive, StartsWhereNothingIsRemembered) {
   }
 }
 
+// However far its probability is from the one that is wanted: in logits, in probabilities, drawn by
+// either method, forced.
+TEST(Adaptive, PIsExactOfALoneToken) {
+  const Handles handles;
+  Random random(7);
+  constexpr std::int64_t kRows = 40, kColumns = 70, kFirst = 3;
+  const std::vector<std::int64_t> forced(kRows, kFirst);
+  for (int round = 0; round < 16; ++round) {
+    SCOPED_TRACE(round);
+    AdaptiveBatch batch(kRows, kColumns);
+    for (float &x : batch.logits) x = random.within(0.001F, 0.5F);
+    for (std::size_t i = 0; i < std::size_t(kRows); ++i) {
+      batch.row(i)[kFirst] = random.within(0.6F, 3.0F);
+      batch.values[i * kNumValues + 1] = random.within(-1, 2);
+      batch.values[i * kNumValues + 2] = 1;
+    }
+    const bool are_logits = round % 2 == 0;
+    batch.args.input.kind = are_logits ? SAMPLER_LOGITS : SAMPLER_PROBABILITIES;
+    batch.args.draw_method = (round / 2) % 2 == 0 ? SAMPLER_DRAW_INVERSE_CDF : SAMPLER_DRAW_GUMBEL;
+    batch.params.top_k = 1;
+    batch.params.temperature = are_logits ? 0.7F : 1.0F;
+    batch.params.adaptive_kind = SAMPLER_ADAPTIVE_P;
+    batch.params.adaptive_target = round / 8 == 0 ? 0.02F : 0.5F;
+    for (const Handle *handle : {&handles.simd, &handles.reference}) {
+      batch.row_params.forced_token_id = round / 4 % 2 == 1 ? forced.data() : nullptr;
+      batch.run(*handle);
+      batch.row_params.forced_token_id = nullptr;
+      EXPECT_EQ(batch.status, std::vector<sampler_row_status>(kRows, SAMPLER_ROW_OK));
+      EXPECT_EQ(batch.token_ids, std::vector<std::int32_t>(kRows, kFirst));
+      EXPECT_EQ(batch.logprobs, std::vector<float>(kRows, 0.0F));
+      EXPECT_EQ(batch.observations, std::vector<float>(kRows, 1.0F));
+      std::vector<float> expected(batch.logits.size());
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        expected[std::size_t(row * kColumns + kFirst)] = 1;
+      }
+      EXPECT_EQ(batch.probabilities(*handle), expected);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pipeline_test

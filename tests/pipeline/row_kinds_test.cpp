@@ -284,6 +284,36 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
   }
 }
 
+// A temperature of 0 after typical-p takes the first token that is left, of many rows.
+TEST_P(RowKinds, TakeTheFirstTokenThatTypicalPKeeps) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kCols = 9000, kRows = 8;
+  Random random(4);
+  std::vector<float> rows(kRows * kCols);
+  for (float &x : rows) x = normal(random);
+  sampler_params params = sampler_params_default();
+  params.typical_p = 0.5F;
+  params.dynamic_temperature_range = 1;
+  params.dynamic_temperature_exponent = 1e6F;
+  params.stages[0] = SAMPLER_STAGE_TYPICAL_P;
+  params.stages[1] = SAMPLER_STAGE_TEMPERATURE;
+  const auto take = [&](sampler_t sampler) {
+    std::vector<std::int32_t> ids(kRows, -7);
+    sampler_sample_args args = {};
+    args.struct_size = sizeof args;
+    args.input.values = rows.data();
+    args.input.num_rows = kRows;
+    args.input.num_cols = kCols;
+    args.params = &params;
+    args.out_token_ids = ids.data();
+    const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+    EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+    return ids;
+  };
+  EXPECT_TRUE(equal("ids", take(handle.get()), take(reference.get())));
+}
+
 // A third of the weight lies side by side: a sample of the row has much more of it, or none.
 TEST_P(RowKinds, KeepWhatTypicalPDoesWhereASampleMisleads) {
   const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);

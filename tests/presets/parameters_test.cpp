@@ -242,6 +242,62 @@ TEST(Parameters, ThatVllmRefusesAreErrors) {
   EXPECT_EQ(error_of("llama.cpp", R"({"top_p": 0, "top_k": -2})"), "");
 }
 
+TEST(Parameters, OfVllmHaveItsLeastTemperature) {
+  for (const char *const engine : {"vllm", "vllm_v2"}) {
+    EXPECT_EQ(read(engine, R"({"temperature": 0})").params.temperature, 0.0F);
+    EXPECT_EQ(read(engine, R"({"temperature": 1e-6})").params.temperature, 0.01F);
+    EXPECT_EQ(read(engine, R"({"temperature": 0.009})").params.temperature, 0.01F);
+    EXPECT_EQ(read(engine, R"({"temperature": 0.02})").params.temperature, 0.02F);
+  }
+}
+
+// vLLM's first runner, and all others, have room for more.
+TEST(Parameters, OfVllmsSecondRunnerAreAsManyAsItHasRoomFor) {
+  using Json = nlohmann::json;
+  const auto ids = [](int number) {
+    Json all = Json::array();
+    for (int i = 0; i < number; ++i) all.push_back(i);
+    return all;
+  };
+  const auto biases = [](int number) {
+    Json all = Json::object();
+    for (int i = 0; i < number; ++i) all[std::to_string(i)] = 1;
+    return all;
+  };
+  const auto words = [&](int number, int length) {
+    return Json(std::vector<Json>(std::size_t(number), ids(length)));
+  };
+  const auto stopped = [&](int number) {
+    return Json{{"min_tokens", 1}, {"stop_token_ids", ids(number)}};
+  };
+  struct Limit {
+    Json most, more;
+    const char *error;
+  };
+  const Limit limits[] = {
+      {{{"allowed_token_ids", ids(1024)}},
+       {{"allowed_token_ids", ids(1025)}},
+       "allowed_token_ids has 1025 tokens; it must have at most 1024"},
+      {{{"logit_bias", biases(1024)}},
+       {{"logit_bias", biases(1025)}},
+       "logit_bias has 1025 tokens; it must have at most 1024"},
+      {{{"bad_words_token_ids", words(128, 8)}},
+       {{"bad_words_token_ids", words(129, 1)}},
+       "bad_words_token_ids has 129 words; it must have at most 128"},
+      {{{"bad_words_token_ids", words(1, 1024)}},
+       {{"bad_words_token_ids", words(5, 205)}},
+       "bad_words_token_ids has 1025 tokens; it must have at most 1024"},
+      {stopped(128), stopped(129), "stop_token_ids has 129 tokens; it must have at most 128"}};
+  for (const Limit &one : limits) {
+    EXPECT_EQ(error_of("vllm_v2", one.most.dump()), "");
+    EXPECT_EQ(error_of("vllm_v2", one.more.dump()),
+              one.error + std::string(", as vLLM's second runner has it"));
+    EXPECT_EQ(error_of("vllm", one.more.dump()), "");
+  }
+  // Stop tokens are banned below a least length alone.
+  EXPECT_EQ(error_of("vllm_v2", Json{{"stop_token_ids", ids(129)}}.dump()), "");
+}
+
 TEST(Parameters, OfAnUnknownPresetNameTheKnown) {
   const std::string error = engine_parameters::preset_error("vll");
   EXPECT_EQ(error.rfind("\"vll\" is given; it must be one of sampler, ", 0), 0u) << error;
@@ -260,7 +316,7 @@ TEST(Parameters, OfNanoVllmAreALengthAndWhatEndsAText) {
   EXPECT_FALSE(read("nano_vllm", R"({"ignore_eos": false})").ignores_end);
   EXPECT_EQ(error_of("nano_vllm", R"({"ignore_eos": 1})"),
             "ignore_eos is 1; it must be true or false");
-  for (const char *const engine : {"vllm", "sglang"}) {
+  for (const char *const engine : {"vllm", "vllm_v2", "sglang"}) {
     EXPECT_TRUE(read(engine, R"({"ignore_eos": true})").ignores_end);
   }
 }

@@ -220,6 +220,7 @@ TEST_F(SessionArguments, Add) {
                "stop_sequences.num_lists" + is);
   }
   expect_add([](auto *a) { a->cache_length = 3; }, "cache_length is 3;");
+  expect_add([](auto *a) { a->drafter_cache_length = 4; }, "drafter_cache_length is 4;");
   expect_add([](auto *a) { a->prompt_length = 4; }, "prompt_length is 4;");
   for (const std::int32_t bad : {-1, std::int32_t(kVocabulary), INT32_MAX}) {
     const std::string is = " is " + std::to_string(bad) + ";";
@@ -517,6 +518,15 @@ TEST_F(SessionArguments, Advance) {
   // No spans at all are fine.
   auto nothing = sized<sampler_session_advance_args>();
   EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK);
+  // As are arrays for them that are NULL.
+  nothing.num_top_logprobs = 2;
+  EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK)
+      << sampler_last_error();
+  nothing.num_top_logprobs = 3;
+  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 3;");
+  nothing.num_top_logprobs = 0;
+  nothing.out_top_token_ids = top_ids.data();
+  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 0;");
 }
 
 // What create takes is all that there is.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -79,6 +81,84 @@ TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
   wish.draws.push_back({then.num_tokens - then.prompt_length, seed, wish.draws[0].params});
   EXPECT_EQ(driver.text(1), alone(driver.sampler(), model, wish, kContext).text);
   EXPECT_GT(driver.get(1).num_drafted, then.num_drafted);
+}
+
+// The longest earlier occurrence of the text's end, of equally long ones the latest, and what
+// follows there: the text, and where that ends what has been drafted.
+Tokens naive_lookup(const Tokens &text, std::size_t num_drafts, std::size_t min_match) {
+  std::size_t found = 0, longest = min_match;
+  for (std::size_t end = 1; end < text.size(); ++end) {
+    const auto first = text.rbegin() + std::ptrdiff_t(text.size() - end);
+    const auto length = std::size_t(std::mismatch(first, text.rend(), text.rbegin()).first - first);
+    if (length < longest) continue;
+    found = end;
+    longest = length;
+  }
+  Tokens all = text;
+  while (found > 0 && all.size() < text.size() + num_drafts) {
+    all.push_back(all[found + all.size() - text.size()]);
+  }
+  return Tokens(all.begin() + std::ptrdiff_t(text.size()), all.end());
+}
+
+// Whatever comes between: forks, sequences that go and come again, spans that are not run.
+TEST(SessionDrafts, OfALookupAreFoundByASearchThroughTheText) {
+  Random random(31);
+  const NextLogits model =
+      mixed_logits(table_logits(3, 6, 1, false), table_logits(4, 6, 1, false), 20, 5);
+  const NextLogits few = [&](const Tokens &text) {
+    Logits logits = model(text);
+    logits.resize(std::size_t(kVocabulary), -INFINITY);
+    return logits;
+  };
+  sampler_session_options options = small_options(4, 6);
+  options.lookup_tokens = 40;
+  Driver driver(options, few);
+  std::map<std::int32_t, std::size_t> min_matches;
+  std::int64_t num_drafts = 0, num_full = 0;
+  for (int i = 0; i < 3000; ++i) {
+    if (min_matches.size() < 4 && random.one_in(4)) {
+      const bool forks = !min_matches.empty() && random.one_in(3);
+      if (forks) {
+        const auto source = min_matches.begin();
+        const std::uint64_t seed = random.next();
+        const std::int32_t sequence = driver.fork(source->first, &seed);
+        min_matches[sequence] = source->second;
+      } else {
+        auto args = sized<sampler_session_add_args>();
+        args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+        args.min_match = random.between(0, 3);
+        Wish wish = sampled_wish(random.next(), 0);
+        wish.prompt.resize(std::size_t(random.between(1, 5)));
+        min_matches[driver.add(wish, args)] = std::max<std::size_t>(std::size_t(args.min_match), 1);
+      }
+    }
+    const Driver::Step step = driver.plan();
+    for (const sampler_span &span : step.spans) {
+      const sampler_session_sequence own = driver.get(span.sequence);
+      const Tokens text = driver.text(span.sequence);
+      const auto length = std::ptrdiff_t(own.num_tokens - span.start);
+      const Tokens drafts(span.token_ids + length, span.token_ids + span.num_tokens);
+      EXPECT_EQ(own.is_drafting, own.num_tokens <= 40);
+      Tokens expected;
+      if (own.num_tokens > own.prompt_length && own.is_drafting) {
+        const std::int64_t most = std::min<std::int64_t>(6, kContext - own.num_tokens - 1);
+        expected = naive_lookup(text, std::size_t(most), min_matches.at(span.sequence));
+      }
+      ASSERT_EQ(drafts, expected) << testing::PrintToString(text);
+      num_drafts += std::int64_t(drafts.size());
+      num_full += own.num_tokens == 40;
+    }
+    if (random.one_in(8)) continue;
+    driver.run(step, random.one_in(2) ? &random : nullptr);
+    for (auto it = min_matches.begin(); it != min_matches.end();) {
+      const bool stays = driver.runs(it->first) && !random.one_in(60);
+      if (!stays) driver.remove(it->first);
+      it = stays ? std::next(it) : min_matches.erase(it);
+    }
+  }
+  EXPECT_GT(num_drafts, 2000);
+  EXPECT_GT(num_full, 5);
 }
 
 struct FailingNgram {
@@ -223,7 +303,7 @@ constexpr float kRates[] = {0.9f, 0.6f, 0.5f};
 // With a drafter's rows: token by token what the loop with a drafter model gives, by every rule,
 // with stages and without, bad rows and all.
 void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_draft_probability,
-                              bool by_entropy = false) {
+                              bool by_entropy = false, std::int64_t draft_top_k = 0) {
   // SYNTHETIC looks at the rows of drafts only where log-probabilities are asked for, as here.
   const bool has_bad = rule.acceptance != SAMPLER_ACCEPT_SYNTHETIC;
   Random random(17);
@@ -236,6 +316,7 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   limits.vocabulary_size = kVocabulary;
   limits.max_context = kContext;
   decoding_test::Model model(limits, target, &calls), drafter(limits, draft, &calls);
+  model.take_trees(3);
   decoding_test::Generation generation(&model,
                                        decoding_test::random_prompts(&random, 12, 30, kVocabulary));
   generation.args.max_new_tokens = 20;
@@ -262,6 +343,7 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   speculative.deferred_window = 1;
   speculative.synthetic_rates = kRates;
   speculative.least_draft_probability = least_draft_probability;
+  speculative.draft_top_k = draft_top_k;
   if (by_entropy) {
     speculative.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
     speculative.ema_beta = 0.5f;
@@ -280,11 +362,13 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   options.synthetic_rates = kRates;
   options.params = &generation.params;
   options.has_adaptive_gamma = by_entropy;
+  options.has_draft_trees = draft_top_k > 0;
   Driver driver(options, target, draft);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
   args.verification = rule.verification;
   args.least_draft_probability = least_draft_probability;
+  args.draft_top_k = draft_top_k;
   args.adaptive_gamma = speculative.adaptive_gamma;
   args.ema_beta = speculative.ema_beta;
   for (std::size_t i = 0; i < 12; ++i) {
@@ -321,6 +405,14 @@ TEST(SessionDrafts, TextsOfAllRulesAreThoseOfTheLoop) {
     for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0);
     expect_texts_of_the_loop(rule, true, 0.15f);
     for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0, true);
+    if (rule.acceptance == SAMPLER_ACCEPT_BLOCK || rule.acceptance == SAMPLER_ACCEPT_DEFERRED) {
+      continue;  // for chains
+    }
+    for (const std::int64_t top_k : {1, 2, 3}) {
+      for (const bool has_stages : {false, true}) {
+        expect_texts_of_the_loop(rule, has_stages, 0, false, top_k);
+      }
+    }
   }
 }
 
@@ -518,9 +610,77 @@ TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
   args.draft_source = SAMPLER_DRAFTS_MODEL;
   const Wish wish = sampled_wish(6, 30);
   driver.add(wish, args);
-  driver.finish();
+  while (driver.runs(0)) {
+    EXPECT_EQ(driver.get(0).is_drafting, driver.get(0).num_tokens <= 12);
+    driver.run(driver.plan());
+  }
   EXPECT_EQ(longest, 12u);
   EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
+}
+
+TEST(SessionDrafts, APromptTooLongForTheDrafterIsNotDraftedFor) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  sampler_session_options options = small_options(2, 4);
+  options.has_adaptive_gamma = 1;
+  Wish wish = sampled_wish(6, 30);
+  wish.prompt = {1, 2, 3, 1, 2, 3, 1, 2};
+  for (const sampler_gamma_rule rule : {SAMPLER_GAMMA_FIXED, SAMPLER_GAMMA_MEASURED}) {
+    for (const std::int64_t room : {7, 8}) {
+      options.drafter_context = room;
+      Driver driver(options, target, target);
+      auto args = sized<sampler_session_add_args>();
+      args.draft_source = SAMPLER_DRAFTS_MODEL;
+      args.adaptive_gamma = rule;
+      driver.add(wish, args);
+      EXPECT_EQ(driver.get(0).is_drafting, room == 8);
+      EXPECT_EQ(driver.get(driver.fork(0)).is_drafting, room == 8);
+      driver.finish();
+      EXPECT_EQ(driver.get(0).is_drafting, 0);
+      EXPECT_EQ(driver.get(0).num_drafted,
+                0);  // the first token is none, and then there is no room
+      EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
+    }
+  }
+}
+
+// As of a sequence that made room for another one: the drafter's cache may hold all of its text.
+TEST(SessionDrafts, ADraftersCacheMayHoldTheWholeText) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const Wish wish = sampled_wish(6, 30);
+  Driver driver(small_options(2, 4), target, target);
+  const Alone whole = alone(driver.sampler(), target, wish, kContext);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_MODEL;
+  const Tokens text(whole.text.begin(), whole.text.begin() + 9);
+  args.cache_length = 8;
+  args.drafter_cache_length = 9;
+  driver.add(wish, args, text);
+  EXPECT_EQ(driver.get(0).drafter_cache_length, 9);
+  EXPECT_EQ(driver.get(driver.fork(0)).drafter_cache_length, 9);
+  const Driver::Step step = driver.plan();
+  ASSERT_EQ(step.drafter_spans.size(), 2u);
+  for (const sampler_span &span : step.drafter_spans) {
+    EXPECT_EQ(span.start, 8);
+    EXPECT_EQ(span.num_tokens, 1);
+  }
+  driver.finish();
+  EXPECT_EQ(driver.text(0), whole.text);
+  EXPECT_EQ(driver.text(1), whole.text);
+  EXPECT_GT(driver.get(0).num_accepted, 10);
+
+  // It cannot hold more than there is room for.
+  sampler_session_options options = small_options(1, 4);
+  options.drafter_context = 8;
+  Driver small(options, target, target);
+  args.token_ids = text.data();
+  args.num_tokens = 9;
+  std::int32_t sequence = -1;
+  EXPECT_EQ(sampler_session_add(small.session(), &args, &sequence), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(sampler_last_error(),
+               "drafter_cache_length is 9; the drafter's cache can hold drafter_context of the "
+               "session, 8");
+  args.drafter_cache_length = 8;
+  EXPECT_EQ(sampler_session_add(small.session(), &args, &sequence), SAMPLER_OK);
 }
 
 }  // namespace

@@ -210,7 +210,8 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }
-    EXPECT_LE(std::int64_t(cache.size()), kContext);
+    const bool is_drafter = member == &Caches::drafter && options_.drafter_context > 0;
+    EXPECT_LE(std::int64_t(cache.size()), is_drafter ? options_.drafter_context : kContext);
   }
   return rows;
 }
@@ -236,7 +237,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   std::vector<sampler_row_status> row_status(count);
   std::vector<float> values(num_places);
   const std::size_t num_top = index(extras_.num_top);
-  Tokens tops(num_places * num_top + 1, -7);  // not NULL where there is no span
+  Tokens tops(num_places * num_top, -7);  // NULL where there is no span
   std::vector<float> top_values(tops.size());
   auto args = sized<sampler_session_advance_args>();
   args.spans = spans.data();

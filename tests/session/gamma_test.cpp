@@ -127,6 +127,9 @@ TEST(SessionGamma, IsMeasuredToPay) {
     Simulation model({1000, 10, 50, 5}, SAMPLER_DRAFTS_MODEL, at_once);
     EXPECT_LT(double(model.fixed()), 0.6 * double(model.plain()));
     EXPECT_LT(double(model.measured()), 0.75 * double(model.plain()));
+    Simulation trees({1000, 10, 50, 40}, SAMPLER_DRAFTS_MODEL, at_once, {4, 2});
+    EXPECT_LT(double(trees.fixed()), 0.85 * double(trees.plain()));
+    EXPECT_LT(double(trees.measured()), 0.85 * double(trees.plain()));
     Simulation lookup({1000, 10, 0, 0}, SAMPLER_DRAFTS_PROMPT_LOOKUP, at_once);
     EXPECT_LT(double(lookup.fixed()), 0.7 * double(lookup.plain()));
     EXPECT_LT(double(lookup.measured()), 0.8 * double(lookup.plain()));

@@ -19,7 +19,7 @@ namespace session_test {
 struct ScheduleKind {
   bool has_stages;
   bool has_masks;  // and first tokens with their log-probabilities
-  // By STANDARD or BLOCK, else by SAMPLE_MATCH. Alone is in a session of its own then.
+  // By any rule, else by SAMPLE_MATCH. Alone is in a session of its own then.
   bool has_rules;
 };
 
@@ -39,6 +39,7 @@ class Schedule {
 
  private:
   static constexpr std::int64_t kSequences = 12;
+  static constexpr std::int64_t kRoom = 30;  // of lookups and the drafter
 
   struct Running {
     Wish wish;
@@ -54,6 +55,7 @@ class Schedule {
   void step();
   sampler_session_options options() const;
   void choose_drafts(sampler_session_add_args *args);
+  void choose_gamma(sampler_session_add_args *args);
   Alone expected(const Running &own) const;
   Alone alone_in_a_session(const Running &own) const;
   void compare_if_finished(std::int32_t sequence);

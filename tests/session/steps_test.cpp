@@ -147,6 +147,30 @@ TEST(SessionSteps, WhereNoTokenMayFollowASequenceHasFinishedWhenItIsAdded) {
   EXPECT_TRUE(driver.plan().spans.empty());
 }
 
+// As one that had finished before it was taken out: its last new token ends it, tokens of the
+// prompt do not.
+TEST(SessionSteps, ATextThatHasEndedHasFinishedWhenItIsAdded) {
+  Driver driver(small_options(4), counting_logits());
+  Wish wish = greedy_wish({1, 2, 3}, 9);
+  wish.ends = {5, 3};
+  driver.add(wish, no_drafts(), {1, 2, 3, 4, 5});
+  EXPECT_EQ(driver.get(0).finish_reason, SAMPLER_FINISH_END_TOKEN);
+  EXPECT_EQ(driver.get(0).stop_sequence, -1);
+  wish.ends = {};
+  wish.stops = {{3, 4}, {4, 5}};
+  driver.add(wish, no_drafts(), {1, 2, 3, 4, 5});
+  EXPECT_EQ(driver.get(1).finish_reason, SAMPLER_FINISH_STOP_SEQUENCE);
+  EXPECT_EQ(driver.get(1).stop_sequence, 1);
+  EXPECT_EQ(driver.get(driver.fork(1)).stop_sequence, 1);
+  EXPECT_TRUE(driver.plan().spans.empty());
+  wish.ends = {3};
+  wish.stops = {{2, 3}, {3, 4}, {6, 7}};
+  driver.add(wish, no_drafts());
+  driver.finish();
+  EXPECT_EQ(driver.get(3).finish_reason, SAMPLER_FINISH_STOP_SEQUENCE);
+  EXPECT_EQ(driver.text(3), (Tokens{1, 2, 3, 4, 5, 6, 7}));
+}
+
 TEST(SessionSteps, LongTextsAreFedInParts) {
   Driver driver(small_options(2, 3), counting_logits());
   driver.add(greedy_wish(Tokens(20, 1), 4), no_drafts());

@@ -439,6 +439,9 @@ TEST(ShardPlan, NeedsFewBytes) {
   EXPECT_EQ(plan().num_exchanges, 2);
   ranks.params[0].filter_order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(plan().num_exchanges, 3);
+  // And where JOINT keeps all ties or none, the token with the sums.
+  ranks.params[0].top_p_ties = SAMPLER_TIES_KEEP;
+  EXPECT_EQ(plan().num_exchanges, 2);
   ranks.params[0] = sampler_params_default();
   EXPECT_EQ(plan().num_exchanges, 4);
   args.draw_method = SAMPLER_DRAW_GUMBEL;
@@ -460,7 +463,7 @@ TEST(ShardPlan, TakesThreeExchangesAtMost) {
   static const float biases[kNumCols] = {};
   static int32_t token_ranks[kNumRows];
   static float logprobs[kNumRows];
-  for (int bits = 0; bits < 1 << 10; ++bits) {
+  for (int bits = 0; bits < 1 << 11; ++bits) {
     const auto is_set = [bits](int bit) { return (bits >> bit & 1) != 0; };
     Ranks ranks;
     sampler_params &params = ranks.params[0];
@@ -474,6 +477,7 @@ TEST(ShardPlan, TakesThreeExchangesAtMost) {
     args.logprob_kind = is_set(6) ? SAMPLER_LOGPROB_PROCESSED : SAMPLER_LOGPROB_RAW;
     args.out_logprobs = is_set(7) ? logprobs : nullptr;
     args.out_ranks = is_set(8) ? token_ranks : nullptr;
+    params.top_p_ties = is_set(10) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
     if (is_set(9)) {
       ranks.pipelines[0].dense_bias = biases;
       ranks.pipelines[0].num_dense_biases = 1;
@@ -481,8 +485,8 @@ TEST(ShardPlan, TakesThreeExchangesAtMost) {
     }
     const bool is_alone = is_set(1) && !is_set(0);
     const bool has_late_value = is_set(8) && !is_set(0) && !is_set(5);
-    const bool has_value_before_edits =
-        is_set(8) && is_set(9) && !is_set(6) && is_set(0) && is_set(1) && is_set(3) && is_set(4);
+    const bool has_ties_by_sum = is_set(0) && is_set(1) && is_set(3) && is_set(4) && !is_set(10);
+    const bool has_value_before_edits = is_set(8) && is_set(9) && !is_set(6) && has_ties_by_sum;
     sampler_shard_plan_info plan = {};
     plan.struct_size = sizeof plan;
     ASSERT_EQ(sampler_shard_plan(ranks.sampler, &ranks.shards[0], &plan), SAMPLER_OK)

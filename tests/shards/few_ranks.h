@@ -1,7 +1,9 @@
 // Calls on a few ranks that are as they should be, for tests to break.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "problem.h"
@@ -39,6 +41,14 @@ struct SampleRanks {
   }
   SampleRanks(const SampleRanks &) = delete;
   SampleRanks &operator=(const SampleRanks &) = delete;
+
+  // Other rows, where these are: the whole ones, and each rank's columns.
+  void put(const Rows &other) {
+    std::copy(other.bytes.begin(), other.bytes.end(), rows.bytes.begin());
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      rows.part(rank * kWidth, (rank + 1) * kWidth, &memory[rank]);
+    }
+  }
 
   template <class Spoil>
   Outcome run(const Samplers &samplers, const Spoil &spoil) const {
@@ -92,6 +102,20 @@ struct ChainRanks {
       shards[r].num_ranks = kNumRanks;
     }
   }
+  // Other rows, where these are: the whole ones, and each rank's columns.
+  void put(std::mt19937_64 &random) {
+    for (Rows *const rows : {&target, &draft}) {
+      const Rows other =
+          make_rows(rows->num_rows, rows->num_cols, rows->dtype, rows->kind, false, random());
+      std::copy(other.bytes.begin(), other.bytes.end(), rows->bytes.begin());
+    }
+    const Ranges ranges = even_ranges(kNumCols, kNumRanks);
+    for (size_t r = 0; r < kNumRanks; ++r) {
+      target.part(ranges[r], ranges[r + 1], &memory[2 * r]);
+      draft.part(ranges[r], ranges[r + 1], &memory[2 * r + 1]);
+    }
+  }
+
   ChainRanks(const ChainRanks &) = delete;
   ChainRanks &operator=(const ChainRanks &) = delete;
 

@@ -136,6 +136,52 @@ TEST_F(Rank, FailsWithTheOthers) {
   expect_good();
 }
 
+// What the others are not told by messages, each rank in turn.
+TEST_F(Rank, TellsOfItsLastRoundWhereItIsAsked) {
+  const auto confirm = [&](sampler_status status, int *failed_rank) {
+    const char *text = error_.c_str();
+    traffic = {};
+    const sampler_status confirmed = sampler_mpi_confirm(status, communicator_, failed_rank, &text);
+    EXPECT_EQ(traffic.num_reductions, 1);
+    EXPECT_EQ(traffic.reduced_bytes, 8u);
+    EXPECT_EQ(traffic.num_gathers + traffic.num_others, 0);
+    error_ = std::string(text);
+    return confirmed;
+  };
+  int failed_rank = 77;
+  expect_good();
+  const int64_t last_round = plan_.num_exchanges;
+  EXPECT_EQ(confirm(SAMPLER_OK, &failed_rank), SAMPLER_OK);
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(failed_rank, -1);
+  for (int breaking = 0; breaking < num_ranks(); ++breaking) {
+    breaks_in_ = rank() == breaking ? last_round : -1;
+    const sampler_status status = run();
+    breaks_in_ = -1;
+    const std::string own_error = error_;
+    const sampler_status confirmed = confirm(status, &failed_rank);
+    EXPECT_EQ(failed_rank, breaking);
+    if (rank() == breaking) {
+      EXPECT_EQ(confirmed, SAMPLER_ERROR_CALLBACK);
+      EXPECT_EQ(error_, own_error);
+    } else {
+      EXPECT_EQ(status, SAMPLER_OK);
+      EXPECT_EQ(confirmed, SAMPLER_ERROR_INVALID_ARGUMENT);
+      EXPECT_EQ(error_, "a rank has failed in the last round; its own error says why");
+    }
+  }
+  // Of two it is the first one; and there may be no place for it, nor for a text.
+  const sampler_status own = rank() + 2 >= num_ranks() ? SAMPLER_ERROR_SYSTEM : SAMPLER_OK;
+  EXPECT_NE(confirm(own, &failed_rank), SAMPLER_OK);
+  EXPECT_EQ(failed_rank, std::max(num_ranks() - 2, 0));
+  EXPECT_EQ(sampler_mpi_confirm(SAMPLER_OK, communicator_, nullptr, nullptr), SAMPLER_OK);
+  fail_in_collective = 0;
+  EXPECT_EQ(confirm(SAMPLER_OK, &failed_rank), SAMPLER_ERROR_SYSTEM);
+  EXPECT_EQ(error_, "MPI reported an error");
+  fail_in_collective = 0;
+  EXPECT_EQ(confirm(SAMPLER_ERROR_CALLBACK, &failed_rank), SAMPLER_ERROR_CALLBACK);
+}
+
 // A rank that does not come to the first exchange.
 TEST_F(Rank, FailsWithTheOthersBeforeMessagesAreSent) {
   const std::pair<Spoil, std::string> cases[] = {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -203,5 +204,50 @@ inline SampleCall draw_call(std::mt19937_64 &random) {
   call.wanted = {true, true, true, true, true, 0};
   return call;
 }
+
+// JOINT's top-p beside top-k, of which both keep ties, on rows of a few values: of their ties,
+// which had other values before the biases, all are kept or none.
+struct JointTies {
+  static constexpr int64_t kNumRows = 6, kNumCols = 700;
+
+  Rows rows = {kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, {}, {}};
+  SampleCall call;
+
+  explicit JointTies(std::mt19937_64 &random) {
+    for (int64_t i = 0; i < kNumRows * kNumCols; ++i) {
+      rows.values.push_back(float(random() % 4) - (random() % 8 ? 8.0f : 0.0f));
+    }
+    rows.bytes.resize(rows.values.size() * sizeof(float));
+    std::memcpy(rows.bytes.data(), rows.values.data(), rows.bytes.size());
+    for (int64_t i = 0; i < kNumCols; ++i) biases_.push_back(float(random() % 3));
+    call = draw_call(random);
+    call.params.temperature = pick<float>(random, {1, 2, 0.3f});
+    call.params.top_k = pick<int32_t>(random, {1, 3, 20, 60, 300});
+    call.params.top_p = pick<float>(random, {0.1f, 0.5f, 0.9f, 0.999f});
+    call.params.min_p = pick<float>(random, {0, 0, 1e-3f});
+    call.params.top_k_ties = call.params.top_p_ties = SAMPLER_TIES_KEEP;
+    call.params.filter_order = SAMPLER_FILTERS_JOINT;
+    call.args.random.seed = random();
+    call.wanted.ranks = random() % 2;
+    call.wanted.logprobs = random() % 2;
+    if (random() % 4 == 0) return;
+    pipeline_.struct_size = sizeof pipeline_;
+    pipeline_.dense_bias = biases_.data();
+    pipeline_.num_dense_biases = 1;
+    call.args.pipeline = &pipeline_;
+  }
+  JointTies(const JointTies &) = delete;
+  JointTies &operator=(const JointTies &) = delete;
+
+  int64_t num_exchanges() const {
+    const bool is_of_given =
+        call.args.pipeline && call.args.logprob_kind == SAMPLER_LOGPROB_RAW && call.wanted.ranks;
+    return is_of_given ? 3 : 2;
+  }
+
+ private:
+  std::vector<float> biases_;
+  sampler_pipeline pipeline_ = {};
+};
 
 }  // namespace shards_test

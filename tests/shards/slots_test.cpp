@@ -74,6 +74,27 @@ TEST(ShardSlots, HaveARunningTopP) {
   }
 }
 
+TEST(ShardTies, OfJointTopPAreKeptAllOrNotAtAll) {
+  const Handle best, scalar("scalar", 3);
+  std::mt19937_64 random(8);
+  int64_t num_beyond = 0, num_listed = 0;  // rows that keep more than top-k's number, and others
+  for (int i = 0; i < 300; ++i) {
+    const JointTies problem(random);
+    const SampleCall &call = problem.call;
+    Outcome outcome;
+    ASSERT_EQ(compare_sample(i % 2 ? Samplers(best) : Samplers(scalar), problem.rows, call,
+                             uneven_ranges(JointTies::kNumCols, kRanks[i % 5], random()), &outcome),
+              "")
+        << to_text(call) << " call " << i;
+    ASSERT_EQ(outcome.num_exchanges, problem.num_exchanges()) << to_text(call) << " call " << i;
+    for (const int32_t count : sample_whole(best, problem.rows, call).kept_counts) {
+      ++(count > call.params.top_k ? num_beyond : num_listed);
+    }
+  }
+  EXPECT_GT(num_beyond, 300);
+  EXPECT_GT(num_listed, 300);
+}
+
 // A list that holds more than max_top_k would need.
 TEST(ShardSlots, RefuseALargerTopKThanMessagesHold) {
   const Handle sampler;

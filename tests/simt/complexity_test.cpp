@@ -975,6 +975,22 @@ TEST(Windows, TakeFewPasses) {
   }
 }
 
+// Those that the row's numbers turn off cost no pass: the row is read and copied, read again and
+// drawn from.
+TEST(Windows, ThatAreOffCostNothing) {
+  const Case setup = {32000, SAMPLER_F32, 4, true};
+  Pipeline pipeline;
+  pipeline.has_windows = true;
+  for (const WindowStage &window : kWindows) pipeline.windows.add(window.stage);
+  pipeline.adaptive.kind.value = SAMPLER_ADAPTIVE_P;
+  pipeline.adaptive.target.value = -1.0f;
+  pipeline.windows.add(SAMPLER_STAGE_ADAPTIVE);
+  const Costs costs = sample_with(setup, ordinary(setup), pipeline);
+  const double passes = double(costs.visited) / double(setup.num_cols);
+  EXPECT_LE(passes, 4.5);
+  std::printf("  passes %5.2f\n", passes);
+}
+
 // Nothing is: a search whose bound is NaN would read the whole row in vain.
 TEST_P(Complexity, NothingIsLookedForAboveInfinity) {
   const auto costs_with = [](float largest) {

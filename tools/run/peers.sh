@@ -13,6 +13,9 @@ readonly peer_llama=llama-cpp-python==0.3.36 peer_gguf=gguf==0.19.0
 # What is imported of vLLM and SGLang; tests/tools/peers/stubs.py stands for the rest.
 readonly parts_of_vllm=('vllm/v1/sample/*' vllm/model_executor/layers/utils.py vllm/_custom_ops.py
   vllm/utils/torch_utils.py)
+readonly parts_of_vllm_v2=('vllm/v1/sample/*' 'vllm/v1/worker/gpu/sample/*'
+  vllm/v1/worker/gpu/{buffer_utils,input_batch,states}.py vllm/v1/outputs.py
+  'vllm/model_executor/warmup/*' vllm/utils/{math_utils,torch_utils}.py vllm/envs.py)
 readonly parts_of_sglang=('sglang/srt/sampling/*' sglang/srt/layers/sampler.py)
 
 # What tests/verification replays: read by tests/tools/record_engine_verification.py.
@@ -44,6 +47,7 @@ install_peers() {
     download "$peer_xgrammar" 'xgrammar-*.whl' &&
     unzip -oq "$peers"/download/xgrammar-*.whl -d "$peers/xgrammar" &&
     unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm[@]}" -d "$peers/vllm" &&
+    unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm_v2[@]}" -d "$peers/vllm_v2" &&
     unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang" &&
     unzip -oq "$peers"/download/vllm-*.whl "${verification_parts_of_vllm[@]}" \
       -d "$peers/verification/vllm" &&

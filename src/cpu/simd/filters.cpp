@@ -273,16 +273,6 @@ Rank SimdRow::top_p_cut(const RowScale &scale, float p, Rank seen) {
   return Filters(*this, scale).top_p(p, SAMPLER_TIES_EXACT, seen);
 }
 
-const Distribution &SimdRow::distribute_all(const RowScale &scale) {
-  const Rank cut = contract::lowest_cut(kind());
-  if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
-  distribution_ = {};
-  distribution_.scale = scale;
-  weigh_kept(cut);
-  distribution_.normalizer = contract::normalizer(distribution_.kept_weight);
-  return distribution_;
-}
-
 // Weighs the tokens of the cut, by the distribution's scale.
 void SimdRow::weigh_kept(Rank cut) {
   if (list_.covers(cut) && !has_others_) shrink_list(cut);

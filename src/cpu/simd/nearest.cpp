@@ -53,7 +53,7 @@ uint32_t pivot_of(const NearestOrder &order, const NearestPart *parts, int num_p
 }
 
 // As select_nearest() to the end, of few values.
-void select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t target,
+bool select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t target,
                    NearestBand *band, NearestPart *part) {
   struct Token {
     uint32_t level;
@@ -78,8 +78,9 @@ void select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t t
     band->most = tokens[i].level;
     part->count = i + 1 - begin;
     for (int64_t j = begin; j <= i; ++j) part->values[j - begin] = tokens[j].value;
-    return;
+    return true;
   }
+  return false;
 }
 
 }  // namespace
@@ -105,12 +106,13 @@ KeyRange NearestOrder::likelier() const {
       high_};
 }
 
-void select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
+bool select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
                     const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
                     NearestPart *parts, int num_parts) {
   KeyRange inner = order.within(band->above), outer = order.within(band->most);
   // Medians, until one is too near to the target: then quartiles, in turns, until both are.
   int quarters = 2, num_near = 0;
+  bool was_reached = false;
   for (int round = 0; band->most - band->above > 1; ++round) {
     if (margin == 0 && num_parts == 1 && parts[0].count <= kFew) {
       return select_of_few(order, scaling, target, band, parts);
@@ -130,11 +132,12 @@ void select_nearest(const Passes &passes, Places *places, const NearestOrder &or
     const bool is_near = (is_reached ? through - target : target - through) < margin;
     num_near = is_near ? num_near + 1 : 0;
     if (num_near > 0 || quarters != 2) {
-      if (num_near > 1 && quarters != 2) return;
+      if (num_near > 1 && quarters != 2) return true;
       quarters = quarters == 3 ? 1 : 3;
       if (is_near) continue;
     }
     if (is_reached) {
+      was_reached = true;
       band->most = pivot;
       outer = range;
     } else {
@@ -153,6 +156,12 @@ void select_nearest(const Passes &passes, Places *places, const NearestOrder &or
       std::swap(part.values, part.spare);
     }
   }
+  if (was_reached) return true;
+  uint64_t through = band->below;
+  for (int i = 0; i < num_parts; ++i) {
+    through += parts[i].times * measure(passes, parts[i].values, parts[i].count, scaling);
+  }
+  return through >= target;
 }
 
 }  // namespace sampler::cpu

@@ -66,11 +66,13 @@ struct NearestBand {
   int64_t num_below = 0;
 };
 
-// The parts hold the values of the band's levels; what they measure and `below` together reach the
-// target, and `below` does not. The band is made narrower, and the parts are left with its values.
-// With a margin, only as long as the measures at both ends are so far from the target, or further;
-// without, down to one level. `scaling` null: tokens measure 1.
-void select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
+// The parts hold the values of the band's levels, and `below` does not reach the target. The band
+// is made narrower, and the parts are left with its values. With a margin, only as long as the
+// measures at both ends are so far from the target, or further; without, down to one level.
+// `scaling` null: tokens measure 1. False: what the parts measure and `below` together do not reach
+// it, either, and what the band and the parts are left with means nothing; that is not told with a
+// margin.
+bool select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
                     const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
                     NearestPart *parts, int num_parts);
 

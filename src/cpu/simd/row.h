@@ -79,8 +79,6 @@ class SimdRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
-  // All tokens, at this scale of weights.
-  const Distribution &distribute_all(const contract::RowScale &scale);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.

@@ -34,7 +34,13 @@ class RowWindows::Nearest {
         break;
       }
     }
-    select_nearest(passes_, &row_.places_, order_, scaling_, target, 0, &band_, &part_, 1);
+    const NearestBand expected = band_;
+    if (select_level()) return;
+    band_ = expected;
+    band_.most = NearestOrder::kLastLevel;
+    part_ = part_of_none();
+    take_all(outside_.count);
+    select_level();
   }
 
   // The window that they are.
@@ -64,8 +70,7 @@ class RowWindows::Nearest {
     const uint64_t own = measure_of(last.value), left = wanted - weight - last.above;
     const auto taken = int64_t(left / own + (left % own != 0));
     return window_from(begin_at_most(range.high, seen),
-                       band_.num_below + num_above(last.value) + taken,
-                       windows_.nth_of_value(cut_, last.value, uint64_t(taken)));
+                       band_.num_below + num_above(last.value) + taken, end_at(last.value, taken));
   }
 
  private:
@@ -101,17 +106,18 @@ class RowWindows::Nearest {
   // Packs what is not surely kept. False: the target is not there.
   bool leave_surely_kept(uint64_t total, int64_t count) {
     const KeyRange inner = order_.within(band_.above);
-    outside_ = {inner, pack_beyond(inner, values())};
+    outside_ = {inner, pack_beyond(inner, count, values())};
     band_.below = total - measure(values(), outside_.count);
     band_.num_below = count - outside_.count;
     if (band_.below >= target_) return false;
     part_ = part_of_none();
     part_.count = pack_from(values(), outside_.count, order_.within(band_.most), part_.values);
-    if (band_.below + measure(part_.values, part_.count) < target_) {
-      take_all(outside_.count);
-      band_.most = NearestOrder::kLastLevel;
-    }
     return true;
+  }
+  // Leaves the level where the target is reached. False: it is beyond the band, of which all tokens
+  // outside are at hand.
+  bool select_level() {
+    return select_nearest(passes_, &row_.places_, order_, scaling_, target_, 0, &band_, &part_, 1);
   }
 
   // Packs what may be kept. False: that does not reach the target.
@@ -166,11 +172,13 @@ class RowWindows::Nearest {
     });
     return count;
   }
-  // Packs what is not in a range.
-  int64_t pack_beyond(const KeyRange &range, float *out) {
+  // Packs what is not in a range, of the window's `num_tokens`.
+  int64_t pack_beyond(const KeyRange &range, int64_t num_tokens, float *out) {
     int64_t count = 0;
+    const bool is_all = num_tokens == windows_.kept(cut_).source.count;
     for_each_part(order_.all(), [&](const RowView &part, float at_least) {
-      count += passes_.pack_beyond(part, at_least, range.least(), range.most(), out + count);
+      const float least = is_all ? -kInfinity : at_least;
+      count += passes_.pack_beyond(part, least, range.least(), range.most(), out + count);
     });
     return count;
   }
@@ -198,30 +206,38 @@ class RowWindows::Nearest {
 
   // ---- Ends of windows
 
-  // How many of the last level are above a value of it.
-  int64_t num_above(float value) const {
-    return passes_.count(contract::f32_view(part_.values, part_.count), 0, part_.count,
-                         contract::next_value(value));
+  // How many of the last level are of a value or above.
+  int64_t num_from(float value) const {
+    return passes_.count(contract::f32_view(part_.values, part_.count), 0, part_.count, value);
   }
+  int64_t num_above(float value) const { return num_from(contract::next_value(value)); }
 
   Window window_from(int64_t begin, int64_t count, Rank cut) {
     windows_.remember(begin + count, std::max(cut, cut_));
     return {begin, begin + count};
   }
 
-  int64_t begin_with(Rank first, int64_t num_before, Window seen) {
-    windows_.begin_ = {seen.begin + num_before, first};
-    return windows_.begin_.place;
+  // After the n-th token of a value of the last level. All of them need no look at their ids.
+  Rank end_at(float value, int64_t n) {
+    return n == num_from(value) - num_above(value)
+               ? contract::rank_of_key(contract::value_key(value))
+               : windows_.nth_of_value(cut_, value, uint64_t(n));
   }
+
   int64_t begin_at_most(uint32_t key, Window seen) {
     const int64_t num_before = num_beyond(key);
-    if (num_before == 0) return seen.begin;
-    return begin_with(windows_.nth_of_value(cut_, largest_up_to(key), 1), num_before, seen);
+    return num_before == 0 ? seen.begin : begin_with(largest_up_to(key), 1, num_before, seen);
   }
   // At the n-th token of the value.
   int64_t begin_at(float value, int64_t n, Window seen) {
-    return begin_with(windows_.nth_of_value(cut_, value, uint64_t(n)),
-                      num_beyond(contract::value_key(value)) + n - 1, seen);
+    return begin_with(value, n, num_beyond(contract::value_key(value)) + n - 1, seen);
+  }
+  int64_t begin_with(float value, int64_t n, int64_t num_before, Window seen) {
+    const bool is_found = n > 1;
+    const Rank first =
+        is_found ? windows_.nth_of_value(cut_, value, uint64_t(n)) : contract::rank_of(value, 0);
+    windows_.begin_ = {seen.begin + num_before, first, is_found};
+    return windows_.begin_.place;
   }
 
   // How many tokens have larger keys, which none of the surely kept ones has.
@@ -312,6 +328,7 @@ class RowWindows::Nearest {
 
   int64_t pack_sample(const RowView &source, const KeyRange &range, float *out) {
     const int64_t count = passes_.sample(source, range.least(), row_.places_.next(), out);
+    if (range.high == order_.all().high) return count;
     return passes_.pack(contract::f32_view(out, count), range.least(), range.most(), out);
   }
 

@@ -99,11 +99,23 @@ Rank RowWindows::nth_of_value(Rank cut, float value, uint64_t n) {
 
 Rank RowWindows::rank(int64_t place) {
   if (place == base_) return row_.first_;
-  if (place == begin_.place) return begin_.first;
+  if (place == begin_.place) {
+    if (!begin_.is_found) {
+      const Rank cut = contract::cut_with_ties(begin_.first);
+      begin_ = {place, nth_of_value(cut, contract::value_of_rank(cut), 1)};
+    }
+    return begin_.first;
+  }
   const Rank cut = cut_at(place + 1);
   const float value = range_of(cut, kInfinity).least;
   const Rank before = contract::rank_of_key(contract::value_key(contract::next_value(value)));
   return nth_of_value(cut, value, uint64_t(place + 1 - base_ - count(before)));
+}
+
+// A rank of the value at this place that the tokens from there on do not exceed, as those before it
+// do.
+Rank RowWindows::bound_at(int64_t place) {
+  return place != base_ && place == begin_.place ? begin_.first : rank(place);
 }
 
 float RowWindows::value(int64_t place) {
@@ -113,7 +125,7 @@ float RowWindows::value(int64_t place) {
     if (contract::is_nan(known->least)) known->least = range_of(known->cut, kInfinity).least;
     return known->least;
   }
-  if (place < base_ || place >= base_ + kHead) return contract::value_of_rank(rank(place));
+  if (place < base_ || place >= base_ + kHead) return contract::value_of_rank(bound_at(place));
   if (head_begin_ != base_ || place >= head_begin_ + head_count_) sort_head();
   return contract::value_of_rank(head_[size_t(place - base_)]);
 }
@@ -194,7 +206,7 @@ int64_t RowWindows::top_p(const RowScale &scale, float p, Window seen) {
 
 const Distribution &RowWindows::keep(Window window, float temperature, bool draws_alone) {
   if (draws_alone && !contract::is_greedy(temperature)) {
-    const Rank cut = cut_at(window.end), first = rank(window.begin);
+    const Rank cut = cut_at(window.end), first = bound_at(window.begin);
     list_few(cut, window.count());
     row_.draw_from(first, cut, temperature);
     return row_.distribution_;

@@ -68,9 +68,12 @@ class RowWindows {
     contract::Rank cut = 0;
     float least = 0.0f;
   };
+  // Where the first token of a value is meant, and not looked for yet, `first` is the highest rank
+  // of that value.
   struct Begin {
     int64_t place = -1;
     contract::Rank first = 0;
+    bool is_found = true;
   };
 
   contract::Rank look_at(Window seen);
@@ -83,6 +86,7 @@ class RowWindows {
   SimdRow::Kept kept(contract::Rank cut);
   int64_t count(contract::Rank cut);
   contract::Rank rank(int64_t place);
+  contract::Rank bound_at(int64_t place);
   ValueRange range_of(contract::Rank cut, float at_most);
   contract::Rank nth_of_value(contract::Rank cut, float value, uint64_t n);
   void sort_head();

@@ -229,12 +229,22 @@ SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
     native::store_high_halves(p + kWidth + i * native::kLanes, b.piece[i], b.piece[i + 1]);
   }
 }
-// Stores the lanes of the mask side by side. What follows them, up to kWidth, is overwritten.
-SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
-  for (int i = 0; i < kPieces; ++i) {
-    native::store_packed(p, mask.piece[i], x.piece[i]);
-    p += __builtin_popcount(native::bits(mask.piece[i]));
+// Stores the lanes of the mask side by side. What follows them, up to kWidth, is overwritten. The
+// result is their number.
+SAMPLER_INLINE int64_t store_packed(float *p, Mask mask, Floats x) {
+  int64_t count = 0;
+  const auto store_piece = [&](int i) SAMPLER_INLINE_LAMBDA {
+    native::store_packed(p + count, mask.piece[i], x.piece[i]);
+    count += __builtin_popcount(native::bits(mask.piece[i]));
+  };
+  // Not a loop, which would put x into memory.
+  store_piece(0);
+  if constexpr (kPieces > 1) store_piece(1);
+  if constexpr (kPieces > 2) {
+    store_piece(2);
+    store_piece(3);
   }
+  return count;
 }
 
 // ---- Two vectors of raw 16-bit floats

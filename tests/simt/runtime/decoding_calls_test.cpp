@@ -25,8 +25,10 @@ Sampler make_on(sampler_device_type device, std::int32_t device_id = 0) {
   return Sampler(sampler);
 }
 
+constexpr int kNumLoops = 4;
 std::vector<Loop> loops(Scenario *scenario) {
-  return {autoregressive(), scenario->speculative(), scenario->with_ngrams()};
+  scenario->take_trees();
+  return {autoregressive(), scenario->speculative(), scenario->with_ngrams(), scenario->in_trees()};
 }
 
 class DecodingCalls : public testing::Test {
@@ -47,7 +49,7 @@ TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
       Generation &generation = *scenario.generation;
       generation.args.processor = sampler_processor(seed % 2);
       generation.params.top_k = 4;
-      for (int loop = 0; loop < 3; ++loop) {
+      for (int loop = 0; loop < kNumLoops; ++loop) {
         const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
         const std::vector<Text> texts =
             generation.texts_of(on_device.get(), loops(&scenario)[std::size_t(loop)]);
@@ -88,7 +90,10 @@ TEST_F(DecodingCalls, TextsOfAllRulesAndOfStagesAreThoseOfTheCpu) {
       if (seed % 2 == 0) staged.emplace(&scenario);
       const auto acceptance = sampler_acceptance(seed % SAMPLER_ACCEPT_SYNTHETIC);
       scenario.speculative_args.acceptance = scenario.ngram_args.acceptance = acceptance;
-      for (int loop = 0; loop < 3; ++loop) {
+      const bool is_whole =
+          acceptance == SAMPLER_ACCEPT_BLOCK || acceptance == SAMPLER_ACCEPT_DEFERRED;
+      scenario.tree_args.acceptance = is_whole ? SAMPLER_ACCEPT_SAMPLE_MATCH : acceptance;
+      for (int loop = 0; loop < kNumLoops; ++loop) {
         const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
         Generation &generation = *scenario.generation;
         const std::vector<Text> texts =

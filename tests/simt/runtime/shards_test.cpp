@@ -117,6 +117,23 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceSlots,
                                          std::make_tuple(SAMPLER_F16, SAMPLER_PROBABILITIES)),
                          name_of);
 
+class DeviceTies : public DeviceShards {};
+
+TEST_P(DeviceTies, OfJointTopPAreKeptAllOrNotAtAll) {
+  std::mt19937_64 random(9);
+  constexpr int64_t kRanks[] = {1, 2, 3, 8};
+  for (int i = 0; i < 24; ++i) {
+    const JointTies problem(random);
+    ASSERT_EQ(compare(problem.rows, problem.call,
+                      uneven_ranges(JointTies::kNumCols, kRanks[i % 4], random())),
+              "")
+        << to_text(problem.call) << " call " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceTies,
+                         testing::Values(std::make_tuple(SAMPLER_F32, SAMPLER_LOGITS)), name_of);
+
 // ---- Ranks that disagree, and messages and rounds that are not what they should be
 
 class FewRows : public testing::Test, protected Handles {
@@ -158,33 +175,45 @@ TEST_F(FewRows, AreBadWhereRanksDisagree) {
   }
 }
 
-// A rank's rounds on the device, with memory of their own. Where it is the only one the exchange is
-// nothing: what it sends is what it receives.
+// The rounds of some ranks on the device, in memory of their own. An exchange is nothing: each rank
+// sends to its place of what all receive.
 class Rounds {
  public:
-  Rounds(sampler_t sampler, const sampler_shard_args &shard, sampler_exec *exec)
-      : sampler_(sampler), shard_(shard) {
-    plan.struct_size = sizeof plan;
-    EXPECT_EQ(sampler_shard_plan(sampler, &shard, &plan), SAMPLER_OK) << sampler_last_error();
-    workspace_ = Exact(plan.workspace_bytes);
-    exec->workspace = workspace_.data();
-    exec->workspace_bytes = workspace_.size();
-    const size_t bytes = plan.max_message_bytes * size_t(shard.num_ranks);
-    for (int64_t i = 0; i <= plan.num_exchanges; ++i) messages_.emplace_back(bytes);
+  // Of the first ones of these.
+  template <class Args>
+  Rounds(sampler_t sampler, const sampler_shard_args *shards, Args *args, size_t num_ranks)
+      : sampler_(sampler), shards_(shards, shards + num_ranks) {
+    for (size_t rank = 0; rank < num_ranks; ++rank) {
+      plan = {};
+      plan.struct_size = sizeof plan;
+      EXPECT_EQ(sampler_shard_plan(sampler, &shards_[rank], &plan), SAMPLER_OK)
+          << sampler_last_error();
+      workspaces_.emplace_back(plan.workspace_bytes);
+      args[rank].exec.workspace = workspaces_[rank].data();
+      args[rank].exec.workspace_bytes = workspaces_[rank].size();
+    }
+    for (int64_t i = 0; i <= plan.num_exchanges; ++i) {
+      const size_t bytes = i < plan.num_exchanges ? plan.message_bytes[i] : 0;
+      messages_.emplace_back(bytes * size_t(shards_[0].num_ranks));
+    }
   }
 
+  // Of all ranks, the last one first.
   void run(int64_t round) {
-    shard_.send = messages_[size_t(round)].data();
-    shard_.send_bytes = messages_[size_t(round)].size();
-    shard_.received = round > 0 ? messages_[size_t(round) - 1].data() : nullptr;
-    shard_.received_bytes = round > 0 ? messages_[size_t(round) - 1].size() : 0;
-    ASSERT_EQ(sampler_shard_round(sampler_, &shard_, round), SAMPLER_OK) << sampler_last_error();
+    Exact &sent = messages_[size_t(round)];
+    for (auto shard = shards_.rbegin(); shard != shards_.rend(); ++shard) {
+      shard->send_bytes = sent.size() / size_t(shard->num_ranks);
+      shard->send = static_cast<char *>(sent.data()) + size_t(shard->rank) * shard->send_bytes;
+      shard->received = round > 0 ? messages_[size_t(round) - 1].data() : nullptr;
+      shard->received_bytes = round > 0 ? messages_[size_t(round) - 1].size() : 0;
+      ASSERT_EQ(sampler_shard_round(sampler_, &*shard, round), SAMPLER_OK) << sampler_last_error();
+    }
   }
   // A call is launches alone, one a round: nothing is waited for or allocated.
   void record_all() {
     runtime::forget_calls();
     for (int64_t round = 0; round <= plan.num_exchanges; ++round) run(round);
-    EXPECT_EQ(runtime::launches().size(), size_t(plan.num_exchanges) + 1);
+    EXPECT_EQ(runtime::launches().size(), size_t(plan.num_exchanges + 1) * shards_.size());
     for (const auto &[name, count] : runtime::calls()) {
       EXPECT_TRUE(name == "cudaLaunchKernelExC" || name == "cuCtxPushCurrent" ||
                   name == "cuCtxPopCurrent" || name == "cudaPointerGetAttributes" ||
@@ -193,8 +222,10 @@ class Rounds {
     }
   }
   bool are_guarded() const {
-    bool guarded = workspace_.is_guarded();
-    for (const Exact &message : messages_) guarded = guarded && message.is_guarded();
+    bool guarded = true;
+    for (const auto *memory : {&workspaces_, &messages_}) {
+      for (const Exact &part : *memory) guarded = guarded && part.is_guarded();
+    }
     return guarded;
   }
 
@@ -202,14 +233,13 @@ class Rounds {
 
  private:
   sampler_t sampler_;
-  sampler_shard_args shard_;
-  Exact workspace_;
-  std::vector<Exact> messages_;
+  std::vector<sampler_shard_args> shards_;
+  std::vector<Exact> workspaces_, messages_;
 };
 
 TEST_F(FewRows, AreBadWhereRoundsAreLeftOut) {
   SampleRanks ranks;
-  Rounds rounds(device_.get(), ranks.shards[0], &ranks.samples[0].exec);
+  Rounds rounds(device_.get(), ranks.shards, ranks.samples, 1);
   rounds.run(rounds.plan.num_exchanges);
   for (int64_t row = 0; row < SampleRanks::kNumRows; ++row) {
     EXPECT_EQ(ranks.statuses[0][row], SAMPLER_ROW_INVALID_SHARD);
@@ -241,33 +271,58 @@ TEST_F(FewRows, MayBeSpoiledOnTheWay) {
   }
 }
 
-// A graph may have all rounds, and again with other logits.
+// A graph may have all rounds, and again with other logits: of one rank that has the whole rows, or
+// of several.
 TEST_F(FewRows, AreSampledByGraphs) {
-  SampleRanks ranks;
-  sampler_sample_args &args = ranks.samples[0];
-  args.input = ranks.rows.whole();
-  ranks.shards[0].num_ranks = 1;
-  ranks.params[0].temperature = 0.7f;
-  ranks.params[0].top_p = 0.9f;
-  Rounds rounds(device_.get(), ranks.shards[0], &args.exec);
-  ASSERT_EQ(rounds.plan.num_exchanges, 7);
-  const runtime::Recording recording;
-  rounds.record_all();
-  for (uint64_t seed = 0; seed < 3; ++seed) {
-    const Rows rows = make_rows(SampleRanks::kNumRows, SampleRanks::kNumCols, SAMPLER_F32,
-                                SAMPLER_LOGITS, false, seed);
-    std::copy(rows.bytes.begin(), rows.bytes.end(), ranks.rows.bytes.begin());
-    recording.replay();
-    EXPECT_TRUE(rounds.are_guarded());
-    sampler_sample_args whole = args;
-    int32_t expected[SampleRanks::kNumRows];
-    whole.out_token_ids = expected;
-    whole.out_row_status = nullptr;
-    ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_sample, sampler_sample_workspace_size),
-              SAMPLER_OK)
-        << sampler_last_error();
-    for (size_t row = 0; row < std::size(expected); ++row) {
-      EXPECT_EQ(ranks.tokens[0][row], expected[row]);
+  const struct {
+    int64_t num_exchanges;
+    void (*set)(sampler_params &);
+  } calls[] = {
+      {7, [](sampler_params &params) { params.top_p = 0.9f; }},
+      {3, [](sampler_params &params) { params.min_p = 0.05f; }},
+      {1, [](sampler_params &params) { params.top_k = 5; }},
+      {2,
+       [](sampler_params &params) {
+         params.top_k = 5;
+         params.top_p = 0.9f;
+         params.top_k_ties = params.top_p_ties = SAMPLER_TIES_KEEP;
+         params.filter_order = SAMPLER_FILTERS_JOINT;
+       }},
+  };
+  for (const auto &call : calls) {
+    for (const int64_t num_ranks : {int64_t(1), kNumRanks}) {
+      SampleRanks ranks;
+      if (num_ranks == 1) ranks.samples[0].input = ranks.rows.whole();
+      for (int64_t rank = 0; rank < num_ranks; ++rank) {
+        ranks.shards[rank].num_ranks = num_ranks;
+        ranks.params[rank].temperature = 0.7f;
+        call.set(ranks.params[rank]);
+      }
+      Rounds rounds(device_.get(), ranks.shards, ranks.samples, size_t(num_ranks));
+      ASSERT_EQ(rounds.plan.num_exchanges, call.num_exchanges);
+      const runtime::Recording recording;
+      rounds.record_all();
+      for (uint64_t seed = 0; seed < 6; ++seed) {
+        const Rows rows = make_rows(SampleRanks::kNumRows, SampleRanks::kNumCols, SAMPLER_F32,
+                                    SAMPLER_LOGITS, false, seed);
+        ranks.put(rows);
+        recording.replay();
+        EXPECT_TRUE(rounds.are_guarded());
+        sampler_sample_args whole = ranks.samples[0];
+        int32_t expected[SampleRanks::kNumRows];
+        whole.input = rows.whole();
+        whole.out_token_ids = expected;
+        whole.out_row_status = nullptr;
+        ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_sample, sampler_sample_workspace_size),
+                  SAMPLER_OK)
+            << sampler_last_error();
+        for (int64_t rank = 0; rank < num_ranks; ++rank) {
+          for (int64_t row = 0; row < SampleRanks::kNumRows; ++row) {
+            EXPECT_EQ(ranks.tokens[rank][row], expected[row])
+                << call.num_exchanges << " exchanges, rank " << rank << " of " << num_ranks;
+          }
+        }
+      }
     }
   }
 }
@@ -344,36 +399,48 @@ TEST_F(FewChains, MayBeSpoiledOnTheWay) {
 // With other rows, drafts, counts and seeds in the same memory.
 TEST_F(FewChains, AreVerifiedByGraphs) {
   for (const float temperature : {1.0f, 0.0f}) {
-    ChainRanks ranks;
-    sampler_verify_args &args = ranks.calls[0];
-    args.target = ranks.target.whole();
-    args.draft = ranks.draft.whole();
-    ranks.shards[0].num_ranks = 1;
-    ranks.params[0].temperature = temperature;
-    Rounds rounds(device_.get(), ranks.shards[0], &args.exec);
-    ASSERT_EQ(rounds.plan.num_exchanges, temperature > 0 ? 3 : 1);
-    const runtime::Recording recording;
-    rounds.record_all();
-    std::mt19937_64 random(7);
-    for (int i = 0; i < 4; ++i) {
-      for (Rows *const rows : {&ranks.target, &ranks.draft}) {
-        const Rows other =
-            make_rows(rows->num_rows, rows->num_cols, rows->dtype, rows->kind, false, random());
-        std::copy(other.bytes.begin(), other.bytes.end(), rows->bytes.begin());
+    for (const size_t num_ranks : {size_t(1), ChainRanks::kNumRanks}) {
+      ChainRanks ranks;
+      if (num_ranks == 1) {
+        ranks.calls[0].target = ranks.target.whole();
+        ranks.calls[0].draft = ranks.draft.whole();
       }
-      for (int32_t &id : ranks.ids[0]) id = int32_t(random() % 42) - 1;
-      for (int32_t &count : ranks.counts[0]) count = int32_t(random() % 6) - 1;
-      for (uint64_t &seed : ranks.seeds[0]) seed = random();
-      recording.replay();
-      EXPECT_TRUE(rounds.are_guarded());
-      sampler_verify_args whole = args;
-      whole.out_token_ids = ranks.tokens[1].data();
-      whole.out_row_status = ranks.statuses[1].data();
-      ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_verify, sampler_verify_workspace_size),
-                SAMPLER_OK)
-          << sampler_last_error();
-      EXPECT_EQ(ranks.tokens[0], ranks.tokens[1]);
-      EXPECT_EQ(ranks.statuses[0], ranks.statuses[1]);
+      for (size_t r = 0; r < num_ranks; ++r) {
+        ranks.shards[r].num_ranks = int64_t(num_ranks);
+        ranks.params[r].temperature = temperature;
+      }
+      Rounds rounds(device_.get(), ranks.shards.data(), ranks.calls.data(), num_ranks);
+      ASSERT_EQ(rounds.plan.num_exchanges, temperature > 0 ? 3 : 1);
+      const runtime::Recording recording;
+      rounds.record_all();
+      std::mt19937_64 random(7);
+      for (int i = 0; i < 6; ++i) {
+        ranks.put(random);
+        for (int32_t &id : ranks.ids[0]) id = int32_t(random() % 42) - 1;
+        for (int32_t &count : ranks.counts[0]) count = int32_t(random() % 6) - 1;
+        for (uint64_t &seed : ranks.seeds[0]) seed = random();
+        for (size_t r = 1; r < num_ranks; ++r) {
+          std::copy(ranks.ids[0].begin(), ranks.ids[0].end(), ranks.ids[r].begin());
+          std::copy(ranks.counts[0].begin(), ranks.counts[0].end(), ranks.counts[r].begin());
+          std::copy(ranks.seeds[0].begin(), ranks.seeds[0].end(), ranks.seeds[r].begin());
+        }
+        recording.replay();
+        EXPECT_TRUE(rounds.are_guarded());
+        std::vector<int32_t> tokens(ranks.tokens[0].size());
+        std::vector<sampler_row_status> statuses(ranks.statuses[0].size());
+        sampler_verify_args whole = ranks.calls[0];
+        whole.target = ranks.target.whole();
+        whole.draft = ranks.draft.whole();
+        whole.out_token_ids = tokens.data();
+        whole.out_row_status = statuses.data();
+        ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_verify, sampler_verify_workspace_size),
+                  SAMPLER_OK)
+            << sampler_last_error();
+        for (size_t r = 0; r < num_ranks; ++r) {
+          EXPECT_EQ(ranks.tokens[r], tokens) << "rank " << r << " of " << num_ranks;
+          EXPECT_EQ(ranks.statuses[r], statuses) << "rank " << r << " of " << num_ranks;
+        }
+      }
     }
   }
 }

@@ -49,3 +49,12 @@ def allow_parts_of(package, folder, *others):
     """Of `package`, some files of which lie in the folder, and none of the others."""
     sys.path.insert(0, folder)
     sys.meta_path.append(Finder({package, *others}))
+
+
+def use_triton(**more):
+    """For vLLM, which looks for a GPU before it takes Triton: by Triton's interpreter there is none."""
+    import triton
+    import triton.language as tl
+    utilities = Stub('vllm.triton_utils')
+    utilities.__dict__.update(triton=triton, tl=tl, HAS_TRITON=True, **more)
+    sys.modules['vllm.triton_utils'] = utilities

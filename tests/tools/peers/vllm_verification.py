@@ -3,7 +3,6 @@ interpreter on the CPU, with random numbers that are the library's."""
 
 import os
 import pathlib
-import sys
 import types
 
 import numpy
@@ -17,11 +16,9 @@ def load(peers):
     stubs.allow_parts_of('vllm', os.fspath(pathlib.Path(peers, 'verification/vllm')))
     import triton
     import triton.language as tl
-    # vLLM looks for a GPU before it takes Triton. libdevice is device code: the interpreter has none.
-    device = types.SimpleNamespace(log1p=lambda x: like(x, numpy.log1p(x.handle.data)))
-    utilities = stubs.Stub('vllm.triton_utils')
-    utilities.__dict__.update(triton=triton, tl=tl, tldevice=device, HAS_TRITON=True)
-    sys.modules['vllm.triton_utils'] = utilities
+    # libdevice is device code: the interpreter has none.
+    stubs.use_triton(tldevice=types.SimpleNamespace(
+        log1p=lambda x: like(x, numpy.log1p(x.handle.data))))
     from vllm.v1.sample import rejection_sampler as v1
     from vllm.v1.sample import metadata, sampler
     from vllm.v1.sample.logits_processor import state

@@ -192,7 +192,9 @@ pub struct sampler_prompt_lookup {
 pub type sampler_prompt_lookup_t = *mut sampler_prompt_lookup;
 
 /// Appends each span to the cache of its sequence and writes the logits that follow its last
-/// logit_counts tokens.
+/// logit_counts tokens. Of a tree the logits of a token follow those that it sees. Its first path
+/// comes before all else, and is all of it that `truncate` leaves: what became text beside it comes
+/// again, so that nothing in a cache has to be moved.
 pub type sampler_forward_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, args: *const sampler_forward_args) -> sampler_status,
 >;
@@ -220,8 +222,9 @@ pub type sampler_tokens_fn = Option<
 
 /// Rewrites logits in place, on the handle's device, before anything else looks at them: penalties,
 /// biases, grammars. Enqueuing that on `stream` is enough. Row i follows `lengths[i]` tokens of the
-/// model's sequence `sequences[i]`; both arrays are host memory. Logits of the drafter and of the
-/// target both come by.
+/// model's sequence `sequences[i]`; both arrays are host memory. In a tree of drafts that is the
+/// text and the drafts that the row's own follows, and several rows have one length. Logits of the
+/// drafter and of the target both come by.
 pub type sampler_process_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, stream: sampler_stream, logits: *mut c_void, num_rows: i64, num_cols: i64, row_stride: i64, sequences: *const i32, lengths: *const i64) -> sampler_status,
 >;
@@ -1491,6 +1494,12 @@ structs! {
         logits_dtype: sampler_dtype = 0;
         /// 0
         reserved: i32 = 0;
+        /// [token_offsets[num_spans]] NULL: in each span a token follows the one before it, the first one
+        /// the cache. Else, of the target with draft_top_k: the token of its span, counted from 0, that
+        /// each one follows, a lower one; -1: the cache. A token sees the cache, those that it follows,
+        /// one after the other, and itself: no other token of the span. Its position in the text is that
+        /// of the token that it follows, and 1.
+        parents: *const i32 = null();
     }
     sampler_model {
         /// sizeof(sampler_model).
@@ -1514,6 +1523,10 @@ structs! {
         logits_dtype: sampler_dtype = 0;
         /// must be 0
         reserved: i32 = 0;
+        /// 1: forward goes by `parents`, which draft_top_k above 1 needs of the target. Default 0.
+        reads_parents: i32 = 0;
+        /// must be 0
+        reserved2: i32 = 0;
     }
     sampler_trace_round {
         struct_size: usize = size_of::<Self>();
@@ -1521,6 +1534,7 @@ structs! {
         text: i64 = 0;
         /// of this text, from 0
         round: i64 = 0;
+        /// of a tree those that became text first, then the others
         draft_token_ids: *const i32 = null();
         num_drafted: i64 = 0;
         /// the first so many drafts became text
@@ -1701,6 +1715,14 @@ structs! {
         least_draft_probability: f32 = 0.0;
         /// must be 0
         reserved3: i32 = 0;
+        /// Of a drafter, in [0, gamma]. 0 (default): drafts are drawn, one a position. Else they are the
+        /// drafter's so many likeliest tokens of each position, gamma of them at most: the first of a
+        /// position goes on, the others hang beside it, and the target runs them as a tree, for which it
+        /// needs reads_parents, and max_span_tokens 0 or at least gamma + 1, where this is above 1. More
+        /// of them are kept than of a chain as long as the tree is deep. For all rules but BLOCK and
+        /// DEFERRED, to which such drafts are certain. adaptive_gamma must be FIXED,
+        /// least_draft_probability and skip_sample_adjustment 0.
+        draft_top_k: i64 = 0;
     }
     sampler_beam_search_args {
         struct_size: usize = size_of::<Self>();
@@ -1761,8 +1783,8 @@ structs! {
         keep_drafter_rows: i32 = 0;
         /// Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted.
         max_drafts: i64 = 0;
-        /// The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
-        /// In [0, 2^31). 0: max_context.
+        /// The longest text that the drafter model's cache can hold; a longer one goes on without drafts,
+        /// which is_drafting of sampler_session_get tells. In [0, 2^31). 0: max_context.
         drafter_context: i64 = 0;
         /// Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
         /// on without drafts. In [0, 2^27]. Default 0: no sequence has SAMPLER_DRAFTS_PROMPT_LOOKUP.
@@ -1835,7 +1857,8 @@ structs! {
         num_tokens: i64 = 0;
         prompt_length: i64 = 0;
         /// How many of these tokens the target's and the drafter's caches hold already, in
-        /// [0, num_tokens - 1] and [0, num_tokens].
+        /// [0, num_tokens - 1] and [0, num_tokens], and at most drafter_context. A drafter's cache that
+        /// holds the whole text is fed its last token again.
         cache_length: i64 = 0;
         drafter_cache_length: i64 = 0;
         /// NULL: the session's. Rules of ties, orders, scopes, forms and stages must be the session's.
@@ -1857,7 +1880,9 @@ structs! {
         ngram: *const sampler_ngram = null();
         /// Drafts a step at most, in [0, max_drafts]; 0: max_drafts.
         num_drafts: i64 = 0;
-        /// Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1.
+        /// Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. Drafts are what followed the longest
+        /// match and, where the text ends before there are num_drafts, the drafts themselves: what follows
+        /// there if the text goes on so.
         min_match: i64 = 0;
         /// Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
         /// 0: by none.
@@ -1993,7 +2018,7 @@ structs! {
         /// which follows the text and the drafts before it; negative: none. Else NULL.
         token_bitmask_indices: *const i32 = null();
         /// What follows is by span of the target, [num_spans, ...]; all but out_token_ids and out_counts
-        /// may be NULL.
+        /// may be NULL, and where there is no span those, too.
         ///
         /// [num_spans, max_drafts + 1] New tokens, then -1; and how many. A span without logits has none.
         out_token_ids: *mut i32 = null_mut();
@@ -2062,6 +2087,7 @@ functions! {
     /// docs/coming-from.md has what differs all the same. `name` is one of
     ///
     ///   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+    ///   vllm_v2          vLLM's second model runner, whose top-k has k tokens, whatever ties
     ///   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
     ///   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
     ///
@@ -2303,10 +2329,10 @@ functions! {
     fn sampler_session_size(sampler: sampler_t, options: *const sampler_session_options, out_bytes: *mut usize) -> sampler_status;
     /// NULL is fine. Of a CUDA handle it waits for the device.
     fn sampler_session_destroy(session: sampler_session_t);
-    /// Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
-    /// follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
-    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
-    /// initialize.
+    /// Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
+    /// if it is a new one, ends it, or there is no room for another one. With PROMPT_LOOKUP it takes
+    /// time in proportion to lookup_tokens. Errors: INVALID_ARGUMENT (also: the session has
+    /// max_sequences), CUDA, the status of ngram's initialize.
     fn sampler_session_add(session: sampler_session_t, args: *const sampler_session_add_args, out_sequence: *mut i32) -> sampler_status;
     /// Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
     /// the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.

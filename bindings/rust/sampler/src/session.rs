@@ -213,7 +213,7 @@ pub struct AddArgs<'a> {
     pub prompt_length: usize,
     /// How many of the tokens the target's cache holds already, fewer than there are.
     pub cache_length: usize,
-    /// How many of them the drafter's cache holds already.
+    /// How many of them the drafter's cache holds already: all at most, and `drafter_context`.
     pub drafter_cache_length: usize,
     /// None: the session's. Rules of ties, orders, scopes, forms and stages must be the session's.
     pub params: Option<Params>,
@@ -296,7 +296,7 @@ pub struct Sequence<'a> {
     pub num_drafted: usize,
     /// Drafts that became text.
     pub num_accepted: usize,
-    /// Whether there are drafts still: its text and its lookup have room.
+    /// Whether there are drafts still: its text has room in the lookup or the drafter.
     pub is_drafting: bool,
 }
 

@@ -46,6 +46,7 @@ fn presets_are_listed() {
     for engine in [
         "llama.cpp",
         "vllm",
+        "vllm_v2",
         "sglang",
         "tensorrt_llm",
         "hugging_face",

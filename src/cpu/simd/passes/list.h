@@ -35,8 +35,8 @@ struct PositionWriter {
   }
   SAMPLER_INLINE void append(Mask wanted, int64_t first) {
     const Ints position = add(lane_indices(), splat(int32_t(first)));
-    store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
-    count += count_of(wanted);
+    count +=
+        store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
   }
 };
 
@@ -85,8 +85,7 @@ struct ValueWriter {
   int64_t count = 0;
 
   SAMPLER_INLINE void append(Mask wanted, Floats x) {
-    store_packed(values + count, wanted, x);
-    count += count_of(wanted);
+    count += store_packed(values + count, wanted, x);
   }
 };
 
@@ -152,8 +151,12 @@ int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
 
 int64_t pack_beyond(const RowView &source, float at_least, float low, float high, float *out) {
   const Floats least = splat(at_least), inner_least = splat(low), inner_most = splat(high);
+  const auto is_beyond = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+    return either(gt(inner_least, x), gt(x, inner_most));
+  };
+  if (at_least == -kInfinity) return pack_wanted(source, out, is_beyond);
   return pack_wanted(source, out, [&](Floats x) SAMPLER_INLINE_LAMBDA {
-    return both(ge(x, least), either(gt(inner_least, x), gt(x, inner_most)));
+    return both(ge(x, least), is_beyond(x));
   });
 }
 

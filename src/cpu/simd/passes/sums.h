@@ -28,7 +28,7 @@ contract::EntropySums sum_entropy(const RowView &source, const contract::RowScal
     using Type = decltype(type);
     const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
       WeightSum weights, surprises;
       for_each_relative<Type>(elements<Type>(source.values), with_surprise, bounds, from, to,
                               [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
@@ -82,7 +82,7 @@ contract::DeviationSums sum_deviations(const RowView &source, const contract::Ro
   const auto sum = [&](auto type, const auto &value_of) SAMPLER_INLINE_LAMBDA {
     using Type = decltype(type);
     contract::DeviationSums result;
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
       DeviationSum block;
       for_each_vector<Type>(elements<Type>(source.values), from, to,
                             [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {

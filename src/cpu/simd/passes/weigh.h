@@ -73,7 +73,7 @@ SAMPLER_INLINE uint64_t sum_blocks(const typename Type::Element *p, const Relati
                                    const Bounds &bounds, int64_t begin, int64_t end,
                                    uint64_t *block_weights) {
   uint64_t result = 0;
-  for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) {
+  for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
     WeightSum weights;
     for_each_relative<Type>(p, relative, bounds, from, to,
                             [&](const auto &vectors, int64_t, int64_t)
@@ -113,7 +113,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
     using Type = decltype(type);
     const auto *p = elements<Type>(source.values);
     SplitWeight result = {0, 0};
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
       WeightSum all, of_heavy;
       for_each_relative<Type>(
           p, relative, bounds, from, to,

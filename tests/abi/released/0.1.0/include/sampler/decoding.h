@@ -8,8 +8,8 @@
  * called back or written. It is for the most that the arguments allow:
  *
  *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
- *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4,
- *     with POOL 12 num_beams + 4
+ *     max_context leaves), 4 more with a drafter model, and 4 more with draft_top_k above 1; beam
+ *     search 8 num_beams + 4, with POOL 12 num_beams + 4
  *
  *   rows of logits: a text's one, or gamma + 1 with drafts and one of the drafter's, by rules that
  *     ask for what drafts were drawn from gamma more of those; in beam search num_beams of them,
@@ -75,10 +75,19 @@ typedef struct sampler_forward_args {
   int64_t logits_row_stride;
   sampler_dtype logits_dtype;
   int32_t reserved; /* 0 */
+
+  /* [token_offsets[num_spans]] NULL: in each span a token follows the one before it, the first one
+   * the cache. Else, of the target with draft_top_k: the token of its span, counted from 0, that
+   * each one follows, a lower one; -1: the cache. A token sees the cache, those that it follows,
+   * one after the other, and itself: no other token of the span. Its position in the text is that
+   * of the token that it follows, and 1. */
+  const int32_t *parents;
 } sampler_forward_args;
 
 /* Appends each span to the cache of its sequence and writes the logits that follow its last
- * logit_counts tokens. */
+ * logit_counts tokens. Of a tree the logits of a token follow those that it sees. Its first path
+ * comes before all else, and is all of it that `truncate` leaves: what became text beside it comes
+ * again, so that nothing in a cache has to be moved. */
 typedef sampler_status (*sampler_forward_fn)(void *user, const sampler_forward_args *args);
 
 /* Cuts the cache of `sequence` to its first `length` tokens, fewer than it has; 0 empties it. */
@@ -103,6 +112,10 @@ typedef struct sampler_model {
   int64_t max_span_tokens; /* of all spans of a forward; longer ones are split. 0: no limit */
   sampler_dtype logits_dtype;
   int32_t reserved; /* must be 0 */
+
+  /* 1: forward goes by `parents`, which draft_top_k above 1 needs of the target. Default 0. */
+  int32_t reads_parents;
+  int32_t reserved2; /* must be 0 */
 } sampler_model;
 
 /* ---- What all loops take and give -----------------------------------------------------------
@@ -136,8 +149,9 @@ typedef int32_t (*sampler_tokens_fn)(void *user, int64_t text, const int32_t *to
 
 /* Rewrites logits in place, on the handle's device, before anything else looks at them: penalties,
  * biases, grammars. Enqueuing that on `stream` is enough. Row i follows `lengths[i]` tokens of the
- * model's sequence `sequences[i]`; both arrays are host memory. Logits of the drafter and of the
- * target both come by. */
+ * model's sequence `sequences[i]`; both arrays are host memory. In a tree of drafts that is the
+ * text and the drafts that the row's own follows, and several rows have one length. Logits of the
+ * drafter and of the target both come by. */
 typedef sampler_status (*sampler_process_fn)(void *user, sampler_stream stream, void *logits,
                                              int64_t num_rows, int64_t num_cols, int64_t row_stride,
                                              const int32_t *sequences, const int64_t *lengths);
@@ -149,9 +163,9 @@ typedef size_t (*sampler_token_text_fn)(void *user, int32_t token_id, char *buff
 
 typedef struct sampler_trace_round {
   size_t struct_size;
-  int64_t text;  /* in [0, num_sequences) */
-  int64_t round; /* of this text, from 0 */
-  const int32_t *draft_token_ids;
+  int64_t text;                   /* in [0, num_sequences) */
+  int64_t round;                  /* of this text, from 0 */
+  const int32_t *draft_token_ids; /* of a tree those that became text first, then the others */
   int64_t num_drafted;
   int64_t num_accepted;  /* the first so many drafts became text */
   int32_t next_token_id; /* the target's token after them; -1: none */
@@ -389,6 +403,15 @@ typedef struct sampler_speculative_args {
    * STANDARD would not be lossless. Default 0: off. */
   float least_draft_probability;
   int32_t reserved3; /* must be 0 */
+
+  /* Of a drafter, in [0, gamma]. 0 (default): drafts are drawn, one a position. Else they are the
+   * drafter's so many likeliest tokens of each position, gamma of them at most: the first of a
+   * position goes on, the others hang beside it, and the target runs them as a tree, for which it
+   * needs reads_parents, and max_span_tokens 0 or at least gamma + 1, where this is above 1. More
+   * of them are kept than of a chain as long as the tree is deep. For all rules but BLOCK and
+   * DEFERRED, to which such drafts are certain. adaptive_gamma must be FIXED,
+   * least_draft_probability and skip_sample_adjustment 0. */
+  int64_t draft_top_k;
 } sampler_speculative_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer

@@ -164,6 +164,7 @@ SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t st
  * docs/coming-from.md has what differs all the same. `name` is one of
  *
  *   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+ *   vllm_v2          vLLM's second model runner, whose top-k has k tokens, whatever ties
  *   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
  *   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
  *

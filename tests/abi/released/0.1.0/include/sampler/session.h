@@ -425,7 +425,7 @@ typedef struct sampler_session_advance_args {
   const int32_t *token_bitmask_indices;
 
   /* What follows is by span of the target, [num_spans, ...]; all but out_token_ids and out_counts
-   * may be NULL. */
+   * may be NULL, and where there is no span those, too. */
 
   /* [num_spans, max_drafts + 1] New tokens, then -1; and how many. A span without logits has none.
    */

@@ -65,6 +65,7 @@ public final class Params {
    *
    * <ul>
    *   <li>llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+   *   <li>vllm_v2: vLLM's second model runner, whose top-k has k tokens, whatever ties
    *   <li>hf_vllm_aligned: temperature, top-k with ties and top-p, greedy at 0: what small engines
    *       do
    *   <li>nano_vllm: the temperature alone. Its draw is {@link DrawMethod#GUMBEL}

@@ -53,8 +53,8 @@ final class PresetsTest {
       Params.preset(name);
       Params.preset(name.split("@")[0]);
     }
-    for (String engine : List.of("llama.cpp", "vllm", "sglang", "tensorrt_llm", "hugging_face",
-        "flashinfer", "hf_vllm_aligned", "nano_vllm")) {
+    for (String engine : List.of("llama.cpp", "vllm", "vllm_v2", "sglang", "tensorrt_llm",
+        "hugging_face", "flashinfer", "hf_vllm_aligned", "nano_vllm")) {
       assertTrue(names.stream().anyMatch(name -> name.startsWith(engine)), engine);
     }
   }
