@@ -37,6 +37,9 @@ def drafters(drafter):
         stop = [*model, "--gamma", "8", "--least-draft-probability", least]
         rows[f"model, gamma 8, probability {least}"] = stop
         rows[f"model, measured, at most 8, probability {least}"] = [*stop, "--measured"]
+    for gamma in (4, 8):
+        rows[f"model, trees of 2, gamma {gamma}"] = [
+            *model, "--gamma", str(gamma), "--draft-top-k", "2"]
     for gamma in (2, 4):
         rows[f"n-grams, gamma {gamma}"] = [*NGRAM, "--gamma", str(gamma)]
     known = [*NGRAM, "--stop-if-unknown"]

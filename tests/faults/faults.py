@@ -1499,9 +1499,8 @@ FAULTS = [
     Fault(
         "measured_trees_begin_with_a_draft",
         "a measured number of drafts of a tree is less than a position has",
-        [("src/decoding/session_planning.cpp",
-          "std::min(std::max(gamma, gamma > 0 ? own.top_k : 0), own.most_drafts)",
-          "std::min(gamma, own.most_drafts)")],
+        [("src/decoding/session.h", "std::min(most_drafts, num_positions * width());",
+          "std::min(most_drafts, num_positions);")],
         [session("SessionGamma.IsMeasuredToPay")]),
     Fault(
         "whole_cache_of_a_drafter_refused",
