@@ -1255,6 +1255,12 @@ FAULTS = [
         "typical-p on a device keeps the less likely first of those at one distance",
         [("kernels/windows.cuh", "if (measured >= level.target) {", "if (false) {")],
         [stages_on_device("OfWindows")]),
+    Fault(
+        "windows_that_are_off_run_on_device",
+        "a device runs the windows that a row's numbers turn off, which keep all",
+        [("kernels/stages.cuh", "if (!stages.any_is_on(pipeline_.windows)) return SAMPLER_ROW_OK;",
+          "if (false) return SAMPLER_ROW_OK;")],
+        [("simt_complexity_test", "Windows.ThatAreOffCostNothing")]),
     # ---- Adaptive stages and reports on a device
     Fault(
         "changed_probability_observed_on_device",
