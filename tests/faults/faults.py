@@ -549,12 +549,6 @@ FAULTS = [
         [("src/decoding/session_advance.cpp", "measured_->finish_untimed(verified_round_);", "")],
         [session("SessionGamma.LosesNoMoreThanItMayBesideOthers")]),
     Fault(
-        "positions_of_trees_are_drafts",
-        "a measured gamma takes each draft of a tree for a step of the drafter",
-        [("src/decoding/session_planning.cpp",
-          "if (own.group != DraftGroup::kTrees) return own.num_drafts;", "return own.num_drafts;")],
-        [session("SessionGamma.CountsThePositionsOfTrees")]),
-    Fault(
         "last_token_not_learned",
         "a storage of n-grams does not learn the last token of a round",
         [("src/decoding/session_planning.cpp", "own.is_drafting && i < own.length; ++i",

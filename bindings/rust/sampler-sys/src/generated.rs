@@ -505,9 +505,11 @@ constants! {
     /// the drafter's entropy, see adaptive_gamma
     SAMPLER_GAMMA_BY_ENTROPY: sampler_gamma_rule = 1;
     /// What drafts are measured to cost and to gain: the number of most tokens a second, 0 included.
-    /// The loop tries other numbers now and then, as rarely as keeps it within 5 % of the time that it
-    /// takes without drafts; in addition a few rounds at the start are lost where drafts do not pay,
-    /// and the drafter's reading of the prompt. Times differ from run to run, so numbers of drafts do,
+    /// No round begins with drafts that may lose more than there is on an account, which has two rounds
+    /// without drafts at first, and gets a thirty-second of the time without drafts and what drafts
+    /// gain. So where drafts do not pay no more than that is lost, and, once, the first two rounds with
+    /// drafts and the drafter's reading of the prompts; what a step costs more than was measured before
+    /// is lost in one round. Times differ from run to run, so numbers of drafts do,
     /// and with them sampled texts: their distribution is exact, but the seed does not fix them.
     /// Greedy texts are those of sampler_autoregressive.
     SAMPLER_GAMMA_MEASURED: sampler_gamma_rule = 2;
@@ -1915,6 +1917,8 @@ structs! {
         /// seed does not fix them. What is measured are rounds of drafts and their verification that these
         /// sequences begin and end together, while no other one has a span; so that they do, a plan that
         /// has a span of the drafter for one has none of the target for those that have their drafts.
+        /// Beside others MODEL drafts nothing, and the account is kept by what was measured. With
+        /// draft_top_k a number is of positions.
         adaptive_gamma: sampler_gamma_rule = 0;
         /// of BY_ENTROPY, in [0, 1)
         ema_beta: f32 = 0.0;

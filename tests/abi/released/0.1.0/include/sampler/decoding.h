@@ -302,9 +302,11 @@ enum {
   SAMPLER_GAMMA_FIXED = 0,      /* gamma */
   SAMPLER_GAMMA_BY_ENTROPY = 1, /* the drafter's entropy, see adaptive_gamma */
   /* What drafts are measured to cost and to gain: the number of most tokens a second, 0 included.
-   * The loop tries other numbers now and then, as rarely as keeps it within 5 % of the time that it
-   * takes without drafts; in addition a few rounds at the start are lost where drafts do not pay,
-   * and the drafter's reading of the prompt. Times differ from run to run, so numbers of drafts do,
+   * No round begins with drafts that may lose more than there is on an account, which has two rounds
+   * without drafts at first, and gets a thirty-second of the time without drafts and what drafts
+   * gain. So where drafts do not pay no more than that is lost, and, once, the first two rounds with
+   * drafts and the drafter's reading of the prompts; what a step costs more than was measured before
+   * is lost in one round. Times differ from run to run, so numbers of drafts do,
    * and with them sampled texts: their distribution is exact, but the seed does not fix them.
    * Greedy texts are those of sampler_autoregressive. */
   SAMPLER_GAMMA_MEASURED = 2

@@ -71,8 +71,8 @@ typedef struct sampler_session_options {
   /* Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted. */
   int64_t max_drafts;
 
-  /* The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
-   * In [0, 2^31). 0: max_context. */
+  /* The longest text that the drafter model's cache can hold; a longer one goes on without drafts,
+   * which is_drafting of sampler_session_get tells. In [0, 2^31). 0: max_context. */
   int64_t drafter_context;
 
   /* Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
@@ -199,7 +199,8 @@ typedef struct sampler_session_add_args {
   int64_t prompt_length;
 
   /* How many of these tokens the target's and the drafter's caches hold already, in
-   * [0, num_tokens - 1] and [0, num_tokens]. */
+   * [0, num_tokens - 1] and [0, num_tokens], and at most drafter_context. A drafter's cache that
+   * holds the whole text is fed its last token again. */
   int64_t cache_length;
   int64_t drafter_cache_length;
 
@@ -229,7 +230,9 @@ typedef struct sampler_session_add_args {
   /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
   int64_t num_drafts;
 
-  /* Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. */
+  /* Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. Drafts are what followed the longest
+   * match and, where the text ends before there are num_drafts, the drafts themselves: what follows
+   * there if the text goes on so. */
   int64_t min_match;
 
   /* Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
@@ -266,16 +269,18 @@ typedef struct sampler_session_add_args {
    * SAMPLE_MATCH texts stay as they are, by other rules they follow the same distribution, but the
    * seed does not fix them. What is measured are rounds of drafts and their verification that these
    * sequences begin and end together, while no other one has a span; so that they do, a plan that
-   * has a span of the drafter for one has none of the target for those that have their drafts. */
+   * has a span of the drafter for one has none of the target for those that have their drafts.
+   * Beside others MODEL drafts nothing, and the account is kept by what was measured. With
+   * draft_top_k a number is of positions. */
   sampler_gamma_rule adaptive_gamma;
   float ema_beta;    /* of BY_ENTROPY, in [0, 1) */
   int64_t gamma_min; /* of BY_ENTROPY, in [0, num_drafts] */
 } sampler_session_add_args;
 
-/* Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
- * follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
- * Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
- * initialize. */
+/* Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
+ * if it is a new one, ends it, or there is no room for another one. With PROMPT_LOOKUP it takes
+ * time in proportion to lookup_tokens. Errors: INVALID_ARGUMENT (also: the session has
+ * max_sequences), CUDA, the status of ngram's initialize. */
 SAMPLER_API sampler_status sampler_session_add(sampler_session_t session,
                                                const sampler_session_add_args *args,
                                                int32_t *out_sequence);
