@@ -398,8 +398,8 @@ void check_trees(Check &check, const SpeculativeArguments &arguments) {
   const bool is_whole =
       args.acceptance == SAMPLER_ACCEPT_BLOCK || args.acceptance == SAMPLER_ACCEPT_DEFERRED;
   const char *const rule = !args.drafter ? "it must be 0 for n-grams"
-                           : args.adaptive_gamma != 0
-                               ? "adaptive_gamma must be SAMPLER_GAMMA_FIXED, 0"
+                           : args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY
+                               ? "adaptive_gamma must not be SAMPLER_GAMMA_BY_ENTROPY, 1"
                            : top_k < 0 || top_k > gamma        ? "it must be in [0, gamma]"
                            : is_whole                          ? "BLOCK and DEFERRED are for chains"
                            : args.least_draft_probability != 0 ? "least_draft_probability must be 0"

@@ -533,11 +533,9 @@ TEST_F(Rules, OfTrees) {
           top_k, [=](AnyCall *c) { c->speculative.acceptance = acceptance; },
           "BLOCK and DEFERRED are for chains");
     }
-    for (const sampler_gamma_rule rule : {SAMPLER_GAMMA_BY_ENTROPY, SAMPLER_GAMMA_MEASURED}) {
-      refuse_trees(
-          top_k, [=](AnyCall *c) { c->speculative.adaptive_gamma = rule; },
-          "adaptive_gamma must be SAMPLER_GAMMA_FIXED, 0");
-    }
+    refuse_trees(
+        top_k, [](AnyCall *c) { c->speculative.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY; },
+        "adaptive_gamma must not be SAMPLER_GAMMA_BY_ENTROPY, 1");
     refuse_trees(
         top_k, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; },
         "least_draft_probability must be 0");

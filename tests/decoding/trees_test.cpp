@@ -18,9 +18,9 @@ void set_draws(std::uint64_t seed, Generation *generation) {
   generation->params.top_k = std::int32_t(seed % 5);
 }
 
-// The texts of `change`d scenarios are those without drafts, and there were trees.
+// The texts of `change`d scenarios are those without drafts, and there were more trees than these.
 template <class Change>
-void expect_texts_without_drafts(const Change &change) {
+void expect_texts_without_drafts(const Change &change, std::int64_t least_trees = 300) {
   const Sampler sampler = make_sampler();
   std::int64_t num_drafted = 0, num_accepted = 0, num_trees = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !testing::Test::HasFailure(); ++seed) {
@@ -45,7 +45,7 @@ void expect_texts_without_drafts(const Change &change) {
   }
   EXPECT_GT(num_accepted, num_drafted / 8);
   EXPECT_LT(num_accepted, num_drafted * 3 / 4);
-  EXPECT_GT(num_trees, 300);
+  EXPECT_GT(num_trees, least_trees);
 }
 
 TEST(Trees, GreedyTextsAreThoseWithoutDrafts) {
@@ -57,6 +57,18 @@ TEST(Trees, TextsBySampleMatchAreThoseWithoutDrafts) {
     set_draws(seed, scenario->generation.get());
     scenario->tree_args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
   });
+}
+
+// On a clock by which all steps take as long.
+TEST(Trees, TextsByAMeasuredNumberOfDraftsAreThoseWithoutDrafts) {
+  std::int64_t time = 0;
+  expect_texts_without_drafts(
+      [&](std::uint64_t, Scenario *scenario) {
+        scenario->tree_args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+        scenario->tree_args.clock = [](void *now) { return ++*static_cast<std::int64_t *>(now); };
+        scenario->tree_args.clock_user = &time;
+      },
+      100);
 }
 
 // Rules of texts, caches, counts and traces hold by every rule, whatever is drawn.
