@@ -9,14 +9,15 @@ namespace sampler::decoding {
 
 namespace {
 
-constexpr double kShare = 1.0 / 32;  // of the time, for what does not pay
-constexpr double kFirstCredit = 2;   // in rounds without drafts, like the next
-constexpr double kMostCredit = 16;   // what was gained before is no reason to lose more now
-constexpr double kLong = 2;          // times what is believed
-constexpr int kAccidentGap = 16;     // steps between two that may be long by accident
-constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
-constexpr double kMemory = 32;       // of shares, in what was counted
-constexpr double kPooled = 2;        // what the share of all positions counts for in that of one
+constexpr double kShare = 1.0 / 32;       // of the time, for what does not pay
+constexpr double kFirstCredit = 2;        // in rounds without drafts, like the next
+constexpr double kMostCredit = 16;        // what was gained before is no reason to lose more now
+constexpr double kLong = 2;               // times what is believed
+constexpr int kAccidentGap = 16;          // steps between two that may be long by accident
+constexpr double kNewest = 1.0 / 8;       // share of the newest step in a mean cost
+constexpr double kNewestShort = 1.0 / 2;  // a step is long by accident, never short
+constexpr double kMemory = 32;            // of shares, in what was counted
+constexpr double kPooled = 2;  // what the share of all positions counts for in that of one
 constexpr double kFirstReading = 1.0 / 8;     // of a draft's cost, for a token that is only read
 constexpr double kLeastPassing = 1.0 / 1024;  // of texts, for which a position is looked at
 constexpr int64_t kFirstRounds = 4;           // the prompts, and rounds to compare with
@@ -59,7 +60,8 @@ double CostCurve::add(int64_t rows, double cost) {
   num_known_ += !point.is_known;
   point.rows = double(rows);
   const bool is_other = cost < point.cost / kLong || (cost > kLong * point.cost && !is_accident);
-  point.cost = !point.is_known || is_other ? cost : point.cost + (cost - point.cost) * kNewest;
+  const double share = cost < point.cost ? kNewestShort : kNewest;
+  point.cost = !point.is_known || is_other ? cost : point.cost + (cost - point.cost) * share;
   point.is_known = true;
   return cost;
 }

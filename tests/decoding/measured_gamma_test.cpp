@@ -244,8 +244,6 @@ double loss(const Conditions &conditions, double least_draft_probability = 0) {
   simulation.args.least_draft_probability = float(least_draft_probability);
   const std::int64_t bound = simulation.bound();
   const std::int64_t measured = simulation.measured();
-  std::printf("loss %.3f  of plain %.3f\n", double(measured) / double(bound),
-              double(measured) / double(simulation.plain()));
   return double(measured) / double(bound);
 }
 
@@ -255,8 +253,6 @@ double share_of_best(const Conditions &conditions, double least_draft_probabilit
   simulation.args.least_draft_probability = float(least_draft_probability);
   const std::int64_t plain = simulation.plain(), best = simulation.with_best_gamma();
   EXPECT_LT(double(best), 0.9 * double(plain));
-  std::printf("best/plain %.3f measured/best %.3f\n", double(best) / double(plain),
-              double(simulation.measured()) / double(best));
   return double(simulation.measured()) / double(best);
 }
 
