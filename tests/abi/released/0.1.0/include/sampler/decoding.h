@@ -411,8 +411,8 @@ typedef struct sampler_speculative_args {
    * position goes on, the others hang beside it, and the target runs them as a tree, for which it
    * needs reads_parents, and max_span_tokens 0 or at least gamma + 1, where this is above 1. More
    * of them are kept than of a chain as long as the tree is deep. For all rules but BLOCK and
-   * DEFERRED, to which such drafts are certain. adaptive_gamma must be FIXED,
-   * least_draft_probability and skip_sample_adjustment 0. */
+   * DEFERRED, to which such drafts are certain. adaptive_gamma must not be BY_ENTROPY;
+   * least_draft_probability and skip_sample_adjustment must be 0. */
   int64_t draft_top_k;
 } sampler_speculative_args;
 
