@@ -12,6 +12,7 @@ set -euo pipefail
 project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 
 readonly oldest_glibc=2.28 # see src/glibc
+readonly build_profiles=pkg.libsampler.notools
 
 # Of the packages: the library's, and Debian's revision of it.
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$project/packaging/debian/changelog")
@@ -26,16 +27,36 @@ fail() {
   exit 1
 }
 
+# unmet_for_build PROFILES: fails where packages cannot be built, and says why.
+unmet_for_build() {
+  local unmet
+  if ! command -v dpkg-checkbuilddeps >/dev/null; then
+    echo "dpkg-dev is not installed"
+    return 1
+  fi
+  if ! unmet=$(dpkg-checkbuilddeps -P "$1" "$project/packaging/debian/control" 2>&1); then
+    echo "${unmet#*error: }"
+    return 1
+  fi
+}
+
+# given DIRECTORY: skips where check_build was.
+given() {
+  local unmet
+  unmet=$(unmet_for_build $build_profiles) || skip "no packages were built: $unmet"
+  [ -d "$1" ] || fail "$1 is missing"
+}
+
 check_build() {
-  local profiles=pkg.libsampler.notools unmet
-  command -v dpkg-checkbuilddeps >/dev/null || skip "dpkg-dev is not installed"
-  unmet=$(dpkg-checkbuilddeps -P $profiles "$project/packaging/debian/control" 2>&1) || skip "${unmet#*error: }"
+  local unmet
+  unmet=$(unmet_for_build $build_profiles) || skip "$unmet"
   # Without debug information, which takes long to write and is not what is looked at.
-  DEB_BUILD_PROFILES=$profiles DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
+  DEB_BUILD_PROFILES=$build_profiles DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
     "$project/packaging/build_packages" "$1" --build=binary --jobs="$(nproc)"
 }
 
 check_lintian() {
+  given "$1"
   command -v lintian >/dev/null || skip "lintian is not installed"
   lintian --allow-root --profile debian --fail-on error,warning --tag-display-limit 0 "$1"/*.changes
 }
@@ -66,6 +87,7 @@ in_work() {
 }
 
 check_install() {
+  given "$1"
   command -v fakeroot >/dev/null || skip "fakeroot is not installed"
   local packages=() package names left
   in_work
