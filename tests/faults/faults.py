@@ -1208,8 +1208,7 @@ FAULTS = [
         "adaptive-p multiplies with what the sum is divided by: a lone token's probability may lack an ulp",
         [("src/contract/adaptive.h", "return relative_probability(seen, x) / total;",
           "return relative_probability(seen, x) * (1.0f / total);")],
-        [("contract_edits_test", "AdaptiveP.OfATokenAloneTheProbabilityIsOne"),
-         ("pipeline_test", "Adaptive.PIsExactOfALoneToken")]),
+        [("pipeline_test", "Adaptive.PIsExactOfALoneToken")]),
     Fault(
         "values_of_the_first_slot",
         "every slot has the first one's adaptive values",
@@ -1249,12 +1248,6 @@ FAULTS = [
         "typical-p on a device keeps the less likely first of those at one distance",
         [("kernels/windows.cuh", "if (measured >= level.target) {", "if (false) {")],
         [stages_on_device("OfWindows")]),
-    Fault(
-        "windows_that_are_off_run_on_device",
-        "a device runs the windows that a row's numbers turn off, which keep all",
-        [("kernels/stages.cuh", "if (!stages.any_is_on(pipeline_.windows)) return SAMPLER_ROW_OK;",
-          "if (false) return SAMPLER_ROW_OK;")],
-        [("simt_complexity_test", "Windows.ThatAreOffCostNothing")]),
     # ---- Adaptive stages and reports on a device
     Fault(
         "changed_probability_observed_on_device",
