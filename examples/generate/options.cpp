@@ -337,7 +337,6 @@ class Declaration {
                 ->capture_default_str()
                 ->check(in_range(std::int64_t{0}, kMaxGamma))
                 ->excludes(adaptive)
-                ->excludes(app_->get_option("--measured"))
                 ->excludes(app_->get_option("--skip-sample-adjustment"))
                 ->excludes(app_->get_option("--least-draft-probability")),
             {Mode::kSpeculative});

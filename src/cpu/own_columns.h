@@ -36,6 +36,28 @@ class OwnColumns {
     for_each(0, view_.count, f);
   }
 
+  // The values of some, as f32.
+  void copy(int64_t begin, int64_t end, float *out) const {
+    if (passes_) {
+      const RowView part = part_of(view_, begin, end - begin);
+      passes_->write_values(part, 0, part.count, -kInfinity, out, SAMPLER_F32);
+    } else {
+      for_each(begin, end, [&](int64_t i, float x) { out[i - begin] = x; });
+    }
+  }
+
+  // The first in rank order.
+  Rank first() const {
+    if (passes_) {
+      const float largest =
+          passes_->find_range(view_, 0, view_.count, -kInfinity, kInfinity).largest;
+      return rank_of(passes_->find_nth(view_, largest, 1), largest);
+    }
+    Rank first = 0;
+    for_each([&](int64_t i, float x) { first = std::max(first, rank_of(i, x)); });
+    return first;
+  }
+
   int64_t count(Rank cut) const {
     int64_t sum = 0;
     for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {

@@ -87,15 +87,27 @@ class ShardColumns {
     for (int64_t i = 0; i < count; ++i) put(i, to_global(ranks[i]));
   }
 
+  // By blocks: what is written to nowhere stays in the cache.
   Rank subtract(const RowView &p, const RowView &q, int64_t removed, float *to) const {
+    constexpr int64_t kBlock = 1024;
+    float rest[kBlock], drafted[kBlock];
     Rank first = 0;
-    columns(p).for_each([&](int64_t i, float x) {
-      const float rest = q.values ? contract::residual_probability(x, q.value(i))
-                         : i == removed - call_.first_id ? 0.0f
-                                                         : x;
-      if (to) to[i] = rest;
-      first = std::max(first, columns(p).rank_of(i, rest));
-    });
+    for (int64_t begin = 0; begin < p.count; begin += kBlock) {
+      const int64_t end = std::min(begin + kBlock, int64_t(p.count)), count = end - begin;
+      const int64_t first_id = call_.first_id + begin;
+      columns(p).copy(begin, end, rest);
+      if (q.values) {
+        columns(q).copy(begin, end, drafted);
+        for (int64_t i = 0; i < count; ++i) {
+          rest[i] = contract::residual_probability(rest[i], drafted[i]);
+        }
+      } else if (removed >= first_id && removed < first_id + count) {
+        rest[removed - first_id] = 0.0f;
+      }
+      if (to) std::copy_n(rest, count, to + begin);
+      const RowView block = contract::f32_view(rest, count, nullptr, p.kind);
+      first = std::max(first, OwnColumns(passes_, block, first_id, nullptr).first());
+    }
     return first;
   }
 

@@ -53,25 +53,34 @@ int CostCurve::place_of(int64_t rows) {
 }
 
 double CostCurve::add(int64_t rows, double cost) {
-  Point &point = points_[place_of(rows)];
-  const double believed = point.is_known ? point.cost : is_known() ? at_most(double(rows)) : cost;
+  const int place = place_of(rows);
+  Point &point = points_[place];
+  const bool is_new = at_or_below(place) != &point;
+  const double believed = !is_new ? point.cost : is_known() ? at_most(double(rows)) : cost;
   const bool is_accident = point.accidents.is_one(cost, believed);
   if (is_accident) cost = kLong * believed;
-  num_known_ += !point.is_known;
+  known_[place / 64] |= uint64_t(1) << place % 64;
   point.rows = double(rows);
   const bool is_other = cost < point.cost / kLong || (cost > kLong * point.cost && !is_accident);
   const double share = cost < point.cost ? kNewestShort : kNewest;
-  point.cost = !point.is_known || is_other ? cost : point.cost + (cost - point.cost) * share;
-  point.is_known = true;
+  point.cost = is_new || is_other ? cost : point.cost + (cost - point.cost) * share;
   return cost;
 }
 
-// From a place on, downwards or upwards. Null: there is none.
-const CostCurve::Point *CostCurve::nearest(int place, int step) const {
-  for (; place >= 0 && place < kNumPoints; place += step) {
-    if (points_[place].is_known) return &points_[place];
-  }
-  return nullptr;
+const CostCurve::Point *CostCurve::at_or_below(int place) const {
+  if (place < 0) return nullptr;
+  int word = place / 64;
+  uint64_t bits = known_[word] & ~uint64_t(0) >> (63 - place % 64);
+  while (bits == 0 && word > 0) bits = known_[--word];
+  return bits == 0 ? nullptr : &points_[64 * word + (63 ^ __builtin_clzll(bits))];
+}
+
+const CostCurve::Point *CostCurve::at_or_above(int place) const {
+  int word = place / 64;
+  if (word >= kNumWords) return nullptr;
+  uint64_t bits = known_[word] & ~uint64_t(0) << place % 64;
+  while (bits == 0 && word + 1 < kNumWords) bits = known_[++word];
+  return bits == 0 ? nullptr : &points_[64 * word + __builtin_ctzll(bits)];
 }
 
 double CostCurve::at(double rows) const {
@@ -80,10 +89,10 @@ double CostCurve::at(double rows) const {
     const double slope = std::max((to.cost - from.cost) / (to.rows - from.rows), 0.0);
     return from.cost + slope * (rows - from.rows);
   };
-  const Point *const below = nearest(place, -1), *const above = nearest(place + 1, 1);
+  const Point *const below = at_or_below(place), *const above = at_or_above(place + 1);
   if (!below) return above->cost * rows / above->rows;
   if (rows == below->rows) return below->cost;
-  const Point *const before = nearest(int(below - points_) - 1, -1);
+  const Point *const before = at_or_below(int(below - points_) - 1);
   if (!above) return before ? line(*below, *before) : below->cost * rows / below->rows;
   const double between = line(*below, *above);
   return before ? std::min(between, line(*below, *before)) : between;
@@ -91,7 +100,7 @@ double CostCurve::at(double rows) const {
 
 double CostCurve::at_most(double rows) const {
   const int place = place_of(int64_t(rows));
-  const Point *const below = nearest(place, -1), *const above = nearest(place + 1, 1);
+  const Point *const below = at_or_below(place), *const above = at_or_above(place + 1);
   if (!below) return above->cost;
   const double most = below->cost * std::max(rows / below->rows, 1.0);
   return above ? std::min(most, std::max(below->cost, above->cost)) : most;
@@ -99,8 +108,9 @@ double CostCurve::at_most(double rows) const {
 
 double CostCurve::hoped(int64_t rows) const {
   const int place = place_of(rows);
-  const Point *const below = nearest(place, -1);
-  return below == &points_[place] ? double(__builtin_inff()) : below ? below->cost : 0;
+  const Point *const below = at_or_below(place);
+  if (!below) return 0;
+  return below - points_ == place ? double(__builtin_inff()) : below->cost;
 }
 
 void Passing::Counts::add(int64_t num_passed, int64_t num_tried) {

@@ -24,7 +24,7 @@ class CostCurve {
  public:
   // The result: what is believed of this step, less than `cost` after an accident.
   double add(int64_t rows, double cost);
-  bool is_known() const { return num_known_ > 0; }
+  bool is_known() const { return at_or_above(0) != nullptr; }
   // Linear beyond what was measured; between two numbers of rows the line from below, if it is the
   // lower one: what looks dearer than it is would never be measured.
   double at(double rows) const;
@@ -37,16 +37,18 @@ class CostCurve {
   struct Point {
     double rows = 0;  // of the last step
     double cost = 0;
-    bool is_known = false;
     Accidents accidents;
   };
   // Up to 16 rows a point each, then 8 to each doubling.
   static constexpr int kNumPoints = 16 + 8 * 44;
+  static constexpr int kNumWords = (kNumPoints + 63) / 64;
   static int place_of(int64_t rows);
-  const Point *nearest(int place, int step) const;
+  // The nearest known point from a place on. Null: there is none.
+  const Point *at_or_below(int place) const;
+  const Point *at_or_above(int place) const;
 
   Point points_[kNumPoints];
-  int num_known_ = 0;
+  uint64_t known_[kNumWords] = {};  // a bit a point
 };
 
 // How far texts get: of those that passed all positions before one, the share that passes it.

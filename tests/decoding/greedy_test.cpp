@@ -52,14 +52,7 @@ TEST(Greedy, SpeculativeGivesTheSameTexts) {
     const auto &texts = generation.texts_of(sampler.get(), scenario.speculative());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
     EXPECT_EQ(generation.stats().drafter_forwards, scenario.drafter->num_forwards());
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const Tokens &cache =
-          scenario.drafter->cache(generation.args.first_sequence + std::int64_t(i));
-      const Tokens text = generation.whole_text(i);
-      ASSERT_LE(cache.size(), text.size());
-      EXPECT_TRUE(std::equal(cache.begin(), cache.end(), text.begin()))
-          << "the drafter's cache holds what is not of text " << i;
-    }
+    scenario.expect_drafter_of_texts();
     if (generation.args.use_cache == 0) {
       EXPECT_TRUE(scenario.drafter->caches_are_empty());
     }

@@ -104,6 +104,16 @@ Scenario::Scenario(std::uint64_t seed) {
   tree_args.first_target = random.one_in(2);
 }
 
+void Scenario::expect_drafter_of_texts() const {
+  for (std::size_t i = 0; i < generation->prompts().size(); ++i) {
+    const Tokens &cache = drafter->cache(generation->args.first_sequence + std::int64_t(i));
+    const Tokens text = generation->whole_text(i);
+    ASSERT_LE(cache.size(), text.size());
+    EXPECT_TRUE(std::equal(cache.begin(), cache.end(), text.begin()))
+        << "the drafter's cache holds what is not of text " << i;
+  }
+}
+
 sampler_status forbid_by_length(const ProcessCall &call) {
   for (std::int64_t row = 0; row < call.num_rows; ++row) {
     float *const values = static_cast<float *>(call.logits) + row * call.row_stride;

@@ -22,6 +22,8 @@ struct Scenario {
 
   // The target can have trees of drafts from now on.
   void take_trees() { target->take_trees(tree_args.gamma); }
+  // The drafter's caches hold beginnings of the texts.
+  void expect_drafter_of_texts() const;
 
   Loop speculative() { return decoding_test::speculative(drafter.get(), speculative_args); }
   Loop in_trees() { return decoding_test::speculative(drafter.get(), tree_args); }

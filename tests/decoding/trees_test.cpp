@@ -31,14 +31,7 @@ void expect_texts_without_drafts(const Change &change, std::int64_t least_trees 
     Generation &generation = *scenario.generation;
     const auto &texts = generation.texts_of(sampler.get(), scenario.in_trees());
     EXPECT_EQ(without_counts(texts), expected_texts(sampler.get(), *scenario.target, generation));
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const Tokens &cache =
-          scenario.drafter->cache(generation.args.first_sequence + std::int64_t(i));
-      const Tokens text = generation.whole_text(i);
-      ASSERT_LE(cache.size(), text.size());
-      EXPECT_TRUE(std::equal(cache.begin(), cache.end(), text.begin()))
-          << "the drafter's cache holds what is not of text " << i;
-    }
+    scenario.expect_drafter_of_texts();
     num_drafted += generation.stats().num_drafted;
     num_accepted += generation.stats().num_accepted;
     num_trees += scenario.target->num_trees();

@@ -1668,6 +1668,13 @@ FAULTS = [
           "if (own.residual_first > all.residual_first && rank == 0) {")],
         [shards("ShardedVerify.GivesWhatWholeRowsGive")]),
     Fault(
+        "shard_blocks_share_ids",
+        "what a draft leaves of a rank's columns has the ids of the first block of them",
+        [("src/cpu/shard_columns.h", "OwnColumns(passes_, block, first_id, nullptr)",
+          "OwnColumns(passes_, block, call_.first_id, nullptr)")],
+        [shards("ShardedVerify.GivesWhatWholeRowsGive"),
+         shards("All/ShardsTest.LeaveResiduals/F32Probabilities")]),
+    Fault(
         "shard_digits_from_the_lowest",
         "the weight above a digit is not taken off what the cut still lacks",
         [("src/contract/shards.h", "--v) missing -= weights[v];", "--v) {\n    }")],

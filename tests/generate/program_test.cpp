@@ -355,9 +355,12 @@ TEST(ProgramModes, TheRatioPrintedIsThatOfTheSpeedsPrinted) {
 TEST(ProgramModes, AMeasuredNumberOfDraftsLeavesTheLikeliestTextAsItIs) {
   const Strings common = {"--greedy", "--prompt=ROMEO:\n", "--length=100"};
   const std::string text = text_of("target", common);
-  EXPECT_EQ(text_of("target", joined(common, {"--mode=speculative", draft_option(), "--measured"})),
-            text);
-  EXPECT_EQ(text_of("target", joined(common, {"--mode=ngram", "--measured"})), text);
+  const Strings modes[] = {{"--mode=speculative", draft_option()},
+                           {"--mode=speculative", draft_option(), "--gamma=9", "--draft-top-k=3"},
+                           {"--mode=ngram"}};
+  for (const Strings &mode : modes) {
+    EXPECT_EQ(text_of("target", joined(joined(common, mode), {"--measured"})), text) << mode.back();
+  }
 }
 
 TEST(ProgramModes, BeamsArePrintedBestFirst) {
@@ -652,7 +655,6 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--mode=speculative", "--draft=x", "--draft-top-k=6"},
        "--draft-top-k is 6; it must be at most --gamma, which is 5"},
       {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--adaptive"}, "--draft-top-k"},
-      {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--measured"}, "--draft-top-k"},
       {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--skip-sample-adjustment"},
        "--draft-top-k"},
       {{"--mode=speculative", "--draft=x", "--draft-top-k=2", "--least-draft-probability=0.5"},

@@ -241,6 +241,24 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
   }
 }
 
+// Rows side by side, by one set of parameters. The tokens are what is asked for.
+sampler_sample_args args_of(const std::vector<float> &rows, std::int64_t num_rows,
+                            const sampler_params *params, std::vector<std::int32_t> *ids) {
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = rows.data();
+  args.input.num_rows = num_rows;
+  args.input.num_cols = std::int64_t(rows.size()) / num_rows;
+  args.params = params;
+  args.out_token_ids = ids->data();
+  return args;
+}
+
+void sample(sampler_t sampler, sampler_sample_args *args) {
+  const auto memory = workspace_of(sampler, args, &sampler_sample_workspace_size);
+  EXPECT_EQ(sampler_sample(sampler, args), SAMPLER_OK) << sampler_last_error();
+}
+
 // Typical-p of rows that keep most of their tokens, and begin with one that others tie with: draws
 // with nothing else asked pass over those before it.
 TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
@@ -262,20 +280,13 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
     const std::vector<std::int32_t> rows(kDraws, 0);
     const auto draw = [&](sampler_t sampler, bool counts) {
       std::vector<std::int32_t> ids(kDraws, -7), kept_counts(kDraws);
-      sampler_sample_args args = {};
-      args.struct_size = sizeof args;
-      args.input.values = row.data();
-      args.input.num_rows = 1;
-      args.input.num_cols = kCols;
+      sampler_sample_args args = args_of(row, 1, &params, &ids);
       args.row_indices = rows.data();
       args.num_row_indices = std::int64_t(kDraws);
-      args.params = &params;
       args.random.seeds = seeds.data();
       args.random.num_seeds = std::int64_t(kDraws);
-      args.out_token_ids = ids.data();
       if (counts) args.out_kept_counts = kept_counts.data();
-      const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
-      EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+      sample(sampler, &args);
       return ids;
     };
     const std::vector<std::int32_t> alone = draw(handle.get(), false);
@@ -300,15 +311,8 @@ TEST_P(RowKinds, TakeTheFirstTokenThatTypicalPKeeps) {
   params.stages[1] = SAMPLER_STAGE_TEMPERATURE;
   const auto take = [&](sampler_t sampler) {
     std::vector<std::int32_t> ids(kRows, -7);
-    sampler_sample_args args = {};
-    args.struct_size = sizeof args;
-    args.input.values = rows.data();
-    args.input.num_rows = kRows;
-    args.input.num_cols = kCols;
-    args.params = &params;
-    args.out_token_ids = ids.data();
-    const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
-    EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+    sampler_sample_args args = args_of(rows, kRows, &params, &ids);
+    sample(sampler, &args);
     return ids;
   };
   EXPECT_TRUE(equal("ids", take(handle.get()), take(reference.get())));
@@ -334,16 +338,9 @@ TEST_P(RowKinds, KeepWhatTypicalPDoesWhereASampleMisleads) {
     params.typical_p = p;
     const auto kept_counts = [&](sampler_t sampler) {
       std::vector<std::int32_t> ids(kRows), counts(kRows, -7);
-      sampler_sample_args args = {};
-      args.struct_size = sizeof args;
-      args.input.values = rows.data();
-      args.input.num_rows = kRows;
-      args.input.num_cols = kCols;
-      args.params = &params;
-      args.out_token_ids = ids.data();
+      sampler_sample_args args = args_of(rows, kRows, &params, &ids);
       args.out_kept_counts = counts.data();
-      const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
-      EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+      sample(sampler, &args);
       return counts;
     };
     EXPECT_EQ(kept_counts(handle.get()), kept_counts(reference.get())) << p;

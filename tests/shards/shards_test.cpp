@@ -8,8 +8,9 @@
 namespace shards_test {
 namespace {
 
-const Shapes kShapes = {{15, 1, 3},   {15, 33, 1},  {15, 33, 2},    {15, 130, 3},
-                        {15, 130, 8}, {15, 999, 8}, {15, 1000, 64}, {3, 700, 1024}};
+// The last has ranks of several blocks of columns.
+const Shapes kShapes = {{15, 1, 3},   {15, 33, 1},    {15, 33, 2},    {15, 130, 3}, {15, 130, 8},
+                        {15, 999, 8}, {15, 1000, 64}, {3, 700, 1024}, {3, 6000, 2}};
 
 class ShardsTest : public TypedTest {
  protected:

@@ -15,7 +15,8 @@ namespace {
 struct Shape {
   int64_t num_cols, num_ranks;
 };
-constexpr Shape kShapes[] = {{1, 3}, {33, 1}, {33, 2}, {130, 3}, {130, 8}, {999, 8}, {1000, 64}};
+constexpr Shape kShapes[] = {{1, 3},   {33, 1},  {33, 2},    {130, 3},
+                             {130, 8}, {999, 8}, {1000, 64}, {6000, 2}};
 
 sampler_dtype draw_dtype(std::mt19937_64 &random) {
   return sampler_dtype(random() % 3);
