@@ -15,8 +15,13 @@ struct sampler_prompt_lookup {
   size_t bytes;  // of the block that begins here
   int64_t vocabulary_size;
   PromptLookup text;
+  bool is_outgrown;  // the sequence had more tokens than there was room for
 
-  void forget_unfinished() { text.reset(); }
+  void reset() {
+    text.reset();
+    is_outgrown = false;
+  }
+  void forget_unfinished() { reset(); }
 };
 
 namespace sampler::decoding {
@@ -67,7 +72,8 @@ sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_op
       {},
       memory.bytes,
       options.vocabulary_size,
-      PromptLookup(lookup + 1, options.max_tokens, {options.min_match, max_match})};
+      PromptLookup(lookup + 1, options.max_tokens, {options.min_match, max_match}),
+      false};
   return SAMPLER_OK;
 }
 
@@ -76,10 +82,14 @@ void destroy(Entry &entry, sampler_prompt_lookup *lookup) {
   capi::call_deallocate(entry, allocator, lookup, lookup->bytes);
 }
 
+int64_t room_of(const PromptLookup &text) {
+  return text.max_tokens() - text.num_tokens();
+}
+
 void append_checked(Check &check, const Lookup &lookup, const int32_t *token_ids,
                     int64_t num_tokens) {
   if (!check.ok()) return;
-  const int64_t room = lookup->text.max_tokens() - lookup->text.num_tokens();
+  const int64_t room = room_of(lookup->text);
   if (num_tokens > room) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "%" PRId64 " tokens are to be appended; there is room for %" PRId64 " of max_tokens",
@@ -111,13 +121,14 @@ sampler_status propose(Entry &entry, sampler_prompt_lookup *handle, int64_t num_
 }
 
 // The tokens that a context has beyond the text; what has been matched has been checked. Fewer than
-// 0: it is shorter.
+// 0: it is shorter, or the text ended long before.
 int64_t check_more(Check &check, const Lookup &lookup, const int32_t *context, int64_t num_tokens,
                    int64_t *matched) {
-  const int64_t text = lookup->text.num_tokens(), num_more = num_tokens - text;
+  const int64_t text = lookup->text.num_tokens();
+  const int64_t num_more = lookup->is_outgrown ? -1 : num_tokens - text;
   check_array(check, "context", "num_tokens", context, num_tokens);
   *matched = check.ok() && num_more > 0 ? lookup->text.num_matched(context + text, num_more) : 0;
-  check_ids(check, "context", context, text + *matched, num_tokens, lookup->vocabulary_size);
+  check_ids(check, "context", context, text + *matched, text + num_more, lookup->vocabulary_size);
   return num_more;
 }
 
@@ -174,11 +185,14 @@ sampler_status lookup_update(Entry &entry, void *user, const int32_t *context, i
   Check check(entry);
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
+  int64_t matched;
   const int64_t text = lookup->text.num_tokens();
-  check_tokens(check, "context", "num_tokens", context, text, num_tokens, lookup->vocabulary_size);
+  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
                lookup->vocabulary_size);
-  if (num_tokens > text) append_checked(check, lookup, context + text, num_tokens - text);
+  if (!check.ok() || num_more <= 0) return check.status();
+  lookup->is_outgrown = num_more > room_of(lookup->text);
+  if (!lookup->is_outgrown) append_checked(check, lookup, context + text, num_more);
   return check.status();
 }
 
@@ -190,7 +204,7 @@ sampler_status lookup_initialize(Entry &entry, void *user, const int32_t *token_
 sampler_status lookup_reset(Entry &entry, const char *name, void *handle) {
   Check check(entry);
   const Lookup lookup(check, name, handle);
-  if (lookup) lookup->text.reset();
+  if (lookup) lookup->reset();
   return check.status();
 }
 

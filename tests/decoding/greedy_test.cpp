@@ -105,6 +105,30 @@ TEST(Greedy, SpeculativeWithTheLibrarysStorage) {
   EXPECT_GT(num_accepted, 500);
 }
 
+// It goes on without drafts.
+TEST(Greedy, SpeculativeWithALookupThatTheTextOutgrows) {
+  const Sampler sampler = make_sampler();
+  int num_outgrown = 0;
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    Generation &generation = *scenario.generation;
+    if (generation.prompts().size() != 1) continue;
+    sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
+    options.vocabulary_size = scenario.target->limits().vocabulary_size;
+    options.max_tokens = std::int64_t(generation.prompts()[0].size()) + 2;
+    sampler_prompt_lookup_t lookup = nullptr;
+    ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
+    sampler_ngram ngram = sized<sampler_ngram>();
+    ASSERT_EQ(sampler_prompt_lookup_interface(lookup, &ngram), SAMPLER_OK);
+    const auto &texts = generation.texts_of(sampler.get(), speculative(ngram, scenario.ngram_args));
+    EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+    num_outgrown += std::int64_t(generation.whole_text(0).size()) > options.max_tokens + 3;
+    sampler_prompt_lookup_destroy(lookup);
+  }
+  EXPECT_GT(num_outgrown, 10);
+}
+
 // Temperature and filters are for drawing.
 TEST(Greedy, DoesNotLookAtTheFilters) {
   const Sampler sampler = make_sampler();

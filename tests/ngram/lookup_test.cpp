@@ -223,6 +223,27 @@ TEST(Lookup, HasRoomForAsManyTokensAsItSays) {
   EXPECT_EQ(allocator.num_calls(), 1);
 }
 
+// Of a sequence that outgrows the text nothing more is known, until a reset.
+TEST(Lookup, KnowsNothingOfASequenceThatOutgrewTheText) {
+  Lookup lookup(lookup_options(7, 10));
+  const Interface &interface = lookup;
+  Tokens text = {1, 2, 3, 1, 2, 3};
+  lookup.update(text, {});
+  EXPECT_EQ(interface.propose(text, 3), (Tokens{1, 2, 3}));
+  text.insert(text.end(), {1, 2});
+  for (int i = 0; i < 3; ++i) {
+    lookup.update(text, {});
+    EXPECT_EQ(interface.propose(text, 3), Tokens());
+    EXPECT_EQ(lookup.next(text).known, 0);
+    text.push_back(3);
+  }
+  // Nor of a shorter one, whose end stands in it.
+  EXPECT_EQ(interface.propose({1, 2, 3, 1, 2, 3}, 3), Tokens());
+  lookup.reset();
+  lookup.update({4, 5, 4}, {});
+  EXPECT_EQ(interface.propose({4, 5, 4}, 3), (Tokens{5, 4, 5}));
+}
+
 TEST(Lookup, WithoutMemory) {
   CountingAllocator allocator(0);
   auto options = lookup_options(1000, 10);

@@ -2294,7 +2294,9 @@ functions! {
     ///             a token follows it.
     ///
     /// update      appends to the text what the context has beyond it; next_token_ids are checked but
-    ///             not learned, since only some of them may be part of the sequence.
+    ///             not learned, since only some of them may be part of the sequence. Where there is no
+    ///             room for that, nothing is appended, and from then until a reset next_token knows
+    ///             nothing and propose gives nothing: a loop goes on without drafts.
     ///
     /// initialize  appends, as sampler_prompt_lookup_append does.
     ///
