@@ -1668,10 +1668,10 @@ FAULTS = [
           "if (own.residual_first > all.residual_first && rank == 0) {")],
         [shards("ShardedVerify.GivesWhatWholeRowsGive")]),
     Fault(
-        "shard_blocks_share_ids",
-        "what a draft leaves of a rank's columns has the ids of the first block of them",
-        [("src/cpu/shard_columns.h", "OwnColumns(passes_, block, first_id, nullptr)",
-          "OwnColumns(passes_, block, call_.first_id, nullptr)")],
+        "shard_blocks_over_each_other",
+        "what a draft leaves of a rank's columns is written over the first block of them",
+        [("src/cpu/shard_columns.h", "std::copy_n(rest, count, to + begin);",
+          "std::copy_n(rest, count, to);")],
         [shards("ShardedVerify.GivesWhatWholeRowsGive"),
          shards("All/ShardsTest.LeaveResiduals/F32Probabilities")]),
     Fault(
