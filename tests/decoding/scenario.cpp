@@ -52,14 +52,18 @@ Scenario::Scenario(std::uint64_t seed) {
     longest = std::max(longest, std::int64_t(prompt.size()));
   }
 
-  const NextLogits table =
-      table_logits(random.next(), vocabulary_size, int(random.between(0, 2)), random.one_in(3));
-  const NextLogits other = table_logits(random.next(), vocabulary_size, 0, random.one_in(3));
+  // Arguments of one call are evaluated in any order: each draw has a statement, so that a seed is
+  // the same scenario by every compiler.
+  const std::uint64_t table_seed = random.next();
+  const int num_seen = int(random.between(0, 2));
+  const NextLogits table = table_logits(table_seed, vocabulary_size, num_seen, random.one_in(3));
+  const std::uint64_t other_seed = random.next();
+  const NextLogits other = table_logits(other_seed, vocabulary_size, 0, random.one_in(3));
   const int percent = int(random.between(0, 3)) * 30;
-  Limits limits =
-      random_limits(&random, vocabulary_size, first + num_texts + random.between(0, 2), longest);
-  Limits drafter_limits =
-      random_limits(&random, vocabulary_size, first + num_texts + random.between(0, 2), 1);
+  const std::int64_t num_slots = first + num_texts + random.between(0, 2);
+  Limits limits = random_limits(&random, vocabulary_size, num_slots, longest);
+  const std::int64_t num_drafter_slots = first + num_texts + random.between(0, 2);
+  Limits drafter_limits = random_limits(&random, vocabulary_size, num_drafter_slots, 1);
   const bool has_process = random.one_in(4);
   if (has_process) limits.dtype = drafter_limits.dtype = SAMPLER_F32;
   target = std::make_unique<Model>(limits, table, &calls);

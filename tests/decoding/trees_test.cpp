@@ -92,7 +92,7 @@ TEST(Trees, OfEveryRuleKeepTheRules) {
 // its target needs no parents.
 TEST(Trees, OfTopK1AreChains) {
   const Sampler sampler = make_sampler();
-  std::int64_t num_accepted = 0;
+  std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
@@ -109,9 +109,10 @@ TEST(Trees, OfTopK1AreChains) {
       EXPECT_EQ(generation.rounds()[i].drafts, rounds[i].drafts);
       EXPECT_EQ(generation.rounds()[i].line, rounds[i].line);
     }
+    num_drafted += generation.stats().num_drafted;
     num_accepted += generation.stats().num_accepted;
   }
-  EXPECT_GT(num_accepted, 300);
+  EXPECT_GT(num_accepted, num_drafted / 10);
 }
 
 // ---- What the target is told --------------------------------------------------------------------
