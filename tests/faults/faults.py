@@ -697,7 +697,7 @@ FAULTS = [
     Fault(
         "second_of_64_not_listed",
         "of two tokens among 64 neighbours the first is listed twice",
-        [("src/cpu/simd/passes/list.h", "lowest_bit(all & (all - 1));", "lowest_bit(all);")],
+        [("src/cpu/simd/passes/list.h", "lowest_bit(all & (all - 1)));", "lowest_bit(all));")],
         [simd("SmallRows*")]),
     Fault(
         "fifth_of_64_ids_not_picked",
@@ -1363,8 +1363,14 @@ FAULTS = [
     Fault(
         "typical_p_believes_where_a_sample_ends",
         "typical-p ends where a sample expects it to, though that weighs too little",
-        [("src/cpu/simd/row_nearest.cpp", "if (select_level()) return;",
-          "if (select_level() || true) return;")],
+        [("src/cpu/simd/row_nearest.cpp", "expected = band_;\n        if (select_level()) return;",
+          "expected = band_;\n        if (select_level() || true) return;")],
+        [row_kinds("KeepWhatTypicalPDoesWhereASampleMisleads")]),
+    Fault(
+        "typical_p_believes_where_a_sample_of_few_ends",
+        "typical-p of which few tokens are expected ends with them, though they weigh too little",
+        [("src/cpu/simd/row_nearest.cpp", "leave_likely(hint.num_kept);\n        if (select_level()) return;",
+          "leave_likely(hint.num_kept);\n        if (select_level() || true) return;")],
         [row_kinds("KeepWhatTypicalPDoesWhereASampleMisleads")]),
     Fault(
         "typical_p_first_not_looked_for",

@@ -1,6 +1,7 @@
 #include "cpu/simd/nearest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -12,8 +13,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Rounds whose pivot is an element; after them levels are halved.
-constexpr int kElementRounds = 60;
+// Rounds whose pivot is guessed, or an element; after them levels are halved.
+constexpr int kElementRounds = 90;
 constexpr int kMostParts = 2;
 // So few values are sorted in the end.
 constexpr int64_t kFew = 32;
@@ -34,23 +35,123 @@ uint64_t measure(const Passes &passes, const float *values, int64_t count, const
   return passes.weigh(list, *scaling, 0, count, -kInfinity, nullptr);
 }
 
-// The level that so many quarters of some elements of the largest part do not exceed.
-uint32_t pivot_of(const NearestOrder &order, const NearestPart *parts, int num_parts, int quarters,
-                  Places *places) {
-  constexpr int64_t kMostProbes = 33, kElementsPerProbe = 64;
-  const NearestPart &part = *std::max_element(
-      parts, parts + num_parts,
-      [](const NearestPart &a, const NearestPart &b) { return a.count < b.count; });
-  uint32_t probes[kMostProbes];
-  const int64_t num_probes =
-      std::clamp<int64_t>(part.count / kElementsPerProbe | 1, 3, kMostProbes);
-  for (int64_t i = 0; i < num_probes; ++i) {
-    probes[i] = order.level(part.values[places->below(part.count)]);
+// How a band is divided next. Once it is known what levels before and beyond the target measure,
+// one is guessed on one side of it, then on the other. Until then, and where guesses do not help,
+// some elements are looked at.
+class Pivots {
+ public:
+  Pivots(uint64_t target, uint64_t margin, const NearestBand &band)
+      : target_(target),
+        margin_(margin),
+        begin_{band.above, band.below},
+        end_{band.most, kUnknown},
+        least_near_(end_),
+        last_near_(begin_) {}
+
+  bool was_reached() const { return end_.through != kUnknown; }
+  // Whether the margin allows of no more, or not of much.
+  bool are_done() const {
+    return margin_ > 0 &&
+           (num_near_ == kMostNear || (!wants_later_begin() && !wants_earlier_end()));
   }
-  uint32_t *const pivot = probes + num_probes * quarters / 4;
-  std::nth_element(probes, pivot, probes + num_probes);
-  return *pivot;
-}
+
+  // Tokens up to a level measure `through`. `is_end`: the band begins or ends there now; otherwise
+  // it is nearer to the target than the margin.
+  void set(uint32_t level, uint64_t through, bool is_end) {
+    const Point point = {level, through};
+    const bool is_reached = through >= target_, is_missed = !is_end || is_before_ == is_reached;
+    num_missed_ = is_missed ? std::min(num_missed_ + 1, kMostMissed) : 0;
+    if (!is_end || is_reached) least_near_ = level < least_near_.level ? point : least_near_;
+    if (!is_end || !is_reached) last_near_ = level > last_near_.level ? point : last_near_;
+    is_before_ = is_reached;
+    if (is_end) {
+      (is_reached ? end_ : begin_) = point;
+    } else {
+      ++num_near_;
+      num_guesses_ = 0;
+    }
+  }
+
+  uint32_t next(const NearestOrder &order, const NearestPart *parts, int num_parts,
+                Places *places) {
+    const NearestPart &part = *std::max_element(
+        parts, parts + num_parts,
+        [](const NearestPart &a, const NearestPart &b) { return a.count < b.count; });
+    return was_reached() && guesses_help(part.count) ? guess(part.count)
+                                                     : level_of(order, part, places);
+  }
+
+ private:
+  static constexpr uint64_t kUnknown = UINT64_MAX;
+  static constexpr int kMostNear = 4, kMostMissed = 8;
+
+  struct Point {
+    uint32_t level;
+    uint64_t through;
+
+    double distance() const { return level == 0 ? 0.0 : double(contract::float_of(level - 1)); }
+  };
+
+  bool is_far(uint64_t measure) const { return measure / 5 * 2 > margin_; }
+  bool wants_later_begin() const { return is_far(target_ - begin_.through); }
+  bool wants_earlier_end() const { return !was_reached() || is_far(end_.through - target_); }
+
+  // Two guesses leave less than half; when they once did not, no more is guessed.
+  bool guesses_help(int64_t count) {
+    constexpr int kGuesses = 2;
+    if (num_guesses_ > 0 && num_guesses_ % kGuesses == 0 && count * 2 > count_before_) {
+      are_useless_ = true;
+    }
+    if (num_guesses_ % kGuesses == 0) count_before_ = count;
+    ++num_guesses_;
+    return !are_useless_;
+  }
+
+  // As if what levels measure were spread evenly between two of them.
+  uint32_t guess(int64_t count) {
+    const double target = double(target_), first = double(begin_.through);
+    const double last = double(end_.through);
+    // As far from the target as it may be missed by, which the root of the count tells.
+    const double least = margin_ > 0 ? 1.25 * double(margin_)
+                                     : 1.5 * (last - first) / std::sqrt(double(count) + 1.0);
+    const double before = target - first, after = last - target;
+    if (margin_ > 0 && wants_later_begin() != wants_earlier_end()) is_before_ = wants_later_begin();
+    if (margin_ == 0 && before <= least) is_before_ = false;
+    if (margin_ == 0 && after <= least) is_before_ = true;
+    const double beside =
+        std::min(least * double(1 << num_missed_), 0.6 * (is_before_ ? before : after));
+    const Point &from = is_before_ ? begin_ : last_near_, &to = is_before_ ? least_near_ : end_;
+    const double aim = is_before_ ? target - beside : target + beside;
+    const double share = (aim - double(from.through)) / (double(to.through - from.through) + 1.0);
+    const double low = from.distance(), high = to.distance();
+    return contract::bits_of(float(low + std::clamp(share, 0.0, 1.0) * (high - low))) + 1;
+  }
+
+  // The level that half of some elements do not exceed, or three quarters where half did not reach
+  // the target.
+  uint32_t level_of(const NearestOrder &order, const NearestPart &part, Places *places) const {
+    constexpr int64_t kMostProbes = 33, kElementsPerProbe = 64;
+    const int quarters = was_reached() || last_near_.level == 0 ? 2 : 3;
+    uint32_t probes[kMostProbes];
+    const int64_t num_probes =
+        std::clamp<int64_t>(part.count / kElementsPerProbe | 1, 3, kMostProbes);
+    for (int64_t i = 0; i < num_probes; ++i) {
+      probes[i] = order.level(part.values[places->below(part.count)]);
+    }
+    uint32_t *const level = probes + num_probes * quarters / 4;
+    std::nth_element(probes, level, probes + num_probes);
+    return *level;
+  }
+
+  const uint64_t target_, margin_;
+  Point begin_, end_;  // of the band
+  // Levels nearest to the target are in [least_near_, last_near_], once there is one.
+  Point least_near_, last_near_;
+  bool are_useless_ = false;
+  bool is_before_ = false;  // where the next one is wanted
+  int num_near_ = 0, num_missed_ = 0, num_guesses_ = 0;
+  int64_t count_before_ = 0;
+};
 
 // As select_nearest() to the end, of few values.
 bool select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t target,
@@ -110,15 +211,14 @@ bool select_nearest(const Passes &passes, Places *places, const NearestOrder &or
                     const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
                     NearestPart *parts, int num_parts) {
   KeyRange inner = order.within(band->above), outer = order.within(band->most);
-  // Medians, until one is too near to the target: then quartiles, in turns, until both are.
-  int quarters = 2, num_near = 0;
-  bool was_reached = false;
+  Pivots pivots(target, margin, *band);
   for (int round = 0; band->most - band->above > 1; ++round) {
     if (margin == 0 && num_parts == 1 && parts[0].count <= kFew) {
       return select_of_few(order, scaling, target, band, parts);
     }
+    if (pivots.are_done()) return true;
     const uint32_t pivot = round < kElementRounds
-                               ? std::clamp(pivot_of(order, parts, num_parts, quarters, places),
+                               ? std::clamp(pivots.next(order, parts, num_parts, places),
                                             band->above + 1, band->most - 1)
                                : band->above + (band->most - band->above) / 2;
     const KeyRange range = order.within(pivot, inner, outer);
@@ -129,15 +229,10 @@ bool select_nearest(const Passes &passes, Places *places, const NearestOrder &or
       through += parts[i].times * measure(passes, parts[i].spare, inside[i], scaling);
     }
     const bool is_reached = through >= target;
-    const bool is_near = (is_reached ? through - target : target - through) < margin;
-    num_near = is_near ? num_near + 1 : 0;
-    if (num_near > 0 || quarters != 2) {
-      if (num_near > 1 && quarters != 2) return true;
-      quarters = quarters == 3 ? 1 : 3;
-      if (is_near) continue;
-    }
+    const bool is_end = (is_reached ? through - target : target - through) >= margin;
+    pivots.set(pivot, through, is_end);
+    if (!is_end) continue;
     if (is_reached) {
-      was_reached = true;
       band->most = pivot;
       outer = range;
     } else {
@@ -156,7 +251,7 @@ bool select_nearest(const Passes &passes, Places *places, const NearestOrder &or
       std::swap(part.values, part.spare);
     }
   }
-  if (was_reached) return true;
+  if (pivots.was_reached()) return true;
   uint64_t through = band->below;
   for (int i = 0; i < num_parts; ++i) {
     through += parts[i].times * measure(passes, parts[i].values, parts[i].count, scaling);

@@ -28,19 +28,22 @@ class RowWindows::Nearest {
     target_ = target;
     for (int attempt = 0;; ++attempt) {
       const Hint hint = make_hint(attempt, total, count);
-      band_ = {hint.above, hint.most, 0, 0};
+      band_ = {hint.above, hint.most};
       outside_ = {};
-      if (is_dense(hint, count) ? leave_surely_kept(total, count) : leave_likely(hint.num_most)) {
-        break;
+      if (!is_dense(hint, count)) {
+        leave_likely(hint.num_kept);
+        if (select_level()) return;
+      } else if (leave_surely_kept(total, count)) {
+        const NearestBand expected = band_;
+        if (select_level()) return;
+        band_ = expected;
+        band_.most = NearestOrder::kLastLevel;
+        part_ = part_of_none();
+        take_all(outside());
+        select_level();
+        return;
       }
     }
-    const NearestBand expected = band_;
-    if (select_level()) return;
-    band_ = expected;
-    band_.most = NearestOrder::kLastLevel;
-    part_ = part_of_none();
-    take_all(outside_.count);
-    select_level();
   }
 
   // The window that they are.
@@ -80,12 +83,13 @@ class RowWindows::Nearest {
   static constexpr uint64_t kHeavyShare = 512;
   static constexpr size_t kMostHeavy = kHeavyShare + kListPadding;
 
-  // Levels between which the target is expected, of which 0 and the last one are sure, and about
-  // how many tokens reach `most`.
+  // Levels between which the target is expected, of which 0 and the last one are sure. About how
+  // many tokens reach `most`, and the target.
   struct Hint {
     uint32_t above;
     uint32_t most;
     int64_t num_most;
+    int64_t num_kept;
   };
   // The values of the window that are not in `inner`; count -1: they are not at hand.
   struct Outside {
@@ -95,6 +99,7 @@ class RowWindows::Nearest {
 
   // Arrays of a row's values: the window's or the sample's, and two that a selection goes through.
   float *values() const { return row_.scratch_values_; }
+  RowView outside() const { return contract::f32_view(values(), outside_.count); }
   NearestPart part_of_none() const {
     return {row_.spare_, reinterpret_cast<float *>(row_.scratch_ids_), 0, 1};
   }
@@ -111,42 +116,39 @@ class RowWindows::Nearest {
     band_.num_below = count - outside_.count;
     if (band_.below >= target_) return false;
     part_ = part_of_none();
-    part_.count = pack_from(values(), outside_.count, order_.within(band_.most), part_.values);
+    part_.count = pack_from(outside(), order_.within(band_.most), part_.values);
     return true;
   }
-  // Leaves the level where the target is reached. False: it is beyond the band, of which all tokens
-  // outside are at hand.
+  // Leaves the level where the target is reached. False: it is beyond the band.
   bool select_level() {
     return select_nearest(passes_, &row_.places_, order_, scaling_, target_, 0, &band_, &part_, 1);
   }
 
-  // Packs what may be kept. False: that does not reach the target.
-  bool leave_likely(int64_t num_likely) {
+  // Packs what may be kept, and is not surely so.
+  void leave_likely(int64_t num_kept) {
     const KeyRange most = order_.within(band_.most), inner = order_.within(band_.above);
-    // Some of them are not kept in the end.
-    windows_.list_few(rank_from(most), num_likely / 4 * 3);
-    const int64_t count = pack(most, values());
-    const uint64_t all = measure(values(), count);
-    if (all < target_) return false;
+    // The sample may have found too many.
+    windows_.list_few(rank_from(most), num_kept / 4 * 3);
+    const RowView likely = values_of(most);
     part_ = part_of_none();
     if (band_.above == 0) {
-      take_all(count);
-      return true;
+      take_all(likely);
+      return;
     }
-    part_.count = passes_.pack_beyond(contract::f32_view(values(), count), -kInfinity,
-                                      inner.least(), inner.most(), part_.values);
-    band_.below = all - measure(part_.values, part_.count);
-    band_.num_below = count - part_.count;
+    band_.num_below = pack_from(likely, inner, part_.spare);
+    band_.below = measure(part_.spare, band_.num_below);
     if (band_.below >= target_) {
-      take_all(count);
-      band_ = {0, band_.most, 0, 0};
+      take_all(likely);
+      band_ = {0, band_.most};
+      return;
     }
-    return true;
+    part_.count =
+        passes_.pack_beyond(likely, -kInfinity, inner.least(), inner.most(), part_.values);
   }
 
-  void take_all(int64_t count) {
-    part_.count = count;
-    std::copy_n(values(), count, part_.values);
+  void take_all(const RowView &source) {
+    part_.count = source.count;
+    std::copy_n(static_cast<const float *>(source.values), source.count, part_.values);
   }
 
   // The first rank of a range, or the window's last one.
@@ -182,9 +184,18 @@ class RowWindows::Nearest {
     });
     return count;
   }
-  int64_t pack_from(const float *values, int64_t count, const KeyRange &range, float *out) const {
+  int64_t pack_from(const RowView &source, const KeyRange &range, float *out) const {
     if (range.is_empty()) return 0;
-    return passes_.pack(contract::f32_view(values, count), range.least(), range.most(), out);
+    return passes_.pack(source, range.least(), range.most(), out);
+  }
+  // The window's values of a range: a list as it is, if it has nothing else, or packed.
+  RowView values_of(const KeyRange &range) {
+    const SimdRow::Kept tokens = windows_.kept(rank_from(range));
+    const bool has_others =
+        tokens.at_least > -kInfinity || tokens.after > -kInfinity || range.high < order_.all().high;
+    return tokens.source.ids && !has_others
+               ? contract::f32_view(row_.list_values_, row_.list_.count)
+               : contract::f32_view(values(), pack(range, values()));
   }
 
   uint64_t measure(const float *values, int64_t count) const {
@@ -197,7 +208,7 @@ class RowWindows::Nearest {
   }
 
   int64_t pack_part(const KeyRange &range) {
-    return pack_from(part_.values, part_.count, range, part_.spare);
+    return pack_from(contract::f32_view(part_.values, part_.count), range, part_.spare);
   }
   Selected select(int64_t count, uint64_t target) {
     return cpu::select(passes_, &row_.places_, contract::f32_view(part_.spare, count), scaling_,
@@ -243,16 +254,14 @@ class RowWindows::Nearest {
   // How many tokens have larger keys, which none of the surely kept ones has.
   int64_t num_beyond(uint32_t key) {
     if (outside_.count < 0) return windows_.count(contract::rank_of_key(key + 1));
-    return passes_.count(contract::f32_view(values(), outside_.count), 0, outside_.count,
-                         contract::value_of_key(key + 1));
+    return passes_.count(outside(), 0, outside_.count, contract::value_of_key(key + 1));
   }
   // The largest value of those kept, whose keys are not above this one.
   float largest_up_to(uint32_t key) {
     const float most = contract::value_of_key(key);
     if (outside_.count >= 0 && outside_.inner.high < key) {
-      const ValueRange beyond =
-          passes_.find_range(contract::f32_view(values(), outside_.count), 0, outside_.count,
-                             contract::value_of_key(outside_.inner.high + 1), most);
+      const ValueRange beyond = passes_.find_range(
+          outside(), 0, outside_.count, contract::value_of_key(outside_.inner.high + 1), most);
       if (beyond.count > 0) return beyond.largest;
     }
     return windows_.range_of(rank_from(order_.within(band_.most)), most).largest;
@@ -265,7 +274,7 @@ class RowWindows::Nearest {
   Hint make_hint(int attempt, uint64_t total, int64_t count) {
     constexpr int kAttempts = 2;
     constexpr uint64_t kMoreTokens = 512;
-    Hint hint = {0, NearestOrder::kLastLevel, count};
+    Hint hint = {0, NearestOrder::kLastLevel, count, count};
     const RowView source = windows_.kept(cut_).source;
     if (attempt >= kAttempts || source.count < kLeastSampled) return hint;
 
@@ -284,6 +293,7 @@ class RowWindows::Nearest {
                    parts, 2);
     hint.most = band.most;
     hint.num_most = (band.num_below + parts[0].count) * kSampleStep;
+    hint.num_kept = (band.num_below + parts[0].count / 2) * kSampleStep;
     if (scaling_) hint.above = band.above;
     return hint;
   }

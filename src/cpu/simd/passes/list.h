@@ -11,44 +11,67 @@ SAMPLER_INLINE int lowest_bit(uint64_t x) {
   return __builtin_ctzll(x | uint64_t(1) << 63);
 }
 
-// Positions of elements, written one after the other.
-struct PositionWriter {
+// So far ahead memory is prefetched that is written to, mostly less than a cache line at once.
+constexpr int64_t kAhead = 64;
+
+// Tokens of a row, their values and positions side by side.
+template <class Type>
+struct TokenWriter {
   static constexpr int kVectors = 4;
   static constexpr int64_t kElements = kVectors * kWidth;
+  const typename Type::Element *row;
+  float *values;
   int32_t *positions;
   int64_t count = 0;
 
-  // Adds what is in the masks of kVectors vectors from element `first` on. Mostly that is two
-  // positions at most: these are written without a jump that the processor would have to guess.
-  SAMPLER_INLINE void append(const Mask (&wanted)[kVectors], int64_t first) {
-    uint64_t all = 0;
-    for (int i = 0; i < kVectors; ++i) all |= uint64_t(bits(wanted[i])) << (i * kWidth);
-    if (all == 0) return;
-    const int num_wanted = __builtin_popcountll(all);
+  // Adds what is in the masks of the kVectors vectors from element `first` on. Mostly that is two
+  // tokens at most: these are written without a jump that the processor would have to guess.
+  SAMPLER_INLINE void append(const Floats (&x)[kVectors], const Mask (&wanted)[kVectors],
+                             int64_t first) {
+    uint64_t masks[kVectors], any = 0;
+    for (int i = 0; i < kVectors; ++i) any |= masks[i] = bits(wanted[i]);
+    if (any == 0) return;
+    int num_wanted = 0;
+    for (const uint64_t mask : masks) num_wanted += __builtin_popcountll(mask);
     if (num_wanted <= 2) {
-      positions[count] = int32_t(first) + lowest_bit(all);
-      positions[count + 1] = int32_t(first) + lowest_bit(all & (all - 1));
+      uint64_t all = 0;
+      for (int i = 0; i < kVectors; ++i) all |= masks[i] << (i * kWidth);
+      put(count, first + lowest_bit(all));
+      put(count + 1, first + lowest_bit(all & (all - 1)));
       count += num_wanted;
       return;
     }
-    for (int i = 0; i < kVectors; ++i) append(wanted[i], first + i * kWidth);
+    __builtin_prefetch(values + count + kAhead, 1);
+    __builtin_prefetch(positions + count + kAhead, 1);
+    const Ints start = add(lane_indices(), splat(int32_t(first)));
+    for (int i = 0; i < kVectors; ++i) {
+      append_lanes(x[i], wanted[i], add(start, splat(int32_t(i * kWidth))));
+    }
   }
-  SAMPLER_INLINE void append(Mask wanted, int64_t first) {
-    const Ints position = add(lane_indices(), splat(int32_t(first)));
+  SAMPLER_INLINE void append(Floats x, Mask wanted, int64_t first) {
+    append_lanes(x, wanted, add(lane_indices(), splat(int32_t(first))));
+  }
+
+ private:
+  SAMPLER_INLINE void put(int64_t place, int64_t position) {
+    positions[place] = int32_t(position);
+    values[place] = Type::value(row[position]);
+  }
+  SAMPLER_INLINE void append_lanes(Floats x, Mask wanted, Ints position) {
+    store_packed(values + count, wanted, x);
     count +=
         store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
   }
 };
 
-// Lists the positions of elements of a row first, and then what is there. kMasked: those that are
-// allowed.
+// kMasked: tokens that are allowed.
 template <class Type, bool kMasked>
 Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
   const auto *p = elements<Type>(source.values);
   const Floats at_least = splat(range.at_least);
   int64_t end_of_ties = end;
-  PositionWriter list = {out_ids};
+  TokenWriter<Type> list = {p, out_values, out_ids};
   for (int64_t i = begin; i < end;) {
     const int64_t block = i / kGroupBlock;
     const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
@@ -63,19 +86,18 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
       };
       int64_t j = i;
       for (; j + list.kElements <= block_end; j += list.kElements) {
-        const Mask masks[] = {wanted(Type::read(p + j), j),
-                              wanted(Type::read(p + j + kWidth), j + kWidth),
-                              wanted(Type::read(p + j + 2 * kWidth), j + 2 * kWidth),
-                              wanted(Type::read(p + j + 3 * kWidth), j + 3 * kWidth)};
-        list.append(masks, j);
+        const Floats x[] = {Type::read(p + j), Type::read(p + j + kWidth),
+                            Type::read(p + j + 2 * kWidth), Type::read(p + j + 3 * kWidth)};
+        const Mask masks[] = {wanted(x[0], j), wanted(x[1], j + kWidth),
+                              wanted(x[2], j + 2 * kWidth), wanted(x[3], j + 3 * kWidth)};
+        list.append(x, masks, j);
       }
       for_each_vector<Type>(p, j, block_end,
                             [&](Floats x, int64_t k, int64_t)
-                                SAMPLER_INLINE_LAMBDA { list.append(wanted(x, k), k); });
+                                SAMPLER_INLINE_LAMBDA { list.append(x, wanted(x, k), k); });
     }
     i = block_end;
   }
-  for (int64_t i = 0; i < list.count; ++i) out_values[i] = Type::value(p[out_ids[i]]);
   return {list.count, end_of_ties};
 }
 
@@ -86,6 +108,7 @@ struct ValueWriter {
 
   SAMPLER_INLINE void append(Mask wanted, Floats x) {
     count += store_packed(values + count, wanted, x);
+    __builtin_prefetch(values + count + kAhead, 1);
   }
 };
 

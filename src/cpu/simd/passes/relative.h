@@ -15,7 +15,7 @@ constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 2;
 template <int kCount>
 struct Halfway {
   Floats x[kCount], power[kCount];
-  Floats surprise[kCount];  // of WithSurprise alone
+  Floats surprise[kCount];  // if asked for
   Mask nonzero[kCount];
 
   SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
@@ -50,8 +50,10 @@ struct RelativeToMax {
       : row_max(splat(row.max)), scale(splat(row.scale)) {}
 
   // Of several vectors at once, step by step, so that none waits for its own last result. What is
-  // not `nonzero` comes out so small that it weighs nothing.
-  template <int kCount, class Bounds = AllElements>
+  // not `nonzero` comes out so small that it weighs nothing. kSurprises: `surprise` is minus
+  // contract::relative_log2(), -(t + 1); no more than that of the lowest t, which weighs nothing,
+  // and its surprise still less.
+  template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     for (Floats &x : v.x) {
       if constexpr (Bounds::kLeavesOut) {
@@ -63,14 +65,11 @@ struct RelativeToMax {
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
     for (Floats &x : v.x) x = max(x, splat(contract::kLowestLog2));
+    if constexpr (kSurprises) {
+      for (int i = 0; i < kCount; ++i) v.surprise[i] = sub(splat(-1.0f), v.x[i]);
+    }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
     for (Floats &x : v.x) x = minus_nearest(x);
-  }
-  // Minus contract::relative_log2() of a value that is begun: -(t + 1). No more than that of the
-  // lowest t, which weighs nothing, and its surprise still less.
-  template <int kCount>
-  SAMPLER_INLINE Floats minus_log2(const Halfway<kCount> &v, int i) const {
-    return sub(sub(splat(kShift - 1.0f), v.power[i]), v.x[i]);
   }
   template <int kCount>
   SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
@@ -104,19 +103,17 @@ struct RelativeByPower {
     first = splat(power_of_two(part));
     second = splat(power_of_two(row.exponent - part));
   }
-  template <int kCount, class Bounds = AllElements>
+  // The surprise of 0 is some number.
+  template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     if constexpr (Bounds::kLeavesOut) {
       for (Floats &x : v.x) x = zero_unless(bounds.has(x), x);
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
-    for (int i = 0; i < kCount; ++i) v.power[i] = v.x[i];
+    if constexpr (kSurprises) {
+      for (int i = 0; i < kCount; ++i) v.surprise[i] = negate(log2_shifted(v.x[i], exponent));
+    }
     for (Floats &x : v.x) x = (*this)(x);
-  }
-  // Of 0 it is some number.
-  template <int kCount>
-  SAMPLER_INLINE Floats minus_log2(const Halfway<kCount> &v, int i) const {
-    return negate(log2_shifted(v.power[i], exponent));
   }
   template <int kCount>
   SAMPLER_INLINE void finish(Halfway<kCount> &v) const {

@@ -14,9 +14,12 @@ template <class Relative>
 struct WithSurprise : Relative {
   using Relative::Relative;
 
+  template <int kCount, class Bounds>
+  SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds) const {
+    Relative::template begin<true>(v, bounds);
+  }
   template <int kCount>
   SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
-    for (int i = 0; i < kCount; ++i) v.surprise[i] = this->minus_log2(v, i);
     Relative::finish(v);
     for (int i = 0; i < kCount; ++i) v.surprise[i] = mul(v.surprise[i], v.x[i]);
   }
