@@ -58,8 +58,7 @@ struct NearestPart {
 };
 
 // Where the running measure of tokens reaches a target: among those of levels in (above, most].
-// Those up to `above` measure `below`, and are so many of the first part. Those up to `most`
-// measure about `expected`, as far as one knows.
+// Those up to `above` measure `below`, and are so many of the first part.
 struct NearestBand {
   uint32_t above = 0;
   uint32_t most = NearestOrder::kLastLevel;
