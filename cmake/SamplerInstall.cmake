@@ -85,10 +85,14 @@ configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/sampler.pc.in"
 install(FILES "${PROJECT_BINARY_DIR}/sampler.pc" DESTINATION ${_pkgconfig_dir}
         COMPONENT development)
 
-# sampler_install_tool(<target> <name>): where the target is built; <name> is what the program is called
-# among those of a system.
+# sampler_install_tool(<target> <name>): where the target is part of all; <name> is what the program is
+# called among those of a system.
 function(sampler_install_tool target name)
   if(NOT TARGET ${target})
+    return()
+  endif()
+  get_target_property(is_left_out ${target} EXCLUDE_FROM_ALL)
+  if(is_left_out)
     return()
   endif()
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

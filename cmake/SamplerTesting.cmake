@@ -3,11 +3,13 @@
 # Labels in use:
 #   slow           takes long to build or to run: left out by `./run test --quick`, where
 #                  SAMPLER_TEST_SLOW is off
+#   long           takes longer than a test run may: run by `./run test --all`, where SAMPLER_TEST_LONG is on
+#   memory         built and run under AddressSanitizer: its subject is bad input, or memory that calls share or
+#                  reach beyond
+#   memory-long    the same in `./run test --all` alone: takes too long there for every test run
 #   threads        built and run under ThreadSanitizer
 #   msan           built and run under MemorySanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64
-#   release-only   neither built nor run under sanitizers: looks at the built or installed library
-#                  itself, or takes too long there
 #   faults         deliberate faults in the library, each of which the other tests must catch
 
 # _sampler_is_wanted(<variable> <label>...): whether this build has tests with these labels.
@@ -16,21 +18,11 @@ function(_sampler_is_wanted variable)
   if(SAMPLER_FUZZ
      OR (SAMPLER_TEST_LABEL AND NOT SAMPLER_TEST_LABEL IN_LIST ARGN)
      OR (NOT SAMPLER_TEST_SLOW AND "slow" IN_LIST ARGN)
-     OR (SAMPLER_SANITIZE AND "release-only" IN_LIST ARGN))
+     OR (NOT SAMPLER_TEST_LONG AND "long" IN_LIST ARGN)
+     OR (SAMPLER_SANITIZE MATCHES "address"
+         AND NOT "memory" IN_LIST ARGN
+         AND NOT ("memory-long" IN_LIST ARGN AND SAMPLER_TEST_LONG)))
     set(${variable} OFF PARENT_SCOPE)
-  endif()
-endfunction()
-
-# _sampler_unless_proven(<variable> <test> <path>...): what stands before the command of a test that
-# PROVES these paths; nothing without any.
-function(_sampler_unless_proven variable test)
-  set(${variable} PARENT_SCOPE)
-  if(ARGN)
-    set(${variable}
-        ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/proven.py run
-        ${CMAKE_CURRENT_SOURCE_DIR}/passed.txt ${test} ${PROJECT_BINARY_DIR}/passed
-        ${PROJECT_SOURCE_DIR} ${ARGN} --
-        PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -74,8 +66,17 @@ function(_sampler_precompile target)
   target_precompile_headers(${target} REUSE_FROM sampler_precompiled)
 endfunction()
 
+# sampler_get_share_of_the_day(<variable> <n>): what stands before a googletest program's command to run one
+# of n shares of its cases, in turn.
+function(sampler_get_share_of_the_day variable num_shares)
+  set(${variable}
+      ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 ${Python3_EXECUTABLE}
+      ${PROJECT_SOURCE_DIR}/tools/share_of_the_day.py ${num_shares}
+      PARENT_SCOPE)
+endfunction()
+
 # sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
-#                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [PROVES <path>...] [COMPUTES]
+#                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [DAILY <n>] [COMPUTES]
 #                   [UNSANITIZED <pattern>...] [UNEMULATED <pattern>...])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
@@ -85,21 +86,19 @@ endfunction()
 # the program prints; one that calls GTEST_SKIP counts as skipped.
 #
 # SHARDS is for programs that run long: as many tests <name>.1, <name>.2, ... share the cases, in
-# parallel. LINK adds libraries; LIBRARY stands for the library itself; FILTER is googletest's, for the
-# cases that run. Where the build does not want tests with these labels, the target does not exist.
+# parallel. DAILY is for programs that take longer than a test run may: the cases are dealt out to as many
+# shares, one of which runs each day, in turn; where SAMPLER_TEST_LONG is on, all cases run. LINK adds
+# libraries; LIBRARY stands for the library itself; FILTER is googletest's, for the cases that run. Where the
+# build does not want tests with these labels, the target does not exist.
 #
 # UNSANITIZED and UNEMULATED: googletest's patterns of cases that are left out under sanitizers and
 # under emulation, where they are dear and show nothing that the others do not. Not beside FILTER.
 #
 # COMPUTES: inner parts of the library, or what takes as long, are compiled into it; it is compiled as
 # the library is. Programs without it see sampler_drives_library().
-#
-# PROVES is for suites whose outcome depends on these sources alone, files and folders of the project:
-# they run when the sources are not those with which they passed, as passed.txt beside the
-# CMakeLists.txt tells, and in `./run test --all`. See tools/proven.py.
 function(sampler_add_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS"
-                        "SOURCES;LABELS;LINK;PROVES;UNSANITIZED;UNEMULATED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS;DAILY"
+                        "SOURCES;LABELS;LINK;UNSANITIZED;UNEMULATED")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -112,6 +111,9 @@ function(sampler_add_gtest name)
   endif()
   if(NOT arg_LIBRARY)
     set(arg_LIBRARY sampler::sampler)
+  endif()
+  if(arg_DAILY AND NOT SAMPLER_TEST_LONG)
+    set(arg_SHARDS 1)
   endif()
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
@@ -144,6 +146,10 @@ function(sampler_add_gtest name)
   if(arg_FILTER)
     list(APPEND command "--gtest_filter=${arg_FILTER}")
   endif()
+  if(arg_DAILY AND NOT SAMPLER_TEST_LONG)
+    sampler_get_share_of_the_day(share ${arg_DAILY})
+    list(PREPEND command ${share})
+  endif()
   foreach(shard RANGE 1 ${arg_SHARDS})
     set(test ${name})
     set(environment)
@@ -152,8 +158,7 @@ function(sampler_add_gtest name)
       math(EXPR index "${shard} - 1")
       set(environment GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
     endif()
-    _sampler_unless_proven(unless_proven ${test} ${arg_PROVES})
-    add_test(NAME ${test} COMMAND ${unless_proven} ${command})
+    add_test(NAME ${test} COMMAND ${command})
     set_tests_properties(
       ${test} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
                          SKIP_RETURN_CODE 77)
@@ -184,20 +189,17 @@ function(sampler_add_fuzzer name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...]
-#                         [PROVES <path>...])
+# sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...])
 #
 # A ctest test that runs a command. Exit status 77 means skipped; the command then prints a line
-# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires. PROVES is
-# what it is for programs.
+# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires.
 function(sampler_add_script_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES;PROVES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES")
   _sampler_is_wanted(is_wanted ${arg_LABELS})
   if(NOT is_wanted)
     return()
   endif()
-  _sampler_unless_proven(unless_proven ${name} ${arg_PROVES})
-  add_test(NAME ${name} COMMAND ${unless_proven} ${arg_COMMAND})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(
     ${name} PROPERTIES LABELS "${arg_LABELS}" FIXTURES_REQUIRED "${arg_FIXTURES}"
                        SKIP_RETURN_CODE 77 TIMEOUT 600)

@@ -5,8 +5,12 @@ usage: test_summary.py RESULTS_DIR
 RESULTS_DIR holds, for each stage, STAGE.xml as ctest writes it in JUnit's format, or one of
 STAGE.failed and STAGE.skipped: a stage that could not give results, with the reason as its text. Each
 of those counts as one test, and so does each case of a googletest program, which its output tells of.
-Prints the skipped tests by their reasons, the failed ones with the end of their output, and last one
-line "N passed, N failed, N skipped". Exits with 1 if something failed, or if nothing passed.
+STAGE.ninja, if present, has the lines that the stage's build has added to ninja's log, and STAGE.seconds
+what took how long, as lines "building 83".
+
+Prints the tests and builds that took longest, what each stage took, the skipped tests by their reasons,
+the failed ones with the end of their output, and last one line "N passed, N failed, N skipped". Exits
+with 1 if something failed, or if nothing passed.
 """
 
 import pathlib
@@ -15,6 +19,7 @@ import sys
 import xml.etree.ElementTree
 
 OUTPUT_LINES = 30
+NUM_SLOWEST = 20
 # "[ RUN      ] Suite.Case" begins a case, "[       OK ] Suite.Case (3 ms)" or the like ends it; a failed
 # one's parameter follows a comma. A test may have printed on the same line before.
 CASE_LINE = re.compile(r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+).*?(?: \((\d+) ms\))?$")
@@ -100,11 +105,47 @@ def print_skipped(skipped):
         print(f"skipped  {tests[0]}{more}: {reason}")
 
 
+def seconds_of_tests(path):
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        yield float(case.get("time")), f"{path.stem}: {case.get('name')}"
+
+
+def seconds_of_builds(path):
+    """A line of ninja's log has milliseconds of the start and the end, a time stamp, what was built, a hash."""
+    took = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = line.split("\t")
+        if len(fields) == 5:
+            took[fields[0], fields[1], fields[4]] = (int(fields[1]) - int(fields[0])) / 1000, f"{path.stem}: {fields[3]}"
+    yield from took.values()  # one, of what one command has built
+
+
+def print_slowest(what, found):
+    found = sorted(found, reverse=True)
+    if found:
+        print(f"slowest {what}, of {sum(seconds for seconds, _ in found):.0f} s:")
+    for seconds, name in found[:NUM_SLOWEST]:
+        print(f"{seconds:8.1f} s  {name}")
+
+
+def print_seconds(paths):
+    print_slowest("tests", [found for path in paths if path.suffix == ".xml" for found in seconds_of_tests(path)])
+    print_slowest("builds", [found for path in paths if path.suffix == ".ninja" for found in seconds_of_builds(path)])
+    for path in paths:
+        if path.suffix == ".seconds":
+            took = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
+            print(f"{path.stem}: " + ", ".join(f"{work} {int(seconds) // 60}:{int(seconds) % 60:02}"
+                                               for work, seconds in took))
+
+
 def main(results_dir):
     results = {"passed": [], "failed": [], "skipped": []}
-    for path in sorted(pathlib.Path(results_dir).iterdir()):
-        for outcome, test, detail in results_of_stage(path):
-            results[outcome].append((test, detail))
+    paths = sorted(pathlib.Path(results_dir).iterdir())
+    print_seconds(paths)
+    for path in paths:
+        if path.suffix in (".xml", ".failed", ".skipped"):
+            for outcome, test, detail in results_of_stage(path):
+                results[outcome].append((test, detail))
     print_skipped(results["skipped"])
     for test, output in results["failed"]:
         print(f"FAILED   {test}")

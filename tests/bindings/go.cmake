@@ -15,13 +15,13 @@ function(sampler_add_go_test name check)
     COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/go.sh ${check}
             ${PROJECT_BINARY_DIR}/tests/install/work/prefix ${go_binding}
             ${CMAKE_CURRENT_BINARY_DIR}/go ${arg_ARGUMENTS}
-    LABELS release-only ${arg_LABELS}
+    LABELS ${arg_LABELS}
     FIXTURES installed ${arg_FIXTURES})
 endfunction()
 
 sampler_add_go_test(build build)
-sampler_add_go_test(vet vet LABELS slow)
-sampler_add_go_test(race race LABELS slow)
+sampler_add_go_test(vet vet)
+sampler_add_go_test(race race LABELS long)
 sampler_add_go_test(recorded_logits recorded_logits ARGUMENTS ${PROJECT_SOURCE_DIR})
 sampler_add_go_test(document document ARGUMENTS ${PROJECT_SOURCE_DIR})
 

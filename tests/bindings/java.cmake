@@ -15,7 +15,7 @@ function(sampler_add_java_test name check)
             bash ${CMAKE_CURRENT_SOURCE_DIR}/java.sh ${check}
             ${PROJECT_BINARY_DIR}/tests/install/work/prefix ${java_binding}
             ${CMAKE_CURRENT_BINARY_DIR}/java ${arg_ARGUMENTS}
-    LABELS release-only ${arg_LABELS}
+    LABELS ${arg_LABELS}
     FIXTURES installed ${arg_FIXTURES})
 endfunction()
 
@@ -24,15 +24,15 @@ if(NOT TEST bindings.java.build)
   return()
 endif()
 set_tests_properties(bindings.java.build PROPERTIES FIXTURES_SETUP java_tests)
-sampler_add_java_test(javadoc javadoc LABELS slow FIXTURES java_tests)
-sampler_add_java_test(examples examples LABELS slow FIXTURES java_tests)
+sampler_add_java_test(javadoc javadoc FIXTURES java_tests)
+sampler_add_java_test(examples examples FIXTURES java_tests)
 
 # With -Xcheck:jni the JVM ends when something was written outside an array, and warns of what else JNI
 # forbids.
-sampler_add_java_test(checked checked LABELS slow FIXTURES java_tests)
-sampler_add_java_test(jar jar LABELS slow FIXTURES java_tests)
-sampler_add_java_test(aarch64 aarch64 LABELS slow FIXTURES java_tests)
-sampler_add_java_test(maven maven LABELS slow FIXTURES java_tests)
+sampler_add_java_test(checked checked LABELS long FIXTURES java_tests)
+sampler_add_java_test(jar jar LABELS long FIXTURES java_tests)
+sampler_add_java_test(aarch64 aarch64 LABELS long FIXTURES java_tests)
+sampler_add_java_test(maven maven LABELS long FIXTURES java_tests)
 foreach(check checked aarch64) # minutes, on a machine with nothing else to do
   if(TEST bindings.java.${check})
     set_tests_properties(bindings.java.${check} PROPERTIES TIMEOUT 1800)
@@ -42,8 +42,7 @@ set(java_arguments_ArraysTest -Xcheck:jni)
 set(java_arguments_VectorsTest -Xcheck:jni)
 # A heap that is there from the start, so that it does not look like a leak.
 set(java_arguments_LeakTest -Xms64m -Xmx64m -XX:+AlwaysPreTouch)
-set(java_labels_LeakTest slow)
-set(java_labels_ThreadsTest slow)
+set(java_labels_LeakTest long)
 file(GLOB java_test_files CONFIGURE_DEPENDS
      ${java_binding}/src/test/java/io/github/libsampler/*Test.java)
 foreach(file ${java_test_files})

@@ -15,6 +15,8 @@ class Fault:
     tests: list
     # Machines on which the edited lines are compiled; empty: all.
     machines: tuple = ()
+    # Whether the edit cannot be chosen at run time: one of a declaration or a table.
+    alone: bool = False
 
 
 def statistics(case):
@@ -201,16 +203,14 @@ FAULTS = [
     Fault(
         "counter_words_swapped",
         "offset and stream change places in the counter",
-        [("src/contract/philox.h",
-          "{{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,",
-          "{{random.stream, uint32_t(random.offset >> 32), uint32_t(random.offset),")],
+        [("src/contract/philox.h", "{{uint32_t(random.offset),", "{{random.stream,"),
+         ("src/contract/philox.h", ">> 32), random.stream,", ">> 32), uint32_t(random.offset),")],
         [golden("sample_logits_f32_one_seed"), ("oracle_test", "*")]),
     Fault(
         "offset_plus_stream",
         "the counter holds the sum of offset and stream, so that rows repeat each other's draws",
-        [("src/contract/philox.h",
-          "{{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,",
-          "{{uint32_t(random.offset) + random.stream, uint32_t(random.offset >> 32), 0u,")],
+        [("src/contract/philox.h", "{{uint32_t(random.offset),", "{{uint32_t(random.offset) + random.stream,"),
+         ("src/contract/philox.h", ">> 32), random.stream,", ">> 32), 0u,")],
         [streams("Ways/Streams.InverseCdf*/OneSeedOffsetPerCall")]),
     Fault(
         "stream_unused",
@@ -245,7 +245,8 @@ FAULTS = [
     Fault(
         "purposes_share_words",
         "the bonus token is drawn with the word of sampling",
-        [("src/contract/philox.h", "kBonus = 3,", "kBonus = 0,")],
+        [("src/contract/philox.h", "uint32_t(purpose) << kPurposeShift",
+          "uint32_t(purpose == Purpose::kBonus ? Purpose::kSample : purpose) << kPurposeShift")],
         [streams("StreamsOfPurposes.*")]),
     # ---- Filters
     Fault(
@@ -392,31 +393,33 @@ FAULTS = [
     Fault(
         "environment_not_set",
         "rounding mode and flush-to-zero are the host's",
-        [("src/cpu/fp_environment.h",
-          "  FpEnvironment() : host_(FpRegisters::current()) { FpRegisters{}.load(host_); }",
-          "  FpEnvironment() : host_(FpRegisters::current()) {}")],
+        [("src/cpu/fp_environment.h", "current()) { FpRegisters{}.load(host_); }", "current()) { ; }")],
         [invariance("*FloatingPointEnvironment/filter")]),
     Fault(
         "environment_not_restored",
         "the host finds the library's floating-point environment after a call",
-        [("src/cpu/fp_environment.h", "  ~FpEnvironment() { host_.load(FpRegisters{}); }\n", "")],
+        [("src/cpu/fp_environment.h", "~FpEnvironment() { host_.load(FpRegisters{}); }",
+          "~FpEnvironment() { ; }")],
         [invariance("*FloatingPointEnvironment/sample")]),
     Fault(
         "environment_of_threads_not_set",
         "threads compute in the environment that they come with",
         [("src/cpu/executor.cpp", "    const FpEnvironment environment;\n", "")],
-        [("invariance_threads_test", "*Threads.OfTheCaller/filter")]),
+        [("invariance_threads_test", "*Threads.OfTheCaller/filter")],
+        alone=True),
     Fault(
         "environment_of_entry_points_not_set",
         "what a call computes beside rows it computes in the host's environment",
         [("src/capi/entry.h", "    const cpu::FpEnvironment::Host host(&environment_);\n", ""),
          ("src/capi/entry.h", "  cpu::FpEnvironment environment_;\n", "")],
-        [("capi_entry_points_test", "*DoTheSame/rounding_mode_2")]),
+        [("capi_entry_points_test", "*DoTheSame/rounding_mode_2")],
+        alone=True),
     Fault(
         "callbacks_in_the_librarys_environment",
         "the host's callbacks are called in the library's environment",
         [("src/capi/entry.h", "    const cpu::FpEnvironment::Host host(&environment_);\n", "")],
-        [("capi_entry_points_test", "*DoTheSame/flush_to_zero")]),
+        [("capi_entry_points_test", "*DoTheSame/flush_to_zero")],
+        alone=True),
     # ---- Speculative verification
     Fault(
         "residual_without_the_draft",
@@ -530,7 +533,8 @@ FAULTS = [
           "return most_loss(gamma) <= 1000 * plain();"),
          ("src/decoding/measured_gamma.cpp", "kLongestGap = 128", "kLongestGap = 8")],
         [decoding("MeasuredGamma.LosesNoMoreThanItMayWhereDraftsDoNotPay"),
-         decoding("MeasuredGamma.LosesNoMoreThanItMayWhateverTheConditions")]),
+         decoding("MeasuredGamma.LosesNoMoreThanItMayWhateverTheConditions")],
+        alone=True),
     Fault(
         "reading_costs_nothing",
         "a measured gamma takes what its drafter has to read for free",
@@ -730,9 +734,7 @@ FAULTS = [
         "pivots_at_fixed_places",
         "selection takes its pivots from places that a caller knows",
         [("src/cpu/simd/select.cpp", "values[places->below(count)]",
-          "values[(2 * i + 1) * count / (2 * num_probes)]"),
-         ("src/cpu/simd/select.cpp", "float pivot_of(const float *values, int64_t count, Places *places) {",
-          "float pivot_of(const float *values, int64_t count, Places *) {")],
+          "values[(2 * i + 1) * count / (2 * num_probes)]")],
         [complexity("Select.HasABoundWhateverTheListIs")]),
     Fault(
         "pivots_without_an_end",
@@ -925,7 +927,8 @@ FAULTS = [
         "slices_smaller_than_they_may_be",
         "rows have slices of four tiles a block, too few for all of the device",
         [("kernels/plan.cpp", "kLeastSlice = 2;", "kLeastSlice = 4;")],
-        [plans("On/FewRows.UseAllOfTheDevice/sm_80"), plans("On/FewRows.UseAllOfTheDevice/sm_90")]),
+        [plans("On/FewRows.UseAllOfTheDevice/sm_80"), plans("On/FewRows.UseAllOfTheDevice/sm_90")],
+        alone=True),
     Fault(
         "handed_over_without_a_fence",
         "a team tells that it has handed over before its sums are there",
@@ -1124,8 +1127,11 @@ FAULTS = [
         "part_of_a_row_accepted",
         "of tokens that do not fit in a slot, those that do are taken",
         [("src/contract/state_rows.h", "  const TokenList list = accepted(request, row);\n",
-          "  TokenList list = accepted(request, row);\n"
-          "  while (!sequence.has_room(list.count)) --list.count;\n")],
+          "  const TokenList list = [&] {\n"
+          "    TokenList fitting = accepted(request, row);\n"
+          "    while (!sequence.has_room(fitting.count)) --fitting.count;\n"
+          "    return fitting;\n"
+          "  }();\n")],
         [state("Slots.HoldWhatTheOracleHoldsAfterAnyCalls")]),
     Fault(
         "other_counts_copied",
@@ -1283,27 +1289,31 @@ FAULTS = [
         [("src/capi/presets.cpp",
           "kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature,",
           "kTemperature, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc,")],
-        [presets("LlamaCpp")]),
+        [presets("LlamaCpp")],
+        alone=True),
     Fault(
         "preset_with_other_ties",
         "Hugging Face's preset keeps k tokens of those that tie",
         [("src/capi/presets.cpp", "kKeep, kExact, kKeep, kSequential, kAll, kDivide, kAll,",
           "kExact, kExact, kKeep, kSequential, kAll, kDivide, kAll,")],
-        [presets("HuggingFace")]),
+        [presets("HuggingFace")],
+        alone=True),
     Fault(
         "preset_with_another_form",
         "vLLM's preset divides by the repetition penalty",
         [("src/capi/presets.cpp",
           "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
           "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
-        [presets("Vllm")]),
+        [presets("Vllm")],
+        alone=True),
     Fault(
         "preset_of_another_runner",
         "the preset of vLLM's second runner keeps all tokens that tie, as the first runner does",
         [("src/capi/presets.cpp",
           "kExact, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
           "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,")],
-        [presets("VllmV2")]),
+        [presets("VllmV2")],
+        alone=True),
     Fault(
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",

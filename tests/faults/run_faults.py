@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Builds the library with one deliberate fault and runs the tests that must notice it.
+"""Builds the library with deliberate faults and runs the tests that must notice them.
 
-  run_faults.py proofs ROOT PROGRAM=FOLDER...
-                                        the faults of faults.py that these programs catch, one a line: its
-                                        name and what decides whether it is caught, between semicolons
-  run_faults.py build CONFIG            notes what each unit reads
-  run_faults.py none CONFIG             runs all the tests without a fault: they must pass
-  run_faults.py fault CONFIG NAME       builds it with a fault: each of the fault's tests must fail
-  run_faults.py document ROOT FILE      each fault applies, and the table in FILE has it and its tests
+  run_faults.py run CONFIG [NAME...]    those of the day, a tenth of them, or these; with SAMPLER_TEST_ALL
+                                        in the environment all
+  run_faults.py check CONFIG            each fault's text stands once in its file, and one build can have it
 
-CONFIG is a JSON file that CMake writes: compiler, sources, objects, folders and test programs. A
-faulty library consists of the build's objects, except the units that read what the fault edits. The
-programs are those of the build, run with the faulty library instead of the one they are linked with;
-those with objects of the library in them are linked anew.
+A build has many faults, side by side with the code that they replace (guards.py); SAMPLER_FAULT in the
+environment of a test names the one in force, 0 for none. A few faults that are `alone` have a build of
+their own. Each day of the year has another tenth: SAMPLER_TEST_SEED, a date as YYYYMMDD, says which day it
+is, today where it is not set.
+
+CONFIG is a JSON file that CMake writes: compiler, sources, objects, folders and test programs. A faulty
+library consists of the build's objects, except the units that read what a fault edits. The programs are
+those of the build, run with the faulty library instead of the one they are linked with; those with objects
+of the library in them are linked anew. What is printed is like what googletest prints, a case a fault.
 """
 
-import hashlib
+import concurrent.futures
 import json
 import os
 import platform
@@ -23,102 +24,49 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import guards
 from faults import FAULTS
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+from share_of_the_day import day  # noqa: E402  The folder had to be named first.
+
 TIMEOUT_SECONDS = 120
-SKIPPED = 77
+SHARES = 10  # of the faults, one a day
+FOLDERS = ("include", "kernels", "src", "tests/oracle", "tests/simt", "tests/support")
+
+CHOSEN = "chosen_fault.cpp"
+CHOSEN_TEXT = """#include <cstdlib>
+namespace sampler_faults {
+int chosen;
+__attribute__((constructor(101))) static void choose() {
+  const char *text = std::getenv("SAMPLER_FAULT");
+  chosen = text ? std::atoi(text) : 0;
+}
+}
+"""
+CHOSEN_HEADER = f"""namespace sampler_faults {{ extern int chosen; }}
+#define {guards.MACRO}(number) (sampler_faults::chosen == (number))
+"""
 
 
-def fail(message):
-    sys.exit(message)
+class Failure(Exception):
+    """The test is not as it should be; the text says why."""
 
 
 def run(command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, **options)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
 
 
-class Library:
-    """A libsampler.so in a folder of its own, from a copy of the sources."""
-
-    def __init__(self, config, folder):
-        self.config = config
-        self.folder = Path(folder)
-        self.root = self.folder / "root"
-        self.path = self.folder / config["soname"]
-        self.objects = base_objects(config)
-
-    def compile(self, sources):
-        for source in sources:
-            target = self.folder / (source.replace("/", "_") + ".o")
-            compile_unit(self.config, self.root, source, "-c", "-o", target)
-            self.objects[source] = target
-
-    def link(self):
-        result = run([
-            self.config["compiler"], *self.config["flags"], "-shared", "-pthread",
-            f"-Wl,-soname,{self.config['soname']}",
-            "-Xlinker", f"--version-script={self.config['version_script']}",
-            *[self.objects[source] for source in self.config["sources"]], "-o", self.path])
-        if result.returncode != 0:
-            fail(f"linking failed:\n{result.stdout}")
-
-    @staticmethod
-    def environment():
-        """Rows by the reference: a fault in it shows in no others."""
-        return dict(os.environ, SAMPLER_ISA="scalar")
-
-    def prepare_test(self, program):
-        """The program and the environment in which it runs with this library."""
-        if program in self.config["linked_programs"]:
-            return self.link_test(program), self.environment()
-        binary = self.config["programs"][program]
-        environment = dict(self.environment(), LD_PRELOAD=str(self.path))
-        loaded = run([binary], env=dict(environment, LD_TRACE_LOADED_OBJECTS="1")).stdout
-        if re.findall(r"\S*libsampler\.so\S*", loaded)[:1] != [str(self.path)]:
-            fail(f"{program} does not load {self.path}:\n{loaded}")
-        return binary, environment
-
-    def link_test(self, program):
-        """The test's own objects of the build, with this library's of the sources it has."""
-        description = self.config["linked_programs"][program]
-        binary = self.folder / program
-        result = run([
-            self.config["compiler"], *self.config["flags"], "-pthread",
-            *description["objects"],
-            *[self.objects[source] for source in description["sources"]],
-            *description["libraries"], "-o", binary])
-        if result.returncode != 0:
-            fail(f"linking {program} failed:\n{result.stdout}")
-        return binary
-
-    def run_test(self, program, case):
-        """The exit status and the output of a test program with this library."""
-        binary, environment = self.prepare_test(program)
-        try:
-            result = run([binary, f"--gtest_filter={case}", "--gtest_brief=1",
-                          "--gtest_fail_fast=1"], env=environment, timeout=TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:
-            fail(f"{program} {case}: still running after {TIMEOUT_SECONDS} seconds")
-        return result.returncode, result.stdout
+def side_by_side(work, items):
+    """The outcomes of work(item), of as many at a time as there are processors."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, items))
 
 
-def read_config(path):
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def compile_unit(config, root, source, *options):
-    result = run([
-        config["compiler"], *config["flags"], *config["unit_flags"].get(source, []),
-        *([] if source in config["sources"] else config["device_flags"]), "-O1",
-        "-std=c++17", "-fPIC", "-fvisibility=hidden", "-I", root / "include", "-I", root / "src",
-        "-I", root / "kernels", root / "src" / source, *options])
-    if result.returncode != 0:
-        fail(f"{source} does not compile:\n{result.stdout}")
-    return result.stdout
-
+# ---- Sources
 
 # What a library without CUDA has in its place; one with CUDA has no object of it.
 UNAVAILABLE = "cuda/unavailable.cpp"
@@ -133,182 +81,336 @@ def sources_of(config, programs):
     return sources
 
 
-def all_sources(config):
-    return sources_of(config, config["linked_programs"])
-
-
 def base_objects(config):
     """The library's objects without a fault, by source."""
     objects = {}
-    for source in all_sources(config):
-        suffix = source.removeprefix("..")
-        ends = f"/{suffix.lstrip('/')}.o"
+    for source in sources_of(config, config["linked_programs"]):
+        ends = f"/{source.removeprefix('..').lstrip('/')}.o"
         if source.startswith("../tests/"):  # a target's in the source's own folder
             ends = f".dir/{Path(source).name}.o"
         found = [path for path in config["objects"] if os.path.normpath(path).endswith(ends)]
-        if not found and source == UNAVAILABLE:
-            found = [str(Path(config["work_dir"]) / "unavailable.o")]
-        if len(found) != 1:
-            fail(f"{len(found)} objects of {source}")
-        objects[source] = found[0]
+        if len(found) != 1 and source != UNAVAILABLE:
+            raise Failure(f"{len(found)} objects of {source}")
+        objects[source] = found[0] if found else None
     return objects
 
 
-def reads_file(config):
-    return Path(config["work_dir"]) / "reads.json"
+class Includes:
+    """Which files of the project a source reads, as its #include lines say."""
+
+    def __init__(self, root, folders):
+        self.root, self.folders, self.direct = root, folders, {}
+
+    def direct_of(self, path):
+        if path not in self.direct:
+            names = re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', path.read_text(encoding="utf-8"), re.M)
+            found = (next((folder / name for folder in (path.parent, *self.folders) if (folder / name).is_file()), None)
+                     for name in names)
+            self.direct[path] = {Path(os.path.normpath(file)) for file in found if file}
+        return self.direct[path]
+
+    def of(self, path):
+        read, waiting = set(), [Path(os.path.normpath(path))]
+        while waiting:
+            file = waiting.pop()
+            if file not in read:
+                read.add(file)
+                waiting += self.direct_of(file)
+        return {file.relative_to(self.root).as_posix() for file in read}
 
 
-def note_what_units_read(config):
-    """Files of the project, relative to its root, by the source that includes them."""
-    root = Path(config["root"])
-    reads = {}
-    for source in all_sources(config):
-        rule = compile_unit(config, root, source, "-MM").replace("\\\n", " ")
-        files = [Path(os.path.normpath(word)) for word in rule.split(":", 1)[1].split()]
-        reads[source] = [str(file.relative_to(root)) for file in files if root in file.parents]
-    reads_file(config).write_text(json.dumps(reads), encoding="utf-8")
+def include_folders(config, root):
+    return [root / "include", root / "src", root / "kernels",
+            *(root / folder for folder in config["device_folders"])]
 
 
-def build(config):
-    note_what_units_read(config)
-    compile_unit(config, Path(config["root"]), UNAVAILABLE, "-c", "-o",
-                 Path(config["work_dir"]) / "unavailable.o")
+# ---- Edits
+
+def content_of(root, file):
+    return (root / file).read_text(encoding="utf-8")
 
 
-def check_without_fault(config):
-    programs = {program for fault in FAULTS for program, _ in fault.tests}
-    unknown = sorted(programs - set(config["programs"]))
-    if unknown and "plans_simt_test" in config["programs"]:  # those of devices are built, too
-        fail(f"tests/faults/CMakeLists.txt lacks {', '.join(unknown)}: their faults are not tried")
-    for program, path in sorted(config["programs"].items()):
-        cases = {case for fault in FAULTS for test, case in fault.tests if test == program}
-        result = run([path, f"--gtest_filter={':'.join(sorted(cases))}", "--gtest_brief=1"],
-                     env=Library.environment())
-        passed = re.search(r"\[  PASSED  \] (\d+) test", result.stdout)
-        if result.returncode != 0 or not passed or int(passed.group(1)) < len(cases):
-            fail(f"{program} does not pass without a fault:\n{result.stdout[-4000:]}")
-        print(f"{program} passes without a fault: {passed.group(1)} cases", flush=True)
-
-
-def edited_texts(fault, root):
-    """The text of each edited file, by its path, with the fault."""
-    texts = {}
+def edits_by_file(fault, root):
+    """[(text, replacement)] by file; each text stands there once."""
+    edits = {}
     for file, text, replacement in fault.edits:
-        path = root / file
-        content = texts.get(path) or path.read_text(encoding="utf-8")
-        if content.count(text) != 1:
-            fail(f"the fault {fault.name} no longer applies: its text stands "
-                 f"{content.count(text)} times in {file}:\n{text}")
-        texts[path] = content.replace(text, replacement)
-    return texts
+        count = content_of(root, file).count(text)
+        if count != 1:
+            raise Failure(f"the fault {fault.name} no longer applies: its text stands {count} times in {file}:\n{text}")
+        edits.setdefault(file, []).append((text, replacement))
+    return edits
 
 
-def units_to_compile(fault, config):
-    """Those that read an edited file. Rows are the reference's, so units of an instruction set stay as
-    they are, except for tests that compare them with the reference; one unit is enough then."""
-    reads = read_config(reads_file(config))
-    edited = {file for file, _, _ in fault.edits}
-    sources = sources_of(config, [program for program, _ in fault.tests])
-    units = [source for source in sources if edited & set(reads[source])]
-    if not units:
-        fail(f"no source reads {', '.join(sorted(edited))}")
-    compares = any(config["best_unit"] in config["linked_programs"].get(program, {}).get("sources", [])
-                   for program, _ in fault.tests)
-    wanted = [config["best_unit"]] if compares else []
-    return [unit for unit in units if unit not in config["unit_flags"] or unit in wanted]
+def regions_of(fault, root):
+    """[(begin, end, kind, new text)] by file, of what is chosen at run time."""
+    try:
+        return {file: guards.regions(content_of(root, file), edits) for file, edits in edits_by_file(fault, root).items()}
+    except guards.CannotGuard as reason:
+        raise Failure(f"the fault {fault.name} {reason}: mark it as `alone`") from reason
 
 
-def build_with(fault, config):
-    library = Library(config, Path(config["work_dir"]) / fault.name)
-    shutil.rmtree(library.folder, ignore_errors=True)
-    for name in ("include", "kernels", "src", "tests/simt"):
-        shutil.copytree(Path(config["root"]) / name, library.root / name)
-    for path, text in edited_texts(fault, library.root).items():
-        path.write_text(text, encoding="utf-8")
-    library.compile(units_to_compile(fault, config))
-    library.link()
-    return library
+def overlap(one, other):
+    return any(a[0] < b[1] and b[0] < a[1] for file in one.keys() & other.keys()
+               for a in one[file] for b in other[file])
 
 
-def check_fault(config, name):
-    fault = next(fault for fault in FAULTS if fault.name == name)
-    if fault.machines and platform.machine() not in fault.machines:
-        print(f"skipped: {name} is a fault on {', '.join(fault.machines)} only")
-        sys.exit(SKIPPED)
-    library = build_with(fault, config)
+def groups_of(faults, root):
+    """Lists of faults that one build can have: their places in the sources do not overlap."""
+    groups = []
+    for fault in faults:
+        regions = None if fault.alone else regions_of(fault, root)
+        if regions is None:
+            groups.append([(fault, None)])
+            continue
+        for group in groups:
+            if group[0][1] is not None and not any(overlap(regions, other) for _, other in group):
+                group.append((fault, regions))
+                break
+        else:
+            groups.append([(fault, regions)])
+    return groups
+
+
+# ---- Builds
+
+class Library:
+    """A libsampler.so with the faults of a group, and the programs that have parts of it in them."""
+
+    def __init__(self, config, group, folder):
+        self.config = config
+        self.faults = {number: fault for number, (fault, _) in enumerate(group, 1)}
+        self.folder = Path(folder)
+        self.root = self.folder / "root"
+        self.path = self.folder / config["soname"]
+        self.objects = base_objects(config)
+        self.programs = sorted({program for fault in self.faults.values() for program, _ in fault.tests})
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in FOLDERS:
+            shutil.copytree(Path(config["root"]) / name, self.root / name)
+        for header in (Path(config["root"]) / "tests").glob("*.h"):
+            shutil.copy(header, self.root / "tests")
+        edited = self.edit(group)
+        (self.folder / CHOSEN).write_text(CHOSEN_TEXT, encoding="utf-8")
+        (self.folder / "chosen_fault.h").write_text(CHOSEN_HEADER, encoding="utf-8")
+        self.compile(self.units_that_read(edited))
+        self.link()
+        self.binaries = dict(zip(self.programs, side_by_side(self.prepare, self.programs)))
+
+    def edit(self, group):
+        """Makes the edits, and returns the names of the edited files."""
+        guarded = {}
+        for number, (fault, regions) in enumerate(group, 1):
+            if regions is None:
+                for file, edits in edits_by_file(fault, self.root).items():
+                    content = content_of(self.root, file)
+                    for text, replacement in edits:
+                        content = content.replace(text, replacement)
+                    (self.root / file).write_text(content, encoding="utf-8")
+                    guarded[file] = []
+            else:
+                for file, places in regions.items():
+                    guarded.setdefault(file, []).extend((*place, number) for place in places)
+        for file, places in guarded.items():
+            content = guards.apply(content_of(self.root, file), places)
+            (self.root / file).write_text(content, encoding="utf-8")
+        return set(guarded)
+
+    def units_that_read(self, edited):
+        """Rows are the reference's, so units of an instruction set stay as they are, except for tests that
+        compare them with the reference; one unit is enough then."""
+        includes = Includes(self.root.resolve(), [folder.resolve() for folder in include_folders(self.config, self.root)])
+        units = [source for source in sources_of(self.config, self.programs)
+                 if edited & includes.of((self.root / "src" / source).resolve())]
+        if not units:
+            raise Failure(f"no source reads {', '.join(sorted(edited))}")
+        best = self.config["best_unit"]
+        compares = any(best in self.config["linked_programs"].get(program, {}).get("sources", [])
+                       for program in self.programs)
+        return [unit for unit in units if unit not in self.config["unit_flags"] or (compares and unit == best)]
+
+    def compile(self, units):
+        if not self.objects[UNAVAILABLE] and UNAVAILABLE not in units:
+            units = units + [UNAVAILABLE]
+        # Those that take long come first, so that none is left over at the end.
+        units = sorted(units, key=lambda unit: unit in self.config["unit_flags"] or "tests/" in unit, reverse=True)
+        self.objects.update(zip(units, side_by_side(self.compile_unit, units)))
+        self.chosen = self.compile_unit(self.folder / CHOSEN)
+
+    def compile_unit(self, source):
+        target = self.folder / (str(source).replace("/", "_") + ".o")
+        unit_flags = self.config["unit_flags"].get(source, [])
+        folders = include_folders(self.config, self.root) if source not in self.config["sources"] else \
+            include_folders(self.config, self.root)[:3]
+        result = run([self.config["compiler"], *self.config["flags"], *unit_flags, "-O1", "-w", "-std=c++17", "-fPIC",
+                      "-fvisibility=hidden", *(f"-I{folder}" for folder in folders), "-include",
+                      self.folder / "chosen_fault.h", self.root / "src" / source, "-c", "-o", target])
+        if result.returncode != 0:
+            raise Failure(f"{source} does not compile:\n{result.stdout[-4000:]}")
+        return target
+
+    def link(self):
+        result = run([self.config["compiler"], *self.config["flags"], "-shared", "-pthread",
+                      f"-Wl,-soname,{self.config['soname']}", "-Xlinker",
+                      f"--version-script={self.config['version_script']}",
+                      *[self.objects[source] for source in self.config["sources"]], self.chosen, "-o", self.path])
+        if result.returncode != 0:
+            raise Failure(f"linking failed:\n{result.stdout[-4000:]}")
+
+    def prepare(self, program):
+        """What is run of a program of the tests with this library."""
+        if program in self.config["linked_programs"]:
+            return self.link_program(program)
+        binary = self.config["programs"][program]
+        loaded = run([binary], env=dict(self.environment(program, 0), LD_TRACE_LOADED_OBJECTS="1")).stdout
+        if re.findall(r"\S*libsampler\.so\S*", loaded)[:1] != [str(self.path)]:
+            raise Failure(f"{program} does not load {self.path}:\n{loaded}")
+        return binary
+
+    def link_program(self, program):
+        """The test's own objects of the build, with this library's of the sources it has."""
+        description = self.config["linked_programs"][program]
+        binary = self.folder / program
+        result = run([self.config["compiler"], *self.config["flags"], "-pthread", *description["objects"],
+                      *[self.objects[source] for source in description["sources"]], self.chosen,
+                      *description["libraries"], "-o", binary])
+        if result.returncode != 0:
+            raise Failure(f"linking {program} failed:\n{result.stdout[-4000:]}")
+        return binary
+
+    def environment(self, program, number):
+        """Rows by the reference: a fault in it shows in no others."""
+        environment = dict(os.environ, SAMPLER_ISA="scalar", SAMPLER_FAULT=str(number))
+        environment.pop("SAMPLER_TEST_SEED", None)
+        if program not in self.config["linked_programs"]:
+            environment["LD_PRELOAD"] = str(self.path)
+        return environment
+
+    def run_test(self, program, case, number):
+        try:
+            result = run([self.binaries[program], f"--gtest_filter={case}", "--gtest_brief=1", "--gtest_fail_fast=1"],
+                         env=self.environment(program, number), timeout=TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{program} {case}: still running after {TIMEOUT_SECONDS} seconds") from None
+        return result.returncode, result.stdout
+
+
+# ---- Outcomes
+
+def check_without_fault(library, program):
+    """The program's cases pass where no fault is in force."""
+    cases = {case for fault in library.faults.values() for test, case in fault.tests if test == program}
+    status, output = library.run_test(program, ":".join(sorted(cases)), 0)
+    passed = re.search(r"\[  PASSED  \] (\d+) test", output)
+    if status != 0 or not passed or int(passed.group(1)) < len(cases):
+        raise Failure(f"{program} does not pass without a fault:\n{output[-4000:]}")
+    return f"{program}: {passed.group(1)} cases"
+
+
+def check_fault(library, number):
+    """Each of the fault's tests fails."""
+    fault = library.faults[number]
+    caught = []
     for program, case in fault.tests:
-        status, output = library.run_test(program, case)
+        status, output = library.run_test(program, case, number)
         if status == 0:
-            fail(f"{program} {case} passes although {fault.meaning}")
+            raise Failure(f"{program} {case} passes although {fault.meaning}")
         if status != 1 or "[  FAILED  ]" not in output:
-            fail(f"{program} {case} ended with status {status} rather than a failed test:\n"
-                 f"{output[-4000:]}")
+            raise Failure(f"{program} {case} ended with status {status} rather than a failed test:\n{output[-4000:]}")
         failed = re.search(r"\[  FAILED  \] (\S+)", output).group(1)
-        print(f"caught by {program} {failed.rstrip(',')}")
-    shutil.rmtree(library.folder)
+        caught.append(f"caught by {program} {failed.rstrip(',')}")
+    return "\n".join(caught)
 
 
-def sources_of_suite(folder, case):
-    """The sources in a folder that define a case's suite; all, where the pattern names none."""
-    suite = case.partition(".")[0].split("/")[-1]
-    definition = re.compile(rf"TEST(_F|_P)?\(\s*{re.escape(suite)}\s*,")
-    sources = sorted(folder.glob("*.cpp"))
-    defining = [file for file in sources if definition.search(file.read_text(encoding="utf-8"))]
-    return defining or sources
+def report(name, check):
+    """Runs a check as a case of googletest is run; whether it passed."""
+    start = time.monotonic()
+    try:
+        text, outcome = check(), "      OK"
+    except Failure as failure:
+        text, outcome = str(failure), " FAILED "
+    took = round(1000 * (time.monotonic() - start))
+    print(f"[ RUN      ] {name}\n{text}\n[{outcome:>9} ] {name} ({took} ms)", flush=True)
+    return outcome == "      OK"
 
 
-def proof(fault, root, folders):
-    """What decides whether the fault is caught: its own text, the files that it edits, and the suites.
-    Other sources hardly do; `./run test --all` does not ask."""
-    files = {root / file for file, _, _ in fault.edits} | {Path(__file__).resolve()}
-    for program, case in fault.tests:
-        files |= set(sources_of_suite(root / folders[program], case))
-    own_text = hashlib.sha256(repr(fault).encode()).hexdigest()
-    return [f"={own_text}"] + sorted(file.relative_to(root).as_posix() for file in files)
+def run_group(config, group, folder):
+    """The outcomes of a group's cases, by True and False."""
+    names = [fault.name for fault, _ in group]
+    try:
+        library = Library(config, group, folder)
+    except Failure as failure:
+        text = str(failure)
+
+        def fail():
+            raise Failure(text)
+        return [report(f"faults.{name}", fail) for name in names]
+    checks = [] if group[0][1] is None else \
+        [(f"without_a_fault.{program}", lambda program=program: check_without_fault(library, program))
+         for program in library.programs]
+    checks += [(f"faults.{fault.name}", lambda number=number: check_fault(library, number))
+               for number, fault in library.faults.items()]
+    outcomes = side_by_side(lambda check: report(*check), checks)
+    if all(outcomes):
+        shutil.rmtree(folder)
+    return outcomes
 
 
-def print_proofs(root, folders):
-    root = Path(root).resolve()
-    folders = dict(folder.split("=", 1) for folder in folders)
-    for fault in FAULTS:
-        if all(program in folders for program, _ in fault.tests):
-            print(";".join([fault.name, *proof(fault, root, folders)]))
-
-
-def document(root, path):
-    """Each fault applies, and has a row: | name | meaning | tests |."""
-    for fault in FAULTS:
-        edited_texts(fault, Path(root))
-    text = Path(path).read_text(encoding="utf-8")
-    wrong = []
-    for fault in FAULTS:
-        tests = ", ".join(f"`{program}` {case}" for program, case in fault.tests)
-        tests = tests.replace("*", "\\*")
-        row = f"| {fault.name} | {fault.meaning} | {tests} |"
-        if row not in text:
-            wrong.append(row)
-    if wrong:
-        fail(f"{path} lacks these rows:\n" + "\n".join(wrong))
-    names = re.findall(r"^\| ([a-z0-9_]+) \| [^|]* \| `[a-z_]+_test`", text, re.MULTILINE)
+def chosen_faults(config, names):
     unknown = set(names) - {fault.name for fault in FAULTS}
     if unknown:
-        fail(f"{path} has rows for faults that do not exist: {', '.join(sorted(unknown))}")
+        sys.exit(f"no such faults: {', '.join(sorted(unknown))}")
+    chosen = [fault for place, fault in enumerate(FAULTS)
+              if (fault.name in names if names else
+                  os.environ.get("SAMPLER_TEST_ALL") or place % SHARES == day() % SHARES)]
+    chosen = [fault for fault in chosen if not fault.machines or platform.machine() in fault.machines]
+    return [fault for fault in chosen if all(program in config["programs"] for program, _ in fault.tests)]
+
+
+def run_faults(config, names):
+    chosen = chosen_faults(config, names)
+    groups = groups_of(chosen, Path(config["root"]))
+    num_cases = len(chosen) + sum(len({program for fault, _ in group for program, _ in fault.tests})
+                                  for group in groups if group[0][1] is not None)
+    print(f"[==========] Running {num_cases} tests from {len(groups)} builds with faults.", flush=True)
+    outcomes = []
+    for number, group in enumerate(groups):
+        outcomes += run_group(config, group, Path(config["work_dir"]) / f"build{number}")
+    failed = outcomes.count(False)
+    print(f"{len(outcomes) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def check(config):
+    """What no build is needed for, of all faults."""
+    root = Path(config["root"])
+    unknown = sorted({program for fault in FAULTS for program, _ in fault.tests} - set(config["programs"]))
+    if unknown and "plans_simt_test" in config["programs"]:  # those of devices are built, too
+        raise Failure(f"tests/faults/CMakeLists.txt lacks {', '.join(unknown)}: their faults are not tried")
+    if len({fault.name for fault in FAULTS}) < len(FAULTS):
+        raise Failure("two faults have one name")
+    for fault in FAULTS:
+        if fault.alone:
+            edits_by_file(fault, root)
+        else:
+            regions_of(fault, root)
+    base_objects(config)
+    print(f"{len(FAULTS)} faults in {len(groups_of(FAULTS, root))} builds")
+    return 0
 
 
 def main(arguments):
-    if len(arguments) > 2 and arguments[0] == "proofs":
-        print_proofs(arguments[1], arguments[2:])
-    elif len(arguments) == 2 and arguments[0] == "build":
-        build(read_config(arguments[1]))
-    elif len(arguments) == 2 and arguments[0] == "none":
-        check_without_fault(read_config(arguments[1]))
-    elif len(arguments) == 3 and arguments[0] == "fault":
-        check_fault(read_config(arguments[1]), arguments[2])
-    elif len(arguments) == 3 and arguments[0] == "document":
-        document(*arguments[1:])
-    else:
-        fail(__doc__)
+    if len(arguments) < 2:
+        sys.exit(__doc__)
+    config = json.loads(Path(arguments[1]).read_text(encoding="utf-8"))
+    try:
+        if arguments[0] == "run":
+            return run_faults(config, arguments[2:])
+        if arguments[0] == "check" and len(arguments) == 2:
+            return check(config)
+    except Failure as failure:
+        sys.exit(str(failure))
+    sys.exit(__doc__)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -37,7 +37,7 @@ expect_refusal() {
   fi
 }
 
-expect_refusal "does not say that ./run test has passed" --tested
+expect_refusal "does not say that ./run test --all has passed" --tested
 echo >>CHANGELOG.md
 expect_refusal "these are not committed" --tested
 git checkout --quiet CHANGELOG.md

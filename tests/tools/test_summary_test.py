@@ -43,14 +43,16 @@ LEAKED = PASSED + "ERROR: LeakSanitizer: detected memory leaks\n"
 NONE = "[==========] Running 0 tests from 0 test suites.\n[  PASSED  ] 0 tests.\n"
 
 
-def summary_of(tool, *tests):
-    """The summary of tests (name, status, output), its exit status last."""
+def summary_of(tool, *tests, **files):
+    """The summary of tests (name, status, output), and of other files by suffix; its exit status last."""
     cases = "".join(
         f'<testcase name="{name}" time="1" status="{status}">'
         + ('<skipped message="SKIP_RETURN_CODE=77"/>' if status == "notrun" else "")
         + f"<system-out>{escape(output)}</system-out></testcase>" for name, status, output in tests)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stage.xml").write_text(f"<testsuite>{cases}</testsuite>", encoding="utf-8")
+        for suffix, text in files.items():
+            (Path(folder) / f"stage.{suffix}").write_text(text, encoding="utf-8")
         result = subprocess.run([sys.executable, tool, folder], capture_output=True, text=True,
                                 check=False)
     return result.stdout.splitlines() + [result.stderr, result.returncode]
@@ -80,6 +82,16 @@ def main(tool):
            "1 passed, 0 failed, 3 skipped", "skipped  stage: a and 2 more: as before", 0)
     expect(summary_of(tool, ("s", "fail", "broken")), "0 passed, 1 failed, 0 skipped",
            "FAILED   stage: s (1.0 s)", "    broken", 1)
+    # What took long, of 30 tests the first 20; a command that has built two files is one build.
+    log = "# ninja log v5\n100\t2600\t1\ta.o\tf0\n100\t2600\t1\ta.d\tf0\n0\t90000\t2\tb.o\tf1\n"
+    lines = summary_of(tool, *[(f"t{i}", "run", "") for i in range(30)], ninja=log,
+                       seconds="building 92\ntesting 7\n")
+    expect(lines, "30 passed, 0 failed, 0 skipped", "slowest tests, of 30 s:", "     1.0 s  stage: t29",
+           "slowest builds, of 92 s:", "    90.0 s  stage: b.o", "stage: building 1:32, testing 0:07", 0)
+    if sum(" s  stage: t" in line for line in lines[:-2]) != 20:
+        sys.exit(f"{lines}\nshould have 20 tests")
+    if sum("stage: a." in line for line in lines[:-2]) != 1:
+        sys.exit(f"{lines}\nshould have one build of a")
 
 
 if __name__ == "__main__":

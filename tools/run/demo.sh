@@ -26,7 +26,7 @@ build_for_bindings() {
   need_for_examples
   install_missing
   set_up_cmake
-  build release -DSAMPLER_BUILD_TESTS=OFF -DSAMPLER_CUDA=OFF -- sampler recorded_logits
+  build release -DSAMPLER_BUILD_TESTS=OFF -DSAMPLER_CUDA=OFF -- sampler sampler_static recorded_logits
   rm -rf "$demo_prefix"
   logged install-demo cmake --install build/release --prefix "$demo_prefix"
   LD_LIBRARY_PATH=$(dirname "$(find "$demo_prefix" -name libsampler.so)")

@@ -1,6 +1,6 @@
 # ./run release.
 
-# Written by ./run test when a committed tree passes.
+# Written by ./run test --all when a committed tree passes.
 readonly tested=build/tested
 
 is_clean() {
@@ -17,10 +17,10 @@ release_version() {
 
 release_tests() {
   if [ "$1" = no ]; then
-    ("$PWD/run" test) || fail "tests fail: nothing is released"
+    ("$PWD/run" test --all) || fail "tests fail: nothing is released"
   fi
   [ "$(cat $tested 2>/dev/null)" = "$(git rev-parse HEAD)" ] ||
-    fail "$tested does not say that ./run test has passed with commit $(git rev-parse --short HEAD)"
+    fail "$tested does not say that ./run test --all has passed with commit $(git rev-parse --short HEAD)"
 }
 
 # The jar with the library of the package for CPUs inside, on x86-64 with that for aarch64, too.

@@ -10,21 +10,34 @@ stage() {
   fi
 }
 
+# took PRESET WORK SECONDS_AT_START
+took() {
+  echo "$2 $((SECONDS - $3))" >>"$results/$1.seconds"
+}
+
+# What ninja notes of a build stays in the results: tools/test_summary.py tells what took long.
 build_stage() {
-  if ! build "$1" -DSAMPLER_BUILD_TESTS=ON; then
+  local log=build/$1/.ninja_log start=$SECONDS before
+  before=$(mktemp)
+  sort "$log" >"$before" 2>/dev/null || true
+  if ! build "$1" -DSAMPLER_BUILD_TESTS=ON ${SAMPLER_TEST_ALL:+-DSAMPLER_TEST_LONG=ON}; then
     echo "the build failed, see $logs" >"$results/$1.failed"
     return 1
   fi
+  sort "$log" | comm -13 "$before" - >"$results/$1.ninja"
+  rm "$before"
+  took "$1" building "$start"
 }
 
 # test_stage PRESET [LAUNCHER...]
 test_stage() {
-  local preset=$1 status=0 xml
+  local preset=$1 status=0 start=$SECONDS xml
   xml=$PWD/$results/$preset.xml
   heading "testing $preset"
   logged "test-$preset" "${@:2}" ctest --preset "$preset" --parallel "$jobs" \
     --output-junit "$xml" --test-output-size-passed 10000000 --test-output-size-failed 10000000 ||
     status=$?
+  took "$preset" testing "$start"
   grep 'tests passed' "$logs/test-$preset.log" | sed 's/^/             /' || true
   if ! grep -qs '^[[:space:]]*tests="[1-9]' "$xml"; then
     rm -f "$xml"
@@ -76,74 +89,107 @@ without_address_randomisation() {
   fi
 }
 
-test_quick() {
-  need_for_build
-  need_for_examples
-  need_for_tests
-  need_for_bindings
-  install_missing
-  set_up_cmake
-  stage quick
-}
-
-# test_stages RELEASE_PRESET
-test_stages() {
+need_for_all_suites() {
   need_for_build
   need_for_examples
   need_for_server
   want_mpi
   need_for_tests
-  need_for_reference
   need_for_bindings
   need_for_bench
-  want_for_packages
   need_for_fuzzing
-  if [ "$(uname -m)" = x86_64 ]; then
-    need_for_aarch64
-  fi
+}
+
+install_for_stages() {
   install_missing
   need_clang_runtime
   install_missing
   set_up_cmake
   set_up_cuda
   set_up_disassembler
-  stage "$1"
+}
+
+test_quick() {
+  need_for_build
+  need_for_examples
+  need_for_tests
+  install_missing
+  set_up_cmake
+  stage quick
+}
+
+# What finds a fault of today's change. docs/testing.md has a table of what is left to test_all.
+test_most() {
+  need_for_all_suites
+  install_for_stages
+  stage test
+  has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
+  stage asan
+  stage fuzz
+}
+
+# Everything, whatever it takes; device code for all architectures.
+test_all() {
+  export SAMPLER_TEST_ALL=1
+  need_for_all_suites
+  need_for_reference
+  want_for_packages
+  want debootstrap command -v debootstrap
+  if [ "$(uname -m)" = x86_64 ]; then
+    need_for_aarch64
+  fi
+  install_for_stages
+  stage all
   has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
   stage asan
   stage tsan without_address_randomisation
   stage msan without_address_randomisation
   last_stages
-}
-
-# Also what has passed with the same sources, and device code for all architectures.
-test_all() {
-  export SAMPLER_TEST_ALL=1
-  test_stages release
+  packages_stage
   tell_size
 }
 
+# The packages that tests have built, on a fresh system, which root alone can make.
+packages_stage() {
+  local folder=build/all/tests/packaging/packages start=$SECONDS
+  if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
+    skip_stage packages "a fresh system is made by root with debootstrap"
+  elif ! compgen -G "$folder/*.deb" >/dev/null; then
+    skip_stage packages "none were built"
+  else
+    heading "testing packages on a fresh system"
+    logged test-packages tools/fresh --packages "$folder" ||
+      echo "see $logs/test-packages.log" >"$results/packages.failed"
+    took packages testing "$start"
+  fi
+}
+
 run_tests() {
-  local tests='test_stages test' commit=''
+  local tests=test_most commit=''
   case ${1:-} in
     '') ;;
     --all) tests=test_all ;;
     --quick) tests=test_quick ;;
     *) fail "unknown option: $1" "$(help)" ;;
   esac
-  rm -rf "$results" "$tested"
+  # Random inputs, and the deliberate faults that are tried, are those of the day.
+  export SAMPLER_TEST_SEED=${SAMPLER_TEST_SEED:-$(date +%Y%m%d)}
+  heading "random inputs of seed $SAMPLER_TEST_SEED: SAMPLER_TEST_SEED=$SAMPLER_TEST_SEED repeats them"
+  rm -rf "$results"
   mkdir -p "$results"
-  # Of what is committed, ./run release takes this as evidence.
-  if [ "${1:-}" != --quick ] && [ -e .git ] && command -v git >/dev/null && is_clean; then
-    commit=$(git rev-parse HEAD)
+  # ./run release takes this as evidence of what is committed.
+  if [ "${1:-}" = --all ]; then
+    rm -f "$tested"
+    if [ -e .git ] && command -v git >/dev/null && is_clean; then
+      commit=$(git rev-parse HEAD)
+      heading "commit $commit"
+    fi
   fi
   # The last line counts tests even if setting up fails.
   trap 'echo "0 passed, 1 failed, 0 skipped"' EXIT
   $tests
   trap - EXIT
   heading "done"
-  for build in test quick release; do
-    python3 tools/proven.py news build/$build/passed
-  done
   python3 tools/test_summary.py "$results" || return
   if [ -n "$commit" ] && is_clean && [ "$(git rev-parse HEAD)" = "$commit" ]; then
     echo "$commit" >"$tested"

@@ -1,0 +1,30 @@
+"""Runs a part of a googletest program's cases, another part each day.
+
+usage: share_of_the_day.py NUM_SHARES COMMAND...
+
+The cases are dealt out to NUM_SHARES shares, and one share a day runs. SAMPLER_TEST_SEED, a date as
+YYYYMMDD, says which day it is; today where it is no date.
+"""
+
+import datetime
+import os
+import sys
+
+
+def day():
+    """Days since a fixed one."""
+    try:
+        return datetime.datetime.strptime(os.environ.get("SAMPLER_TEST_SEED", ""), "%Y%m%d").date().toordinal()
+    except ValueError:
+        return datetime.date.today().toordinal()
+
+
+def main(num_shares, *command):
+    share = day() % int(num_shares)
+    print(f"share {share} of {num_shares}, by the day", flush=True)
+    os.environ.update(GTEST_TOTAL_SHARDS=num_shares, GTEST_SHARD_INDEX=str(share))
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
