@@ -55,7 +55,7 @@ endif()
 
 if(SAMPLER_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "SAMPLER_FUZZ needs clang; the preset `fuzz` sets it")
+    message(FATAL_ERROR "SAMPLER_FUZZ needs clang; the preset `asan` sets it")
   endif()
   # Coverage in the library as well, so that the fuzzer steers by it.
   add_compile_options(-fsanitize=fuzzer-no-link)

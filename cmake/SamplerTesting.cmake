@@ -15,8 +15,7 @@
 # _sampler_is_wanted(<variable> <label>...): whether this build has tests with these labels.
 function(_sampler_is_wanted variable)
   set(${variable} ON PARENT_SCOPE)
-  if(SAMPLER_FUZZ
-     OR (SAMPLER_TEST_LABEL AND NOT SAMPLER_TEST_LABEL IN_LIST ARGN)
+  if((SAMPLER_TEST_LABEL AND NOT SAMPLER_TEST_LABEL IN_LIST ARGN)
      OR (NOT SAMPLER_TEST_SLOW AND "slow" IN_LIST ARGN)
      OR (NOT SAMPLER_TEST_LONG AND "long" IN_LIST ARGN)
      OR (SAMPLER_SANITIZE MATCHES "address"
@@ -52,9 +51,6 @@ endfunction()
 # googletest and what most tests include take longer to read than a test does: they are read once for
 # all programs that drive the library, which are compiled with the same options.
 function(_sampler_precompile target)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    return()
-  endif()
   if(NOT TARGET sampler_precompiled)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
     add_library(sampler_precompiled OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled.cpp)
@@ -167,8 +163,9 @@ endfunction()
 
 # sampler_add_fuzzer(<name> SOURCES <file>... [SECONDS <s>])
 #
-# Builds the libFuzzer program <name> and a ctest test "<name>" that runs it for SECONDS (default 60)
-# from an empty corpus, so that a run depends on no earlier one. Only in the preset `fuzz`.
+# Builds the libFuzzer program <name> and a ctest test "<name>" that runs it for SECONDS (default 20), three
+# times as long where SAMPLER_TEST_LONG is on, from an empty corpus, so that a run depends on no earlier one.
+# Where SAMPLER_FUZZ is on.
 function(sampler_add_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SECONDS" "SOURCES")
   if(arg_UNPARSED_ARGUMENTS)
@@ -178,7 +175,10 @@ function(sampler_add_fuzzer name)
     return()
   endif()
   if(NOT arg_SECONDS)
-    set(arg_SECONDS 60)
+    set(arg_SECONDS 20)
+  endif()
+  if(SAMPLER_TEST_LONG)
+    math(EXPR arg_SECONDS "3 * ${arg_SECONDS}")
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

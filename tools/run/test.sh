@@ -45,26 +45,6 @@ test_stage() {
   fi
 }
 
-# Builds aarch64 while the fuzzers run, which by themselves leave cores idle.
-last_stages() {
-  local fuzzing='' aarch64_is_built=''
-  if build_stage fuzz; then
-    test_stage fuzz &
-    fuzzing=$!
-  fi
-  if [ "$(uname -m)" != x86_64 ]; then
-    skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
-  elif build_stage aarch64; then
-    aarch64_is_built=1
-  fi
-  if [ -n "$fuzzing" ] && ! wait "$fuzzing"; then
-    echo "the fuzzers' stage ended early" >"$results/fuzz.failed"
-  fi
-  if [ -n "$aarch64_is_built" ]; then
-    test_stage aarch64
-  fi
-}
-
 # What a user installs, without debug information.
 tell_size() {
   local library=build/release/src/libsampler.so stripped=build/libsampler-stripped.so
@@ -125,7 +105,6 @@ test_most() {
   stage test
   has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
   stage asan
-  stage fuzz
 }
 
 # Everything, whatever it takes; device code for all architectures.
@@ -144,7 +123,11 @@ test_all() {
   stage asan
   stage tsan without_address_randomisation
   stage msan without_address_randomisation
-  last_stages
+  if [ "$(uname -m)" = x86_64 ]; then
+    stage aarch64
+  else
+    skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
+  fi
   packages_stage
   tell_size
 }
@@ -206,11 +189,11 @@ fuzz() {
   need_clang_runtime
   install_missing
   set_up_cmake
-  build fuzz -DSAMPLER_BUILD_TESTS=ON
+  build asan -DSAMPLER_BUILD_TESTS=ON -- fuzz_sampler fuzz_ngram fuzz_state
   heading "fuzzing for $seconds seconds"
   for target in fuzz_sampler fuzz_ngram fuzz_state; do
     mkdir -p "build/fuzz-corpus/$target"
-    "build/fuzz/tests/fuzz/$target" -max_total_time=$((seconds / 3)) -jobs="$jobs" \
+    "build/asan/tests/fuzz/$target" -max_total_time=$((seconds / 3)) -jobs="$jobs" \
       -workers="$jobs" -artifact_prefix=build/ "build/fuzz-corpus/$target"
   done
 }
