@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "../seed.h"
 #include "generation.h"
 #include "model.h"
 
@@ -323,7 +324,7 @@ TEST(BeamSearch, OfAllContinuations) {
   int num_compared = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Calls calls;
     Limits limits = limits_of(random.between(2, 4));
     const std::int64_t max_new_tokens = limits.vocabulary_size == 2   ? 7
@@ -331,7 +332,8 @@ TEST(BeamSearch, OfAllContinuations) {
                                                                       : 4;
     limits.max_context = random.one_in(3) ? max_new_tokens : 64;
     limits.max_span_tokens = random.one_in(3) ? 5 : 0;
-    Model model(limits, generic_logits(seed, limits.vocabulary_size, random.one_in(2)), &calls);
+    Model model(limits, generic_logits(seeded(seed), limits.vocabulary_size, random.one_in(2)),
+                &calls);
     BeamSearch search(&model, {{0, 1}});
     search.generation.max_new_tokens = max_new_tokens;
     search.generation.use_cache = seed % 2;
@@ -400,12 +402,13 @@ TEST(BeamSearch, OfAFewBeams) {
   int num_compared = 0;
   for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Calls calls;
     Limits limits = limits_of(random.between(2, 12), 100);
     limits.max_span_tokens = random.one_in(3) ? random.between(1, 5) : 0;
     limits.max_context = random.one_in(3) ? random.between(8, 16) : 64;
-    Model model(limits, generic_logits(seed, limits.vocabulary_size, random.one_in(3)), &calls);
+    Model model(limits, generic_logits(seeded(seed), limits.vocabulary_size, random.one_in(3)),
+                &calls);
     BeamSearch search(&model,
                       random_prompts(&random, random.between(1, 4), 7, limits.vocabulary_size));
     search.generation.max_new_tokens = random.between(1, 12);
@@ -441,12 +444,13 @@ TEST(BeamPool, OfAFewBeams) {
   int num_compared = 0, num_early = 0;
   for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Calls calls;
     Limits limits = limits_of(random.between(2, 12), 100);
     limits.max_span_tokens = random.one_in(3) ? random.between(1, 5) : 0;
     limits.max_context = random.one_in(3) ? random.between(8, 16) : 64;
-    Model model(limits, generic_logits(seed, limits.vocabulary_size, random.one_in(3)), &calls);
+    Model model(limits, generic_logits(seeded(seed), limits.vocabulary_size, random.one_in(3)),
+                &calls);
     BeamSearch search(&model,
                       random_prompts(&random, random.between(1, 4), 7, limits.vocabulary_size));
     search.generation.max_new_tokens = random.between(1, 12);
@@ -615,7 +619,7 @@ TEST(BeamSearch, OfOneBeamIsGreedy) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Calls calls;
-    Model model(limits_of(7), generic_logits(seed, 7, true), &calls);
+    Model model(limits_of(7), generic_logits(seeded(seed), 7, true), &calls);
     BeamSearch search(&model, {{0, 1}, {5}, {2, 2, 2}});
     search.args.num_beams = 1;
     search.args.top_k = 1 + std::int64_t(seed % 7);
@@ -655,11 +659,11 @@ TEST(BeamSearch, DoesNotDependOnNeighboursOrCaches) {
   const Sampler threads = make_sampler(3);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Calls calls;
     Limits limits = limits_of(6, 100);
     limits.dtype = sampler_dtype(seed % 3);
-    const NextLogits rows = table_logits(seed, 6, 0, seed % 2 == 0);  // with equal ones
+    const NextLogits rows = table_logits(seeded(seed), 6, 0, seed % 2 == 0);  // with equal ones
     Model model(limits, rows, &calls);
     const std::vector<Tokens> prompts = random_prompts(&random, 7, 9, 6);
     BeamSearch together(&model, prompts);
@@ -828,7 +832,7 @@ TEST(BeamSearch, FailingCallbacksStop) {
     Calls calls;
     Limits limits = limits_of(5, 20);
     limits.max_span_tokens = seed % 3 == 0 ? 4 : 0;
-    Model model(limits, generic_logits(seed, 5, false), &calls);
+    Model model(limits, generic_logits(seeded(seed), 5, false), &calls);
     BeamSearch search(&model, {{0, 1}, {4}});
     search.generation.use_cache = seed % 2;
     search.generation.max_new_tokens = 6;

@@ -2,6 +2,7 @@
 // gives.
 #include <gtest/gtest.h>
 
+#include "../seed.h"
 #include "scenario.h"
 
 namespace decoding_test {
@@ -17,7 +18,7 @@ TEST(Greedy, AutoregressiveGivesTheLikeliestTokens) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     Generation &generation = *scenario.generation;
     const auto &texts = generation.texts_of(sampler.get(), autoregressive());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
@@ -31,7 +32,7 @@ TEST(Greedy, TopPOf0KeepsTheLikeliestToken) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     Generation &generation = *scenario.generation;
     const std::vector<Text> texts = expected(sampler.get(), scenario);
     generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
@@ -47,7 +48,7 @@ TEST(Greedy, SpeculativeGivesTheSameTexts) {
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     Generation &generation = *scenario.generation;
     const auto &texts = generation.texts_of(sampler.get(), scenario.speculative());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
@@ -69,7 +70,7 @@ TEST(Greedy, SpeculativeWithNgramsGivesTheSameTexts) {
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     const auto &texts = scenario.generation->texts_of(sampler.get(), scenario.with_ngrams());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
     num_drafted += scenario.generation->stats().num_drafted;
@@ -84,7 +85,7 @@ TEST(Greedy, SpeculativeWithTheLibrarysStorage) {
   std::int64_t num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios / 3 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = scenario.target->limits().vocabulary_size;
     options.kind = sampler_ngram_kind(seed % 2);
@@ -133,7 +134,7 @@ TEST(Greedy, SpeculativeWithALookupThatTheTextOutgrows) {
 TEST(Greedy, DoesNotLookAtTheFilters) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     sampler_params &params = scenario.generation->params;
     params.temperature = 5.0f;
     params.top_k = 1 + std::int32_t(seed % 3);
@@ -151,7 +152,7 @@ TEST(Greedy, DoesNotLookAtTheFilters) {
 TEST(Greedy, IsWhatTemperatureZeroDraws) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     const std::vector<Text> texts = expected(sampler.get(), scenario);
     scenario.generation->args.processor = SAMPLER_PROCESSOR_SAMPLE;
     scenario.generation->params.temperature = 0.0f;
@@ -164,7 +165,7 @@ TEST(Greedy, IsWhatTemperatureZeroDraws) {
 // ---- Drawn texts --------------------------------------------------------------------------------
 
 void make_sampling(std::uint64_t seed, Generation *generation) {
-  Random random(seed);
+  Random random(seeded(seed));
   generation->args.processor = SAMPLER_PROCESSOR_SAMPLE;
   sampler_params *const params = &generation->params;
   params->temperature = float(random.between(2, 6)) / 4;
@@ -183,7 +184,7 @@ TEST(Sampled, AutoregressiveDrawsAsSamplerSampleDoes) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     make_sampling(seed, scenario.generation.get());
     const auto &texts = scenario.generation->texts_of(sampler.get(), autoregressive());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
@@ -196,7 +197,7 @@ TEST(Sampled, SpeculativeKeepsTheRules) {
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     make_sampling(seed, scenario.generation.get());
     scenario.speculative_args.skip_sample_adjustment = seed % 4 == 0;
     for (const Loop &loop : {scenario.speculative(), scenario.with_ngrams()}) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "../seed.h"
 #include "scenario.h"
 
 namespace decoding_test {
@@ -14,7 +15,7 @@ constexpr std::uint64_t kNumScenarios = 120;
 
 // A scenario of several texts, drawn ones in half of the cases.
 std::unique_ptr<Scenario> make_scenario(std::uint64_t seed) {
-  auto scenario = std::make_unique<Scenario>(seed + 7000);
+  auto scenario = std::make_unique<Scenario>(seeded(seed + 7000));
   sampler_generation_args &args = scenario->generation->args;
   args.processor = sampler_processor(seed % 2);
   scenario->generation->params.temperature = 0.7f;

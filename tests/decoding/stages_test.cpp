@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "../seed.h"
 #include "generation.h"
 
 namespace decoding_test {
@@ -174,11 +175,11 @@ TEST(LoopStages, GiveEachTextWhatItHasAlone) {
   const Sampler sampler = make_sampler(), threads = make_sampler(3);
   for (std::uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Calls calls;
     Limits limits;
     limits.vocabulary_size = kVocabulary;
-    Model model(limits, table_logits(seed, kVocabulary, 3), &calls);
+    Model model(limits, table_logits(seeded(seed), kVocabulary, 3), &calls);
     std::vector<Tokens> prompts(std::size_t(random.between(1, 5)));
     std::vector<Parameters> parameters;
     for (Tokens &prompt : prompts) {
@@ -270,13 +271,13 @@ TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEveryPreset) {
     SCOPED_TRACE(name);
     std::int64_t num_accepted = 0, num_drafted = 0;
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
-      Random random(seed);
+      Random random(seeded(seed));
       Limits limits;
       limits.vocabulary_size = kVocabulary;
-      const NextLogits logits = table_logits(seed, kVocabulary, 2, true);
+      const NextLogits logits = table_logits(seeded(seed), kVocabulary, 2, true);
       Calls calls;
       Model model(limits, logits, &calls);
-      Drafters drafters(limits, logits, seed);
+      Drafters drafters(limits, logits, seeded(seed));
       Generation generation(&model, random_prompts(&random, 4, 12, kVocabulary));
       ASSERT_EQ(sampler_params_preset(&generation.params, sizeof generation.params, name),
                 SAMPLER_OK);
@@ -309,13 +310,13 @@ TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEachTextsParameters) {
   const Sampler sampler = make_sampler(), threads = make_sampler(3);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Random random(seeded(seed));
     Limits limits;
     limits.vocabulary_size = kVocabulary;
-    const NextLogits logits = table_logits(seed, kVocabulary, 2);
+    const NextLogits logits = table_logits(seeded(seed), kVocabulary, 2);
     Calls calls;
     Model model(limits, logits, &calls);
-    Drafters drafters(limits, logits, seed);
+    Drafters drafters(limits, logits, seeded(seed));
     const std::vector<Tokens> prompts = random_prompts(&random, 5, 12, kVocabulary);
     std::vector<Parameters> parameters;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
@@ -367,15 +368,15 @@ TEST(LoopStages, ABadRowEndsItsTextWhereItIs) {
   const Sampler sampler = make_sampler_with_fallback(3);
   int num_bad = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     Limits limits;
     limits.vocabulary_size = kVocabulary;
     const NextLogits logits =
-        mixed_logits(table_logits(seed, kVocabulary, 2),
-                     constant_logits(Logits(std::size_t(kVocabulary), NAN)), 8, seed);
+        mixed_logits(table_logits(seeded(seed), kVocabulary, 2),
+                     constant_logits(Logits(std::size_t(kVocabulary), NAN)), 8, seeded(seed));
     Calls calls;
     Model model(limits, logits, &calls);
-    Drafters drafters(limits, table_logits(seed, kVocabulary, 2), seed);
+    Drafters drafters(limits, table_logits(seeded(seed), kVocabulary, 2), seeded(seed));
     Generation generation(&model, random_prompts(&random, 4, 12, kVocabulary));
     generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
     generation.args.max_new_tokens = kNewTokens;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "../seed.h"
 #include "scenario.h"
 
 namespace decoding_test {
@@ -74,7 +75,7 @@ TEST(Trees, OfEveryRuleKeepTheRules) {
     std::int64_t num_drafted = 0, num_accepted = 0;
     for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
       SCOPED_TRACE(testing::Message() << "rule " << acceptance << ", seed " << seed);
-      Scenario scenario(seed);
+      Scenario scenario(seeded(seed));
       scenario.take_trees();
       set_draws(seed, scenario.generation.get());
       scenario.tree_args.acceptance = acceptance;
@@ -95,7 +96,7 @@ TEST(Trees, OfTopK1AreChains) {
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Scenario scenario(seed);
+    Scenario scenario(seeded(seed));
     sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = 1 + std::int64_t(seed % 6);
     Generation &generation = *scenario.generation;
@@ -273,7 +274,7 @@ TEST(Trees, TextsDependOnNothingElse) {
     SCOPED_TRACE(seed);
     std::vector<Text> first;
     for (const std::int64_t more : {-1, 0, 1, 3, 100}) {
-      Scenario s(seed);
+      Scenario s(seeded(seed));
       s.take_trees();
       set_draws(seed, s.generation.get());
       Limits limits = s.target->limits();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 
+#include "../seed.h"
 #include "problem.h"
 #include "run.h"
 #include "variations.h"
@@ -35,7 +36,7 @@ class Invariance : public testing::TestWithParam<Operation> {
   void for_each_problem(
       std::uint64_t seed,
       const std::function<void(const Problem &, const Results &, Random *)> &work) {
-    Random random(seed * 100 + static_cast<std::uint64_t>(GetParam()));
+    Random random(seeded(seed * 100 + static_cast<std::uint64_t>(GetParam())));
     std::size_t num_good = 0, num_rows = 0;
     for (const std::size_t num_cols : kWidths) {
       for (int i = 0; i < kProblemsPerWidth; ++i) {

@@ -1,6 +1,7 @@
 // The vocabularies of language models, in random ways to put and run a problem.
 #include <gtest/gtest.h>
 
+#include "../seed.h"
 #include "problem.h"
 #include "run.h"
 #include "variations.h"
@@ -15,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, Large, testing::ValuesIn(operations()),
                          });
 
 TEST_P(Large, AllAtOnce) {
-  Random random(1000 + static_cast<std::uint64_t>(GetParam()));
+  Random random(seeded(1000 + static_cast<std::uint64_t>(GetParam())));
   const SamplerPtr one_thread = make_sampler(), two_threads = make_sampler(2);
   for (const std::size_t num_cols : {32000, 128256, 262144}) {
     const Problem problem = random_problem(GetParam(), num_cols, 3, &random);

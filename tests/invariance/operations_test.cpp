@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "../seed.h"
 #include "problem.h"
 #include "run.h"
 
@@ -19,7 +20,7 @@ class Agreement : public testing::Test {
  protected:
   // Problems of sampler_sample: it has every parameter.
   void for_each_problem(std::uint64_t seed, const std::function<void(Problem)> &work) {
-    Random random(seed);
+    Random random(seeded(seed));
     for (const std::size_t num_cols : kWidths) {
       for (int i = 0; i < 8; ++i) {
         work(random_problem(Operation::kSample, num_cols, kNumRows, &random));
@@ -138,7 +139,7 @@ Values residual_of(const RowInput &row) {
 }
 
 TEST_F(Agreement, ResidualAsTheRenormOfTheDifference) {
-  Random random(7);
+  Random random(seeded(7));
   std::size_t num_compared = 0;
   for (const std::size_t num_cols : kWidths) {
     for (int repetition = 0; repetition < 12; ++repetition) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "../sized.h"
 #include "batch.h"
 
@@ -108,7 +109,7 @@ class SimpleCalls : public testing::Test {
   const std::vector<float> kTemperatures = {1.0f, 0.7f, 2.0f, 0.0f}, kTopPs = {0.9f, 0.5f, 1.0f},
                            kMinPs = {0.05f, 0.3f, 0.0f};
   SamplerPtr sampler_ = oracle_test::make_sampler(kNumRows, 300);
-  Random random_{1};
+  Random random_{seeded(1)};
 };
 
 using Params = sampler_params;

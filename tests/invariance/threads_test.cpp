@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "../seed.h"
 #include "problem.h"
 #include "run.h"
 #include "variations.h"
@@ -15,7 +16,7 @@ namespace {
 class Threads : public testing::TestWithParam<Operation> {
  protected:
   Threads() {
-    Random random(static_cast<std::uint64_t>(GetParam()));
+    Random random(seeded(static_cast<std::uint64_t>(GetParam())));
     const SamplerPtr sampler = make_sampler();
     for (const std::size_t num_cols : {2, 33, 257}) {
       for (const std::size_t num_rows : {1, 3, 4, 17}) {

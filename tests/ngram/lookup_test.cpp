@@ -1,6 +1,7 @@
 // Prompt lookup, against a search through the whole text.
 #include <algorithm>
 
+#include "../seed.h"
 #include "counting_allocator.h"
 #include "support.h"
 
@@ -129,7 +130,7 @@ std::int32_t token_of(int kind, const Tokens &text, std::mt19937 *random,
 }
 
 TEST(Lookup, IsASearchThroughTheText) {
-  std::mt19937 random(1);
+  std::mt19937 random(seeded(1));
   for (int round = 0; round < 400; ++round) {
     const std::size_t most = 1 + random() % 100;
     const std::int32_t vocabulary_size = std::int32_t(1 + random() % 4);
@@ -154,7 +155,7 @@ TEST(Lookup, IsASearchThroughTheText) {
 
 // Longer ones, compared now and then. The second kind has all ends of a long run again and again.
 TEST(Lookup, OfLongTexts) {
-  std::mt19937 random(2);
+  std::mt19937 random(seeded(2));
   for (const int kind : {0, 1, 2, 3}) {
     constexpr std::size_t kMost = 4000;
     Lookup lookup(lookup_options(kMost, 50)), limited(lookup_options(kMost, 50, 1, 6));
@@ -301,7 +302,7 @@ TEST(LookupInterface, ProposesBeyondTheText) {
 // Contexts that go on from the one before, as those of drafts do, that are cut, that differ in one
 // token, and that there is no room for, while the text grows.
 TEST(LookupInterface, ContextsMayGoOnFromTheLastOne) {
-  std::mt19937 random(5);
+  std::mt19937 random(seeded(5));
   for (int round = 0; round < 300; ++round) {
     const std::size_t most = 1 + random() % 60;
     const std::int32_t vocabulary_size = std::int32_t(1 + random() % 4);

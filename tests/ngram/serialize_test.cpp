@@ -1,6 +1,7 @@
 // Serialised storages: the format, and bytes that are none.
 #include <algorithm>
 
+#include "../seed.h"
 #include "support.h"
 
 namespace ngram_test {
@@ -87,7 +88,7 @@ TEST(Serialized, IsTheSameOnEveryMachine) {
 TEST(Serialized, ComesBack) {
   for (const sampler_ngram_kind kind : {SAMPLER_NGRAM_ALL_ORDERS, SAMPLER_NGRAM_ONE_LEVEL}) {
     for (const std::size_t most : {0, 1, 5, 3000}) {
-      std::mt19937 random(7);
+      std::mt19937 random(seeded(7));
       const auto options = storage_options(kind, 4, 30);
       NaiveStorage naive(options);
       Storage first(options), second(options);
@@ -193,7 +194,7 @@ TEST(Corrupt, AnyByteOfTheContents) {
 }
 
 TEST(Corrupt, RandomBytesBehindAHeader) {
-  std::mt19937 random(5);
+  std::mt19937 random(seeded(5));
   Storage storage(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 300));
   const std::string data = small_storage().serialized();
   for (int round = 0; round < 3000; ++round) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "../seed.h"
 #include "chi_square.h"
 #include "counting_allocator.h"
 #include "support.h"
@@ -28,7 +29,7 @@ TEST(Storage, IsTheNaiveModel) {
       for (const std::int32_t vocabulary_size : {1, 2, 7, (1 << 20) - 1}) {
         SCOPED_TRACE(testing::Message() << "kind " << kind << ", order " << order << ", vocabulary "
                                         << vocabulary_size);
-        std::mt19937 random(std::uint32_t(order + vocabulary_size));
+        std::mt19937 random(seeded(std::uint32_t(order + vocabulary_size)));
         const auto options = storage_options(kind, order, vocabulary_size);
         Storage storage(options);
         NaiveStorage naive(options);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "../seed.h"
 #include "adaptive_batch.h"
 #include "handles.h"
 #include "problem.h"
@@ -28,7 +29,7 @@ bool same_bits(const std::vector<float> &a, const std::vector<float> &b) {
 // too.
 TEST(TopPDecay, TakesThePlaceOfTopP) {
   const Handles handles;
-  Random random(1);
+  Random random(seeded(1));
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     AdaptiveBatch decaying(5, 200), plain(5, 200);
@@ -234,7 +235,7 @@ TEST(Adaptive, StartsWhereNothingIsRemembered) {
 // either method, forced.
 TEST(Adaptive, PIsExactOfALoneToken) {
   const Handles handles;
-  Random random(7);
+  Random random(seeded(7));
   constexpr std::int64_t kRows = 40, kColumns = 70, kFirst = 3;
   const std::vector<std::int64_t> forced(kRows, kFirst);
   for (int round = 0; round < 16; ++round) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "../seed.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -114,7 +115,7 @@ void add_penalties(Random &random, bool raises, Numbers *numbers) {
 
 // One row.
 Problem front_problem(std::uint64_t seed) {
-  Random random(seed);
+  Random random(seeded(seed));
   Problem problem;
   problem.num_cols = random.one_in(3) ? random.between(2048, 2500) : random.between(9000, 50000);
   problem.rows = {random_row(random, problem.num_cols)};
@@ -232,7 +233,7 @@ TEST_P(Front, IsReportedAsByTheReference) {
   for (std::uint64_t seed = 0; seed < kNumProblems / 2; ++seed) {
     SCOPED_TRACE(seed);
     Problem problem = front_problem(seed * 3 + std::uint64_t(GetParam()));
-    Random random(~seed);
+    Random random(seeded(~seed));
     problem.has_windows = random.one_in(2);
     if (problem.has_windows) {
       problem.stages = {1, 2, 3, 4, 5, 8, 13, 7, 14, 15, 12, 6};

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "../seed.h"
 #include "adaptive_stage.h"
 #include "handles.h"
 #include "oracle.h"
@@ -194,7 +195,7 @@ oracle::Reports drawn_from(const Problem &problem, std::int64_t row, const Expec
 
 void check_problem(const std::vector<Handle> &handles, const Problem &problem, sampler_dtype dtype,
                    std::uint64_t seed, std::int64_t *num_good) {
-  Random random(seed);
+  Random random(seeded(seed));
   const Call call(problem, dtype);
   const Sizes sizes = random_sizes(random, problem);
   const std::int64_t num_rows = problem.num_rows();
@@ -261,7 +262,7 @@ void check_problems(sampler_dtype dtype, Problem (*make)(std::uint64_t)) {
   std::int64_t num_good = 0;
   for (std::uint64_t seed = 0; seed < kNumProblems; ++seed) {
     SCOPED_TRACE(seed);
-    Problem problem = make(seed * 3 + std::uint64_t(dtype));
+    Problem problem = make(seeded(seed * 3 + std::uint64_t(dtype)));
     if (seed % 3 == 0) make_ties(&problem);
     round_rows(&problem, dtype);
     check_problem(handles, problem, dtype, seed, &num_good);

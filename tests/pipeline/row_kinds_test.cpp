@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -114,8 +115,8 @@ void spread_edits(Random &random, Problem *problem) {
 }
 
 Problem make_long_problem(std::uint64_t seed) {
-  Problem problem = make_staged_problem(seed);
-  Random random(seed * 77 + 5);
+  Problem problem = make_staged_problem(seeded(seed));
+  Random random(seeded(seed * 77 + 5));
   problem.candidate_ids.clear();
   problem.bitmasks.clear();
   problem.bitmask_indices.clear();
@@ -168,7 +169,7 @@ template <class T>
 // Random reports of a call, of any row space.
 Reported random_reports(sampler_t sampler, const Problem &problem, const Call &call,
                         std::uint64_t seed) {
-  Random random(seed);
+  Random random(seeded(seed));
   const std::int64_t width = problem.num_cols;
   Sizes sizes;
   const std::int64_t tops[] = {0, 1, 20, 300};
@@ -266,7 +267,7 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
   if (!handle) GTEST_SKIP() << "the machine does not have it";
   constexpr std::int64_t kCols = 9000;
   constexpr std::size_t kDraws = 200;
-  Random random(2);
+  Random random(seeded(2));
   for (const float step : {0.0F, 0x1p-9F, 0.25F}) {
     std::vector<float> row(kCols);
     for (float &x : row) {
@@ -300,7 +301,7 @@ TEST_P(RowKinds, TakeTheFirstTokenThatTypicalPKeeps) {
   const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
   if (!handle) GTEST_SKIP() << "the machine does not have it";
   constexpr std::int64_t kCols = 9000, kRows = 8;
-  Random random(4);
+  Random random(seeded(4));
   std::vector<float> rows(kRows * kCols);
   for (float &x : rows) x = normal(random);
   sampler_params params = sampler_params_default();
@@ -323,7 +324,7 @@ TEST_P(RowKinds, KeepWhatTypicalPDoesWhereASampleMisleads) {
   const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
   if (!handle) GTEST_SKIP() << "the machine does not have it";
   constexpr std::int64_t kCols = 9000, kCluster = 320, kRows = 12;
-  Random random(3);
+  Random random(seeded(3));
   std::vector<float> rows(kRows * kCols);
   for (std::int64_t r = 0; r < kRows; ++r) {
     float *const row = rows.data() + r * kCols;

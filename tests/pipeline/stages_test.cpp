@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "../seed.h"
 #include "adaptive_stage.h"
 #include "handles.h"
 #include "oracle.h"
@@ -160,7 +161,7 @@ TEST_P(Stages, OfEditsEqualThoseOfTheOracle) {
   Tally tally;
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Problem problem = make_problem(seed * 3 + std::uint64_t(GetParam()));
+    Problem problem = make_problem(seeded(seed * 3 + std::uint64_t(GetParam())));
     round_rows(&problem, GetParam());
     check_problem(handles, problem, GetParam(), draw_of(seed), &tally);
   }
@@ -172,7 +173,7 @@ TEST_P(Stages, OfWindowsEqualThoseOfTheOracle) {
   Tally tally;
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Problem problem = make_staged_problem(seed * 3 + std::uint64_t(GetParam()));
+    Problem problem = make_staged_problem(seeded(seed * 3 + std::uint64_t(GetParam())));
     round_rows(&problem, GetParam());
     check_problem(handles, problem, GetParam(), draw_of(seed), &tally);
   }
@@ -197,7 +198,7 @@ TEST(Edits, DoNotDependOnOtherRows) {
   const Handle handle = make_handle(nullptr, 1);
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    Problem problem = make_problem(seed);
+    Problem problem = make_problem(seeded(seed));
     if (!problem.has_slots) continue;
     const Sampled all = sample(handle.get(), Call(problem, SAMPLER_F32), SAMPLER_LOGPROB_RAW,
                                SAMPLER_DRAW_INVERSE_CDF);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "../sized.h"
 #include "driver.h"
 #include "generation.h"
@@ -103,7 +104,7 @@ Tokens naive_lookup(const Tokens &text, std::size_t num_drafts, std::size_t min_
 
 // Whatever comes between: forks, sequences that go and come again, spans that are not run.
 TEST(SessionDrafts, OfALookupAreFoundByASearchThroughTheText) {
-  Random random(31);
+  Random random(seeded(31));
   const NextLogits model =
       mixed_logits(table_logits(3, 6, 1, false), table_logits(4, 6, 1, false), 20, 5);
   const NextLogits few = [&](const Tokens &text) {

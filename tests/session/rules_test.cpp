@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../seed.h"
 #include "../sized.h"
 #include "driver.h"
 
@@ -219,7 +220,7 @@ TEST(SessionRules, AreThoseOfVerification) {
 // Each text in company is that of a session of its own, and of rules that keep the target's own
 // tokens that without drafts.
 TEST(SessionRules, TextsDependOnNothingElse) {
-  Random random(5);
+  Random random(seeded(5));
   const Models models;
   std::vector<Sequence> all;
   std::vector<Ngrams> ngrams(64);

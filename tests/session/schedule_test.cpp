@@ -1,6 +1,7 @@
 // Random schedules.
 #include <gtest/gtest.h>
 
+#include "../seed.h"
 #include "schedule.h"
 
 namespace session_test {
@@ -22,25 +23,26 @@ void expect_texts_alone(std::uint64_t seed, std::int64_t num_texts, const Schedu
 }
 
 TEST(SessionSchedule, PlainTextsAreThoseAlone) {
-  expect_texts_alone(1, 1000, {false, false, false}, 1);
+  expect_texts_alone(seeded(1), 1000, {false, false, false}, 1);
 }
 
 TEST(SessionSchedule, TextsWithStagesAreThoseAlone) {
-  expect_texts_alone(2, 1000, {true, false, false}, 1);
+  expect_texts_alone(seeded(2), 1000, {true, false, false}, 1);
 }
 
 TEST(SessionSchedule, TextsAreThoseAloneWithThreads) {
-  expect_texts_alone(3, 1000, {true, false, false}, 3);
+  expect_texts_alone(seeded(3), 1000, {true, false, false}, 3);
 }
 
 TEST(SessionSchedule, TextsWithMasksAndFirstTokensAreThoseAlone) {
-  expect_texts_alone(4, 400, {true, true, false}, 1);
+  expect_texts_alone(seeded(4), 400, {true, true, false}, 1);
 }
 
 TEST(SessionSchedule, TextsByOtherRulesAreThoseInASessionOfTheirOwn) {
-  expect_texts_alone(5, 400, {true, false, true}, 1);
+  expect_texts_alone(seeded(5), 400, {true, false, true}, 1);
 }
 
+// So few that what is compared of them may be less with another seed.
 TEST(SessionSchedule, TextsByOtherRulesWithMasksAreThoseInASessionOfTheirOwn) {
   expect_texts_alone(6, 200, {false, true, true}, 2);
 }

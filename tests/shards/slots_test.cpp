@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "../seed.h"
 #include "handle.h"
 #include "problem.h"
 #include "random_calls.h"
@@ -16,7 +17,7 @@ constexpr int64_t kRanks[] = {1, 2, 3, 8, 64};
 
 TEST(ShardSlots, HaveParametersAndRandomnessOfTheirOwn) {
   const Handle sampler;
-  std::mt19937_64 random(4);
+  std::mt19937_64 random(seeded(4));
   for (int i = 0; i < 150; ++i) {
     const auto kind = sampler_input_kind(random() % 4 == 0);
     const Rows rows = make_rows(kNumRows, kNumCols, sampler_dtype(i % 3), kind, true, random());
@@ -36,7 +37,7 @@ TEST(ShardSlots, HaveParametersAndRandomnessOfTheirOwn) {
 
 TEST(ShardSlots, HaveEditsOfTheirOwn) {
   const Handle sampler;
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(seeded(5));
   for (int i = 0; i < 250; ++i) {
     const Rows rows =
         make_rows(kNumRows, kNumCols, sampler_dtype(i % 3), SAMPLER_LOGITS, i % 4 == 0, random());
@@ -56,7 +57,7 @@ TEST(ShardSlots, HaveEditsOfTheirOwn) {
 
 TEST(ShardSlots, HaveARunningTopP) {
   const Handle sampler;
-  std::mt19937_64 random(6);
+  std::mt19937_64 random(seeded(6));
   for (int i = 0; i < 20; ++i) {
     const Rows rows = make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, random());
     SampleCall call = draw_call(random);
@@ -76,7 +77,7 @@ TEST(ShardSlots, HaveARunningTopP) {
 
 TEST(ShardTies, OfJointTopPAreKeptAllOrNotAtAll) {
   const Handle best, scalar("scalar", 3);
-  std::mt19937_64 random(8);
+  std::mt19937_64 random(seeded(8));
   int64_t num_beyond = 0, num_listed = 0;  // rows that keep more than top-k's number, and others
   for (int i = 0; i < 300; ++i) {
     const JointTies problem(random);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../seed.h"
 #include "problem.h"
 #include "random_calls.h"
 
@@ -50,7 +51,7 @@ class TypedTest : public testing::TestWithParam<TypeAndKind> {
   // compare(i, rows, call, ranges).
   template <class Compare>
   void sample(const Shapes &shapes, int num_calls, const Compare &compare) const {
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(seeded(1));
     for_calls(shapes, num_calls, [&](const Shape &shape, int i) {
       const Rows rows = rows_of(shape, i, random());
       const SampleCall call = random_sample(random, kind(), shape.num_cols);
@@ -61,7 +62,7 @@ class TypedTest : public testing::TestWithParam<TypeAndKind> {
 
   template <class SamplersOf>
   void filter(const Shapes &shapes, int num_calls, const SamplersOf &samplers) const {
-    std::mt19937_64 random(2);
+    std::mt19937_64 random(seeded(2));
     for_calls(shapes, num_calls, [&](const Shape &shape, int i) {
       const Rows rows = rows_of(shape, i, random());
       FilterCall call;
@@ -75,7 +76,7 @@ class TypedTest : public testing::TestWithParam<TypeAndKind> {
 
   template <class SamplersOf>
   void select(const Shapes &shapes, int num_calls, const SamplersOf &samplers) const {
-    std::mt19937_64 random(3);
+    std::mt19937_64 random(seeded(3));
     for_calls(shapes, num_calls, [&](const Shape &shape, int i) {
       const Rows rows = rows_of(shape, i, random());
       const int64_t wanted[] = {1, 5, shape.num_cols, int64_t(random() % 1000) + 1};
@@ -92,7 +93,7 @@ class TypedTest : public testing::TestWithParam<TypeAndKind> {
   template <class SamplersOf>
   void leave_residuals(const Shapes &shapes, int num_calls, const SamplersOf &samplers) const {
     constexpr sampler_input_kind kKind = SAMPLER_PROBABILITIES;
-    std::mt19937_64 random(4 + uint64_t(kind()));
+    std::mt19937_64 random(seeded(4 + uint64_t(kind())));
     for_calls(shapes, num_calls, [&](const Shape &shape, int i) {
       const Rows p =
           make_rows(shape.num_rows, shape.num_cols, dtype(), kKind, i % 3 == 0, random());

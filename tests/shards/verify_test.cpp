@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "../seed.h"
 #include "few_ranks.h"
 #include "handle.h"
 #include "problem.h"
@@ -38,7 +39,7 @@ std::string compare(sampler_t sampler, const ChainProblem &problem, const Ranges
 
 TEST(ShardedVerify, GivesWhatWholeRowsGive) {
   const Handle best, scalar("scalar", 1, 0);
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(seeded(1));
   for (const Shape &shape : kShapes) {
     for (int i = 0; i < 60; ++i) {
       ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_PROBABILITIES,
@@ -52,7 +53,7 @@ TEST(ShardedVerify, GivesWhatWholeRowsGive) {
 
 TEST(ShardedVerify, OverAsManyRanksAsThereMayBe) {
   const Handle best;
-  std::mt19937_64 random(2);
+  std::mt19937_64 random(seeded(2));
   const Shape shape = {1500, SAMPLER_MAX_RANKS};
   for (int i = 0; i < 3; ++i) {
     const ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_PROBABILITIES,
@@ -63,7 +64,7 @@ TEST(ShardedVerify, OverAsManyRanksAsThereMayBe) {
 
 TEST(ShardedVerify, OfGreedyRowsTakesOneExchange) {
   const Handle best, scalar("scalar");
-  std::mt19937_64 random(3);
+  std::mt19937_64 random(seeded(3));
   for (const Shape &shape : kShapes) {
     for (int i = 0; i < 30; ++i) {
       ChainProblem problem(random, shape.num_cols, draw_dtype(random), sampler_input_kind(i % 2),
@@ -98,7 +99,7 @@ Rows filtered(sampler_t sampler, const Rows &rows, const sampler_params &params)
 // As docs/sharding.md says.
 TEST(ShardedVerify, OfFilteredRowsIsThatOfTheLogits) {
   const Handle best;
-  std::mt19937_64 random(4);
+  std::mt19937_64 random(seeded(4));
   const Shape shape = {130, 3};
   for (int i = 0; i < 40; ++i) {
     ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_LOGITS, false, 5);
@@ -188,7 +189,7 @@ TEST(ShardedVerify, ArgumentsThatDifferAreAnErrorOnEveryRank) {
 
 // Of what is in messages anything may come, but for a crash, or a row that is not told to be bad.
 TEST(ShardedVerify, MessagesMayBeSpoiledOnTheWay) {
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(seeded(5));
   for (int i = 0; i < 300; ++i) {
     Ranks ranks;
     const auto at_round = int64_t(random() % 3);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "contract/draw.h"
 #include "contract/elements.h"
 #include "contract/log2.h"
@@ -69,7 +70,7 @@ float neighbour(float x, int steps, sampler_dtype dtype) {
 // Neighbours of x, and now and then a value that weighs nothing.
 std::vector<float> neighbours(float x, int64_t count, sampler_dtype dtype,
                               sampler_input_kind kind) {
-  std::mt19937 random(static_cast<uint32_t>(count));
+  std::mt19937 random(seeded(static_cast<uint32_t>(count)));
   std::vector<float> values;
   while (int64_t(values.size()) < count) {
     const float nothing = kind == SAMPLER_LOGITS ? -kInfinity : 0.0f;
@@ -265,7 +266,7 @@ TEST(Pass, SetBits) {
 // All that are wanted, and others only where they share their lowest bits with one. Ids of both
 // signs.
 TEST(Pass, PickIds) {
-  std::mt19937 engine(7);
+  std::mt19937 engine(seeded(7));
   constexpr uint32_t kBits = 4096;
   std::set<uint32_t> wanted, bits;
   for (int i = 0; i < 90; ++i) wanted.insert(engine() % (1 << 20));
@@ -305,7 +306,7 @@ TEST(Pass, PickIds) {
 }
 
 TEST(Pass, CountId) {
-  std::mt19937 engine(8);
+  std::mt19937 engine(seeded(8));
   for (const cpu::Passes *passes : usable_passes()) {
     for (int64_t count = 0; count < 100; ++count) {
       std::vector<int32_t> ids;
@@ -534,7 +535,7 @@ TEST(Pass, WeighSplit) {
 // Of rows as in other tests, and of values of all sizes, down to those whose weight is 0.
 TEST(Pass, SumEntropy) {
   std::vector<Row> rows = all_rows(kLargeCounts);
-  std::mt19937 random(7);
+  std::mt19937 random(seeded(7));
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
     std::vector<float> logits, probabilities;
     for (int i = 0; i < 700; ++i) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "contract/deviation.h"
 #include "contract/elements.h"
 #include "contract/entropy.h"
@@ -60,7 +61,7 @@ Row make_row(std::mt19937 &random, sampler_dtype dtype, sampler_input_kind kind,
 // f(passes, row, begin, end, at_least)
 template <class F>
 void for_each_case(const F &f) {
-  std::mt19937 random(1);
+  std::mt19937 random(seeded(1));
   for (const cpu::Passes *passes : usable_passes()) {
     for (const auto kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
       for (const auto dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
@@ -179,7 +180,7 @@ bool allows(const std::vector<uint32_t> &mask, int64_t i) {
 }
 
 TEST(WindowPass, ScanAllowed) {
-  std::mt19937 random(2);
+  std::mt19937 random(seeded(2));
   for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t, float) {
     if (row.kind != SAMPLER_LOGITS) return;
     const std::vector<uint32_t> mask = random_mask(random, row.count());
@@ -208,7 +209,7 @@ TEST(WindowPass, ScanAllowed) {
 }
 
 TEST(WindowPass, ListOfWhatIsAllowed) {
-  std::mt19937 random(3);
+  std::mt19937 random(seeded(3));
   for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
     const std::vector<uint32_t> mask = random_mask(random, row.count());
     std::vector<int32_t> expected, ids(row.values.size() + cpu::kListPadding);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
 #include "kernel.cuh"
@@ -195,7 +196,7 @@ class CrowdedRows : public testing::Test {
         << description;
   }
 
-  std::mt19937_64 random_{5};
+  std::mt19937_64 random_{seeded(5)};
   std::vector<float> row_;
   std::vector<int32_t> ids_;
 };

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "contract/elements.h"
 #include "contract/float_bits.h"
 #include "cpu/executor.h"
@@ -143,7 +144,7 @@ class GivenRows : public testing::TestWithParam<int> {
            (has_draft_ ? "" : ", no draft");
   }
 
-  Random random_{uint64_t(GetParam())};
+  Random random_{seeded(uint64_t(GetParam()))};
   bool may_be_short_ = false;
   Given given_;
   std::unique_ptr<StoredGiven> target_, draft_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "compare.h"
 
 namespace simt_test {
@@ -61,7 +62,7 @@ std::vector<Fixed> a_third(const std::vector<Fixed> &all, int first) {
 // Every operation on a row of that width and kind.
 void compare(int64_t num_cols, RowKind kind, const std::vector<sampler_dtype> &dtypes,
              const std::vector<Fixed> &parameters) {
-  std::mt19937_64 random(uint64_t(num_cols) * 31 + uint64_t(kind));
+  std::mt19937_64 random(seeded(uint64_t(num_cols) * 31 + uint64_t(kind)));
   Scale scale = {{num_cols}, 1};
   for (const sampler_dtype dtype : dtypes) {
     for (const Fixed &fixed : parameters) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "../seed.h"
 #include "counting.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
@@ -23,7 +24,7 @@ namespace kernels = sampler::kernels;
 
 TEST(ShardLaunches, EqualTheReference) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    ASSERT_TRUE(simt_test::equal_on_ranks(seed, simt::Options())) << seed;
+    ASSERT_TRUE(simt_test::equal_on_ranks(seeded(seed), simt::Options())) << seed;
   }
 }
 

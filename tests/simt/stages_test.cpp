@@ -2,6 +2,7 @@
 // reference: the same bits.
 #include <gtest/gtest.h>
 
+#include "../seed.h"
 #include "staged_launch.h"
 
 namespace {
@@ -14,7 +15,7 @@ constexpr std::uint64_t kNumProblems = 600;
 
 TEST(StagedLaunches, EqualTheReference) {
   for (std::uint64_t seed = 0; seed < kNumProblems; ++seed) {
-    ASSERT_TRUE(simt_test::equal_with_stages(seed, simt::Options())) << seed;
+    ASSERT_TRUE(simt_test::equal_with_stages(seeded(seed), simt::Options())) << seed;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../seed.h"
 #include "support.h"
 
 namespace state_test {
@@ -21,7 +22,7 @@ struct Draw {
 class Loop {
  public:
   Loop(sampler_t sampler, std::uint64_t seed)
-      : random_(seed),
+      : random_(seeded(seed)),
         pair_(sampler, {kSlots, 60, 0, true}),
         workspace_(1 << 18),
         logits_(std::size_t(kSlots * kColumns)) {

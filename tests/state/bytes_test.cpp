@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "../seed.h"
 #include "contract/sequences.h"
 #include "support.h"
 
@@ -80,7 +81,7 @@ TEST(Bytes, AreThoseOfBeforeAfterTruncation) {
   for (const Shape &shape : kShapes) {
     Seen seen(shape);
     Pair &pair = seen.pair;
-    Random random(std::uint64_t(shape.max_tokens + shape.max_distinct_tokens));
+    Random random(seeded(std::uint64_t(shape.max_tokens + shape.max_distinct_tokens)));
     struct Step {
       std::string memory;
       std::vector<std::int32_t> lengths;
@@ -127,7 +128,7 @@ TEST(Bytes, FollowFromWhatTheSlotsHold) {
     Pair &pair = seen.pair;
     // Whose slots count other tokens.
     Pair other(seen.handle.get(), {1, shape.max_tokens, shape.max_tokens / 9 + 1, true});
-    Random random(99);
+    Random random(seeded(99));
     for (int round = 0; round < 300 && !HasFatalFailure(); ++round) {
       const std::int32_t slot = std::int32_t(random.between(0, shape.num_slots - 1));
       const Text text = random_text(&random, 20);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../seed.h"
 #include "problem.h"
 #include "support.h"
 
@@ -115,11 +116,11 @@ TEST(Sampling, WithAStateEqualsThatOfTheSameText) {
   int num_with_text = 0;
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const Problem problem = seed % 4 == 3 ? pipeline_test::make_staged_problem(seed)
-                                          : pipeline_test::make_problem(seed);
+    const Problem problem = seed % 4 == 3 ? pipeline_test::make_staged_problem(seeded(seed))
+                                          : pipeline_test::make_problem(seeded(seed));
     if (!problem.has_history || !problem.has_edits) continue;
     ++num_with_text;
-    Random random(seed);
+    Random random(seeded(seed));
     check_problem(seed % 2 ? one_thread.get() : three_threads.get(), &random, problem, seed);
   }
   EXPECT_GT(num_with_text, int(kNumProblems / 2));

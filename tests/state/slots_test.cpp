@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "../seed.h"
 #include "support.h"
 
 namespace state_test {
@@ -172,7 +173,8 @@ TEST(Slots, HoldWhatTheOracleHoldsAfterAnyCalls) {
     for (const Shape &second : kShapes) {
       SCOPED_TRACE(++seed);
       Pair one(handle.get(), first), two(handle.get(), second);
-      Player player_of_one(seed, &one, &two), player_of_two(seed + 1000, &two, &one);
+      Player player_of_one(seeded(seed), &one, &two),
+          player_of_two(seeded(seed + 1000), &two, &one);
       for (int round = 0; round < 200 && !testing::Test::HasFatalFailure(); ++round) {
         player_of_one.make_call();
         player_of_two.make_call();

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "../seed.h"
 #include "support.h"
 
 namespace state_test {
@@ -15,7 +16,7 @@ constexpr std::int64_t kSlots = 24, kColumns = 50;
 // drawn. The result is all that the state holds.
 std::string play(sampler_t sampler, std::uint64_t seed) {
   Pair pair(sampler, {kSlots, 60, 9, false});
-  Random random(seed);
+  Random random(seeded(seed));
   std::vector<float> logits(std::size_t(kSlots * kColumns));
   for (float &x : logits) x = 4 * random.unit();
   Slots slots(static_cast<std::size_t>(kSlots));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../seed.h"
 #include "handles.h"
 #include "random_problem.h"
 
@@ -24,7 +25,7 @@ constexpr std::int64_t kBad = 2;  // the sequence that is spoiled
 // Six sequences with all of their drafts, by SAMPLE_MATCH or another rule.
 Problem good_problem(sampler_acceptance rule, bool is_tree, bool has_stages) {
   for (std::uint64_t seed = 0;; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     Kind kind;
     kind.rule = rule;
     kind.is_tree = is_tree;
@@ -405,7 +406,7 @@ TEST(BadRows, YieldTheFallbackToken) {
 TEST(BadArrays, AreReadSafely) {
   const Handles handles;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     Kind kind;
     kind.rule = static_cast<sampler_acceptance>(seed % 8);
     kind.is_tree = random.one_in(2) && kind.rule != SAMPLER_ACCEPT_BLOCK &&
@@ -428,7 +429,7 @@ TEST(BadArrays, AreReadSafely) {
     };
     std::vector<std::vector<Outcome>> both;
     for (sampler_t sampler : {handles.simd.get(), handles.reference.get()}) {
-      random = Random(seed);
+      random = Random(seeded(seed));
       Call call(sampler, problem, layout);
       spoil(&call.packing_offsets);
       spoil(&call.target_row_indices);

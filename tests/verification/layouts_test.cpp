@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "../seed.h"
 #include "handles.h"
 #include "random_problem.h"
 #include "walk.h"
@@ -39,7 +40,7 @@ void for_problems(bool are_trees, std::uint64_t num_problems,
                   const std::function<void(const Handles &, Random *, Problem *)> &check) {
   const Handles handles;
   for (std::uint64_t seed = 0; seed < num_problems / kDear; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     const auto rule = static_cast<sampler_acceptance>(seed % 8);
     if (are_trees && is_for_chains(rule)) continue;
     Problem problem = random_problem(&random, kind_of(rule, are_trees, random.one_in(3)));
@@ -75,7 +76,7 @@ Layout old_layout() {
 TEST(OldCalls, AreTheWalk) {
   const Handles handles;
   for (std::uint64_t seed = 0; seed < 400 / kDear; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     const Problem problem = random_problem(&random, kind_of(SAMPLER_ACCEPT_STANDARD, false, false));
     Layout layout = old_layout();
     layout.has_wide_strides = false;
@@ -94,7 +95,7 @@ TEST(OldCalls, AreTheWalk) {
 TEST(OldCalls, SayTheSameWithNewMembers) {
   const Handles handles;
   for (std::uint64_t seed = 0; seed < 400 / kDear; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     Problem problem = random_problem(&random, kind_of(SAMPLER_ACCEPT_STANDARD, false, false));
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, {}));
     for (const bool is_simd : {false, true}) {
@@ -271,7 +272,7 @@ TEST(Batches, HaveAnyOrderAndAnySlots) {
 TEST(Batches, HaveRulesBySlot) {
   const Handles handles;
   for (std::uint64_t seed = 0; seed < 150 / kDear; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     const bool is_tree = seed % 2 == 0;
     Kind kind = kind_of(SAMPLER_ACCEPT_SYNTHETIC, is_tree, seed % 3 == 0);
     kind.has_bad_ids = false;
@@ -401,7 +402,7 @@ TEST(Parameters, AreForAllOrBySlot) {
 TEST(Handles, OfAllInstructionSetsAgree) {
   const auto handles = pipeline_test::handles_of_all_isas();
   for (std::uint64_t seed = 0; seed < 160 / kDear; ++seed) {
-    Random random(seed);
+    Random random(seeded(seed));
     const auto rule = static_cast<sampler_acceptance>(seed % 8);
     const bool is_tree = !is_for_chains(rule) && random.one_in(2);
     Kind kind = kind_of(rule, is_tree, random.one_in(2));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "../seed.h"
 #include "../sized.h"
 #include "handles.h"
 #include "problem.h"
@@ -28,7 +29,7 @@ using Text = std::vector<std::int32_t>;
 Row logits_after(const Text &text) {
   const std::uint64_t last = text.empty() ? 99 : std::uint64_t(text.back());
   const std::uint64_t before = text.size() < 2 ? 99 : std::uint64_t(text[text.size() - 2]);
-  Random random(last * 1000 + before);
+  Random random(seeded(last * 1000 + before));
   Row row(at(kNumCols));
   for (float &x : row) x = 3 * random.within(-1, 1) + 2 * random.within(-1, 1);
   return row;
@@ -143,7 +144,7 @@ class Writer {
 
   // With drafts, most of which are those of `answers`.
   std::vector<Text> with_drafts(const std::vector<Text> &answers, std::int64_t *num_calls) {
-    Random random(5);
+    Random random(seeded(5));
     const auto length = [&](std::int64_t s) { return std::int64_t(texts_[at(s)].size()); };
     while (length(0) < std::int64_t(answers[0].size())) {
       ++*num_calls;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.h"
 #include "few_ranks.h"
 #include "handles.h"
 #include "problem.h"
@@ -73,7 +74,7 @@ TEST_P(DeviceShards, LeaveResiduals) {
 
 // Of given probabilities, or greedy of logits.
 TEST_P(DeviceShards, Verify) {
-  std::mt19937_64 random(6);
+  std::mt19937_64 random(seeded(6));
   for_calls(kShapes, 12, [&](const Shape &shape, int i) {
     ChainProblem problem(random, shape.num_cols, dtype(), kind(), i % 3 == 0, 4);
     if (i % 4 == 3) problem.use_slots(random);
@@ -94,7 +95,7 @@ class DeviceSlots : public DeviceShards {};
 
 // Parameters, randomness and edits by slot.
 TEST_P(DeviceSlots, HaveTheirOwn) {
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(seeded(5));
   constexpr int64_t kRanks[] = {1, 2, 3, 8};
   for (int i = 0; i < 40; ++i) {
     const Rows rows = make_rows(kNumRows, kNumCols, dtype(), kind(), i % 4 == 0, random());
@@ -120,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceSlots,
 class DeviceTies : public DeviceShards {};
 
 TEST_P(DeviceTies, OfJointTopPAreKeptAllOrNotAtAll) {
-  std::mt19937_64 random(9);
+  std::mt19937_64 random(seeded(9));
   constexpr int64_t kRanks[] = {1, 2, 3, 8};
   for (int i = 0; i < 24; ++i) {
     const JointTies problem(random);
@@ -248,7 +249,7 @@ TEST_F(FewRows, AreBadWhereRoundsAreLeftOut) {
 }
 
 TEST_F(FewRows, MayBeSpoiledOnTheWay) {
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(seeded(1));
   for (int i = 0; i < 60; ++i) {
     SampleRanks ranks;
     for (sampler_params &params : ranks.params) {
@@ -304,7 +305,7 @@ TEST_F(FewRows, AreSampledByGraphs) {
       rounds.record_all();
       for (uint64_t seed = 0; seed < 6; ++seed) {
         const Rows rows = make_rows(SampleRanks::kNumRows, SampleRanks::kNumCols, SAMPLER_F32,
-                                    SAMPLER_LOGITS, false, seed);
+                                    SAMPLER_LOGITS, false, seeded(seed));
         ranks.put(rows);
         recording.replay();
         EXPECT_TRUE(rounds.are_guarded());
@@ -371,7 +372,7 @@ TEST_F(FewChains, OfWhichArraysDifferAreBadOnEveryRank) {
 
 // What comes is anything but for a crash, and the same on every rank, whether of the CPU or not.
 TEST_F(FewChains, MayBeSpoiledOnTheWay) {
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(seeded(5));
   const Samplers mixed = std::vector<sampler_t>{device_.get(), cpu_.get(), reads_host_.get()};
   for (int i = 0; i < 60; ++i) {
     ChainRanks ranks;
@@ -413,7 +414,7 @@ TEST_F(FewChains, AreVerifiedByGraphs) {
       ASSERT_EQ(rounds.plan.num_exchanges, temperature > 0 ? 3 : 1);
       const runtime::Recording recording;
       rounds.record_all();
-      std::mt19937_64 random(7);
+      std::mt19937_64 random(seeded(7));
       for (int i = 0; i < 6; ++i) {
         ranks.put(random);
         for (int32_t &id : ranks.ids[0]) id = int32_t(random() % 42) - 1;

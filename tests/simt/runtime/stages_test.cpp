@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -71,7 +72,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
   // Every report, and the outputs that stand beside them. Some calls have reports alone.
   void compare_reports(const Problem &problem, std::uint64_t seed) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
-    Random random(seed);
+    Random random(seeded(seed));
     const Call call(problem, GetParam());
     auto args = call.args<sampler_sample_args>();
     const sampler_params params = sampler_params_default();
@@ -122,7 +123,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
 TEST_P(Stages, OfEditsEqualTheCpus) {
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    compare(pipeline_test::make_problem(seed * 3 + std::uint64_t(GetParam())), seed);
+    compare(pipeline_test::make_problem(seeded(seed * 3 + std::uint64_t(GetParam()))), seed);
   }
   EXPECT_GT(num_good_, int(kNumProblems));
 }
@@ -130,7 +131,7 @@ TEST_P(Stages, OfEditsEqualTheCpus) {
 TEST_P(Stages, OfWindowsEqualTheCpus) {
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    compare(pipeline_test::make_staged_problem(seed * 3 + std::uint64_t(GetParam())), seed);
+    compare(pipeline_test::make_staged_problem(seeded(seed * 3 + std::uint64_t(GetParam()))), seed);
   }
   EXPECT_GT(num_good_, int(kNumProblems));
   EXPECT_GT(num_observed_, int(kNumProblems) / 4);
@@ -139,7 +140,7 @@ TEST_P(Stages, OfWindowsEqualTheCpus) {
 TEST_P(Stages, ReportsEqualTheCpus) {
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const std::uint64_t any = seed * 3 + std::uint64_t(GetParam());
+    const std::uint64_t any = seeded(seed * 3 + std::uint64_t(GetParam()));
     compare_reports(
         seed % 3 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any),
         seed);
@@ -183,7 +184,7 @@ void lengthen(Random &random, Problem *problem) {
 TEST_P(Stages, OfLongRowsEqualTheCpus) {
   for (std::uint64_t seed = 0; seed < kNumLongProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const std::uint64_t any = 1000 + seed * 3 + std::uint64_t(GetParam());
+    const std::uint64_t any = seeded(1000 + seed * 3 + std::uint64_t(GetParam()));
     Problem problem =
         seed % 2 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any);
     Random random(any);

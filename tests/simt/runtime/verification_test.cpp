@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.h"
 #include "handles.h"
 #include "problem.h"
 #include "random_problem.h"
@@ -64,7 +65,7 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
   void compare(const Kind &kind, std::uint64_t num_problems, std::uint64_t first_seed) {
     num_kept_ = num_good_ = 0;
     for (std::uint64_t seed = first_seed; seed < first_seed + num_problems / kDear; ++seed) {
-      Random random(seed);
+      Random random(seeded(seed));
       const Problem problem = random_problem(&random, kind);
       const Layout layout = random_layout(&random, problem);
       SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
@@ -120,7 +121,7 @@ TEST_P(Verification, OfLongRowsEqualsTheCpus) {
   for (std::uint64_t seed = 16000; seed < 16000 + 16 / std::min<std::uint64_t>(kDear, 4); ++seed) {
     Kind long_rows = kind(has_trees() && seed % 2 == 0, seed % 4 >= 2, seed % 3 == 0);
     long_rows.has_bad_ids = false;
-    Random random(seed);
+    Random random(seeded(seed));
     Problem problem = random_problem(&random, long_rows);
     lengthen(random, &problem);
     const Layout layout = random_layout(&random, problem);
