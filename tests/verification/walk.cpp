@@ -456,8 +456,10 @@ class Walk {
 
   void typical(const std::vector<std::int32_t> &children) {
     const Row p = target(path_);
-    double entropy = 0;
-    for (const float x : p) entropy -= x > 0 ? double(x) * std::log(double(x)) : 0;
+    // Given probabilities may not add up to 1: the entropy is that of their shares.
+    const double sum = std::accumulate(p.begin(), p.end(), 0.0);
+    double entropy = std::log(sum);
+    for (const float x : p) entropy -= x > 0 ? double(x) * std::log(double(x)) / sum : 0;
     const float threshold = problem_.typical_threshold, scale = problem_.typical_scale;
     const double least = std::min(threshold == 0 ? double(0.09F) : double(threshold),
                                   (scale == 0 ? double(0.3F) : double(scale)) * std::exp(-entropy));
