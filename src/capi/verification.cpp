@@ -182,7 +182,8 @@ void read_packing(Check &check, const sampler_verify_args &args, const Shape &sh
     check.range("num_packed_drafts", args.num_packed_drafts, 0, kMaxRows);
   }
   check.range("num_packed_positions", args.num_packed_positions, 0, kMaxRows);
-  const int64_t implied = args.num_packed_drafts + shape.num_sequences;
+  // Of numbers out of their ranges, for which the check has failed, any sum will do.
+  const int64_t implied = int64_t(uint64_t(args.num_packed_drafts) + uint64_t(shape.num_sequences));
   const bool needs_positions = !by_position && args.target_row_indices && !args.bonus_row_indices;
   if (needs_positions && args.num_packed_positions != implied) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
