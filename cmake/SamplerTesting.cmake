@@ -46,20 +46,23 @@ function(sampler_get_objects variable)
   set(${variable} "$<FILTER:$<TARGET_OBJECTS:sampler>,INCLUDE,/sampler[.]dir/([.]/)?(${units})[.]o$>" PARENT_SCOPE)
 endfunction()
 
-# _sampler_precompile(<target>)
+# _sampler_precompile(<target> <driving|computing>)
 #
 # googletest and what most tests include take longer to read than a test does: they are read once for
-# all programs that drive the library, which are compiled with the same options.
-function(_sampler_precompile target)
-  if(NOT TARGET sampler_precompiled)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
-    add_library(sampler_precompiled OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(sampler_precompiled PRIVATE sampler::sampler sampler_warnings
-                                                      sampler_arithmetic GTest::gtest_main)
-    target_precompile_headers(sampler_precompiled PRIVATE <gtest/gtest.h> <fstream> <random> <thread>)
-    sampler_drives_library(sampler_precompiled)
+# all programs that are compiled with the same options, as sampler_drives_library() has them or not.
+function(_sampler_precompile target kind)
+  set(precompiled sampler_precompiled_${kind})
+  if(NOT TARGET ${precompiled})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${precompiled}.cpp CONTENT "")
+    add_library(${precompiled} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${precompiled}.cpp)
+    target_link_libraries(${precompiled} PRIVATE sampler::sampler sampler_warnings
+                                                 sampler_arithmetic GTest::gtest_main)
+    target_precompile_headers(${precompiled} PRIVATE <gtest/gtest.h> <fstream> <random> <thread>)
+    if(kind STREQUAL "driving")
+      sampler_drives_library(${precompiled})
+    endif()
   endif()
-  target_precompile_headers(${target} REUSE_FROM sampler_precompiled)
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 
 # sampler_get_share_of_the_day(<variable> <n>): what stands before a googletest program's command to run one
@@ -131,9 +134,11 @@ function(sampler_add_gtest name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE ${arg_LINK} ${arg_LIBRARY} sampler_warnings
                                         sampler_arithmetic GTest::gtest_main)
-  if(NOT arg_COMPUTES)
+  if(arg_COMPUTES)
+    _sampler_precompile(${name} computing)
+  else()
     sampler_drives_library(${name})
-    _sampler_precompile(${name})
+    _sampler_precompile(${name} driving)
   endif()
   set(command $<TARGET_FILE:${name}>)
   if(CMAKE_CROSSCOMPILING)
