@@ -2,9 +2,9 @@
 
 usage: test_summary.py RESULTS_DIR
 
-RESULTS_DIR holds, for each stage, STAGE.xml as ctest writes it in JUnit's format, or one of
-STAGE.failed and STAGE.skipped: a stage that could not give results, with the reason as its text. Each
-of those counts as one test, and so does each case of a googletest program, which its output tells of.
+RESULTS_DIR holds, for each stage, STAGE.xml as ctest writes it in JUnit's format, or one of STAGE.passed,
+STAGE.failed and STAGE.skipped: a stage that is one test, or that could not give results, with the reason as
+its text. Each of those counts as one test, and so does each case of a googletest program, which its output tells of.
 STAGE.ninja, if present, has the lines that the stage's build has added to ninja's log, and STAGE.seconds
 what took how long, as lines "building 83".
 
@@ -143,7 +143,7 @@ def main(results_dir):
     paths = sorted(pathlib.Path(results_dir).iterdir())
     print_seconds(paths)
     for path in paths:
-        if path.suffix in (".xml", ".failed", ".skipped"):
+        if path.suffix in (".xml", ".passed", ".failed", ".skipped"):
             for outcome, test, detail in results_of_stage(path):
                 results[outcome].append((test, detail))
     print_skipped(results["skipped"])

@@ -82,6 +82,10 @@ def main(tool):
            "1 passed, 0 failed, 3 skipped", "skipped  stage: a and 2 more: as before", 0)
     expect(summary_of(tool, ("s", "fail", "broken")), "0 passed, 1 failed, 0 skipped",
            "FAILED   stage: s (1.0 s)", "    broken", 1)
+    # A stage that is one test.
+    expect(summary_of(tool, ("t", "run", ""), passed="\n"), "2 passed, 0 failed, 0 skipped", 0)
+    expect(summary_of(tool, ("t", "run", ""), failed="the build failed\n"), "1 passed, 1 failed, 0 skipped",
+           "FAILED   stage", "    the build failed", 1)
     # What took long, of 30 tests the first 20; a command that has built two files is one build.
     log = "# ninja log v5\n100\t2600\t1\ta.o\tf0\n100\t2600\t1\ta.d\tf0\n0\t90000\t2\tb.o\tf1\n"
     lines = summary_of(tool, *[(f"t{i}", "run", "") for i in range(30)], ninja=log,

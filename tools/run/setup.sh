@@ -247,10 +247,14 @@ set_up_cmake() {
   hash -r
 }
 
-# build PRESET [CMAKE_OPTION...] [-- TARGET...]
+# build PRESET [CMAKE_OPTION...] [-- TARGET...]: by ccache, where it is there.
 build() {
   local preset=$1 options=()
   shift
+  if command -v ccache >/dev/null; then
+    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    export CCACHE_SLOPPINESS=pch_defines,time_macros # what precompiled headers need
+  fi
   while [ $# -gt 0 ] && [ "$1" != -- ]; do
     options+=("$1")
     shift

@@ -129,21 +129,51 @@ test_all() {
     skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
   fi
   packages_stage
+  clone_stage
   tell_size
+}
+
+# one_test NAME COMMAND...: a stage that is one test.
+one_test() {
+  local start=$SECONDS
+  heading "testing $1"
+  if logged "test-$1" "${@:2}"; then
+    echo >"$results/$1.passed"
+  else
+    echo "see $logs/test-$1.log" >"$results/$1.failed"
+  fi
+  took "$1" testing "$start"
+}
+
+# The commands of ./run that others do not run, where nothing was built before.
+fresh_clone() {
+  local clone=$PWD/build/clone
+  rm -rf "$clone" && git clone --quiet . "$clone" || return
+  for arguments in demo 'demo go' 'demo java' 'demo rust' explain gpu 'test --quick' 'fuzz 6'; do
+    echo "==== ./run $arguments"
+    # shellcheck disable=SC2086  # A list of words.
+    env --unset=SAMPLER_TEST_ALL "$clone/run" $arguments || return
+  done
+  rm -rf "$clone"
+}
+
+clone_stage() {
+  if [ -e .git ] && command -v git >/dev/null; then
+    one_test clone fresh_clone
+  else
+    skip_stage clone "this is no clone by git"
+  fi
 }
 
 # The packages that tests have built, on a fresh system, which root alone can make.
 packages_stage() {
-  local folder=build/all/tests/packaging/packages start=$SECONDS
+  local folder=build/all/tests/packaging/packages
   if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     skip_stage packages "a fresh system is made by root with debootstrap"
   elif ! compgen -G "$folder/*.deb" >/dev/null; then
     skip_stage packages "none were built"
   else
-    heading "testing packages on a fresh system"
-    logged test-packages tools/fresh --packages "$folder" ||
-      echo "see $logs/test-packages.log" >"$results/packages.failed"
-    took packages testing "$start"
+    one_test packages tools/fresh --packages "$folder"
   fi
 }
 
