@@ -426,14 +426,16 @@ class ProgramTest(unittest.TestCase):
     def test_a_server_that_drains_takes_no_requests(self):
         request = {"prompt": "ROMEO:", "max_tokens": 190, "n": 64, "logit_bias": {"2047": -100}}
         with Server("--sequences", 64) as server, \
-                concurrent.futures.ThreadPoolExecutor(1) as threads:
+                concurrent.futures.ThreadPoolExecutor(64) as threads:
             runs = threads.submit(server.post, request)
             self.wait_for(server, lambda health: health["running"] == 64)
             server.process.send_signal(signal.SIGTERM)
-            statuses = set()
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                while not runs.done():
-                    statuses.add(server.post({"prompt": "a", "max_tokens": 1})[0])
+            # Those that come before the signal is looked at wait as long as the first one runs.
+            others, statuses = [], set()
+            while not runs.done() and 503 not in statuses:
+                others.append(threads.submit(server.post, {"prompt": "a", "max_tokens": 1}))
+                concurrent.futures.wait(others[-1:], 0.1)
+                statuses = {one.result()[0] for one in others if one.done() and not one.exception()}
             self.assertIn(503, statuses)
             self.assertEqual(runs.result()[0], 200)
             self.assertEqual(server.process.wait(TIMEOUT), 0)
