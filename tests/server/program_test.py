@@ -410,7 +410,7 @@ class ProgramTest(unittest.TestCase):
         with Server() as server:
             self.assertEqual(server.stop(), 0)
         # Long enough for all of them to have come.
-        with Server("--sequences", 32) as server:
+        with Server("--sequences", 32, "--drain-seconds", 10 * TIMEOUT) as server:
             requests = [{"prompt": "ROMEO:", "max_tokens": 180, "seed": seed, "n": 12,
                          "stream": seed % 2 == 0, "logit_bias": {"2047": -100}} for seed in range(8)]
             with concurrent.futures.ThreadPoolExecutor(len(requests)) as threads:
@@ -425,7 +425,7 @@ class ProgramTest(unittest.TestCase):
 
     def test_a_server_that_drains_takes_no_requests(self):
         request = {"prompt": "ROMEO:", "max_tokens": 190, "n": 64, "logit_bias": {"2047": -100}}
-        with Server("--sequences", 64) as server, \
+        with Server("--sequences", 64, "--drain-seconds", 10 * TIMEOUT) as server, \
                 concurrent.futures.ThreadPoolExecutor(64) as threads:
             runs = threads.submit(server.post, request)
             self.wait_for(server, lambda health: health["running"] == 64)
