@@ -10,6 +10,8 @@ add_library(sampler_warnings INTERFACE)
 set(host_code $<COMPILE_LANGUAGE:C,CXX>)  # nvcc takes other options
 target_compile_options(sampler_warnings
                        INTERFACE $<${host_code}:-Wall;-Wextra;-Wpedantic;-Wshadow>)
+# All compilers that build device code or its tests know them.
+target_compile_options(sampler_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-nested-anon-types>)
 if(SAMPLER_WERROR)
   target_compile_options(sampler_warnings INTERFACE $<${host_code}:-Werror>)
 endif()
