@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceTies,
 
 class FewRows : public testing::Test, protected Handles {
  protected:
-  static constexpr int64_t kNumRanks = SampleRanks::kNumRanks, kWidth = SampleRanks::kWidth;
+  static constexpr int64_t kNumRanks = SampleRanks::kNumRanks;
 
   static void expect_all_bad(const SampleRanks &ranks, const char *why) {
     for (int64_t rank = 0; rank < kNumRanks; ++rank) {
