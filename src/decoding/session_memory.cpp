@@ -84,7 +84,7 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   exec_.stream = options.stream;
   Arrays arrays(host);
   sequences_ = host->take<SessionSequence>(count);
-  tokens_ = host->take<int32_t>(config.loop ? 0 : count, text_stride());
+  tokens_ = config.loop ? nullptr : host->take<int32_t>(count, text_stride());
   arrays.count_in<int32_t>(longest_text());  // a new text
   for (int i = 0; i < 2 * SessionNumbers::kCount; ++i) arrays.count_in<uint32_t>(count);
   ends_ = arrays.in<int32_t>(count, options.max_end_tokens);
