@@ -1,9 +1,9 @@
 """Makes edits of C++ sources that are chosen when the program runs.
 
-guard(content, edits, number) puts each edited expression or statement beside the one that it replaces:
+regions() finds the expressions or statements that edits change, and apply() puts the new ones beside the old:
 
-    CHOSEN_FAULT(3) ? (new expression) : (old expression)
-    if (CHOSEN_FAULT(3)) { new statements } else { old statements }
+    SAMPLER_CHOSEN_FAULT(3) ? (new expression) : (old expression)
+    if (SAMPLER_CHOSEN_FAULT(3)) { new statements } else { old statements }
 
 so that one build has many faults and its environment names the one in force. It knows of C++ what that
 takes: brackets, commas, semicolons and what a declaration looks like. Where the edited text stands in

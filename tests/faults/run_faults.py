@@ -239,8 +239,7 @@ class Library:
     def compile_unit(self, source):
         target = self.folder / (str(source).replace("/", "_") + ".o")
         unit_flags = self.config["unit_flags"].get(source, [])
-        folders = include_folders(self.config, self.root) if source not in self.config["sources"] else \
-            include_folders(self.config, self.root)[:3]
+        folders = include_folders(self.config, self.root)[:3 if source in self.config["sources"] else None]
         result = run([self.config["compiler"], *self.config["flags"], *unit_flags, "-O1", "-w", "-std=c++17", "-fPIC",
                       "-fvisibility=hidden", *(f"-I{folder}" for folder in folders), "-include",
                       self.folder / "chosen_fault.h", self.root / "src" / source, "-c", "-o", target])
