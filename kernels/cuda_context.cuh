@@ -219,6 +219,61 @@ class CudaContext {
   }
 
   template <class T>
+  __device__ T load_fresh(const T *address) const {
+    if constexpr (sizeof(T) == 16) {
+      const uint4 raw = __ldcg(reinterpret_cast<const uint4 *>(address));
+      T value;
+      value.word[0] = raw.x, value.word[1] = raw.y, value.word[2] = raw.z, value.word[3] = raw.w;
+      return value;
+    } else if constexpr (sizeof(T) == 8) {
+      return T(__ldcg(reinterpret_cast<const unsigned long long *>(address)));
+    } else {
+      return __ldcg(address);
+    }
+  }
+
+  __device__ void wait_for_launch_before() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+  }
+  __device__ void let_next_launch_begin() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+  }
+
+  // Whoever waits looks again at memory: the compiler may not keep what it has read.
+  __device__ void pause() const {
+    __nanosleep(20);
+    asm volatile("" : : : "memory");
+  }
+
+  template <class T>
+  __device__ T load_streamed(const T *address) const {
+    static_assert(sizeof(T) == 16, "a whole vector");
+    T value;
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(value.word[0]), "=r"(value.word[1]), "=r"(value.word[2]), "=r"(value.word[3])
+        : "l"(address));
+    return value;
+  }
+
+  template <class T>
+  __device__ T load_last(const T *address) const {
+    static_assert(sizeof(T) == 16, "a whole vector");
+    T value;
+    asm("{\n"
+        "  .reg .b64 policy;\n"
+        "  createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        "  ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy;\n"
+        "}"
+        : "=r"(value.word[0]), "=r"(value.word[1]), "=r"(value.word[2]), "=r"(value.word[3])
+        : "l"(address));
+    return value;
+  }
+
+  template <class T>
   __device__ T load_shared(const T *address) const {
     static_assert(sizeof(T) == 16, "a whole vector");
     const uint32_t from = uint32_t(__cvta_generic_to_shared(address));

@@ -29,8 +29,19 @@
 //                                     value
 //   publish(T *, T)                   a store to global memory that other teams read, after fence()
 //   fence()                           orders the thread's accesses to global memory, and those
-//                                     before the team's last barrier, for all of the device
+//                                     before the block's or the team's last barrier, for all of
+//                                     the device
+//   load_fresh<T>(const T *)          a load of 4, 8 or 16 bytes of global memory that another
+//                                     block may have published in this launch
+//   wait_for_launch_before()          until the launch before this one in its stream has ended and
+//   all
+//                                     sees what it wrote, where this one may have begun before
+//   let_next_launch_begin()           the next launch may begin before this one has ended
+//   pause()                           before looking again for what another block is to publish
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
+//   load_streamed<T>(const T *)       the same of 16 bytes that nobody writes during the launch,
+//   and
+//                                     that this multiprocessor reads once
 //   load_shared<T>(const T *)         the same from the block's own shared memory
 //   store_vector<T>(T *, T)           and the store
 //   copy_async<T>(T *shared, const T *global)
@@ -53,6 +64,7 @@
 #include <cstdint>
 
 #include "contract/host_device.h"
+#include "sampler/types.h"
 
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__
@@ -61,10 +73,16 @@
 #define SAMPLER_DEVICE_CALL __device__ __noinline__
 // Before a loop whose body is large enough.
 #define SAMPLER_KEEP_ROLLED _Pragma("unroll 1")
+// Before a loop over registers.
+#define SAMPLER_UNROLLED _Pragma("unroll")
+// Before a loop whose loads should not wait for each other.
+#define SAMPLER_SOME_UNROLLED _Pragma("unroll 4")
 #else
 #define SAMPLER_DEVICE
 #define SAMPLER_DEVICE_CALL
 #define SAMPLER_KEEP_ROLLED
+#define SAMPLER_UNROLLED
+#define SAMPLER_SOME_UNROLLED
 #endif
 
 namespace sampler::kernels {

@@ -146,6 +146,7 @@ void Machine::launch(const Dimensions &dimensions, std::uint64_t seed, const Opt
   skipped_.reset();
   if (options.skip_site != kNoSite) skipped_ = sites_[std::size_t(options.skip_site)];
   random_ = Random(seed);
+  num_pauses_ = 0;
   lay_out_team();
 
   std::vector<std::int64_t> teams(std::size_t(dimensions.num_teams));
@@ -269,7 +270,9 @@ void Machine::end(Thread &self) {
   self.state = Thread::State::kEnded;
   unfenced_.take(&self.publications);
   ++num_ended_;
+  num_pauses_ = 0;
   if (++self.block->num_ended == dimensions_.num_threads) {
+    unfenced_.take(&self.block->publications);
     self.block->shared->close(random_.next());
   }
   Thread *next = failure_ ? nullptr : take_ready();
@@ -331,7 +334,11 @@ void Machine::release(Scope &scope) {
     thread.input = 0;
     thread.total = total;
     thread.waits_in = nullptr;
+    if (is_barrier(scope.site.kind) && !is_of_warp(scope.site.kind)) {
+      thread.block->publications.take(&thread.publications);
+    }
   }
+  num_pauses_ = 0;
   make_ready(scope.first, scope.num_threads);
   if (is_barrier(scope.site.kind)) draw_order();
 }
@@ -444,6 +451,14 @@ void Machine::yield(Thread &self) {
   ready_.push_back(&self);
   std::swap(ready_.back(), ready_[random_.below(ready_.size())]);
   suspend(self);
+}
+
+void Machine::pause(Thread &self, Place place) {
+  constexpr std::int64_t kPausesOfAThread = 1000;
+  if (++num_pauses_ > kPausesOfAThread * scopes_.back().num_threads) {
+    fail(ErrorKind::kEndlessWait, place, self, "what it waits for does not come");
+  }
+  yield(self);
 }
 
 // ---- Errors -------------------------------------------------------------------------------------

@@ -102,6 +102,7 @@ enum class ErrorKind : std::uint8_t {
   kMisaligned,     // a vector access at an address that is no multiple of its size
   kLane,           // a broadcast from a lane that no warp has
   kWarpSum,        // warp_sum() of a number too large for it
+  kEndlessWait,    // threads wait for what no thread that runs will publish
 };
 
 // Where a thread was when it broke a rule.
@@ -131,6 +132,8 @@ struct Dimensions {
   int team_size = 0;    // blocks
   int num_threads = 0;  // of a block
   std::size_t shared_bytes = 0;
+  // Not 0: teams stand for groups of single blocks that run at once, so many blocks in all.
+  std::int64_t num_blocks = 0;
 };
 
 // splitmix64
@@ -173,13 +176,6 @@ class SharedMemory {
 
   std::byte *data_;
   std::size_t num_bytes_;
-};
-
-struct Block {
-  int rank = 0;
-  int num_started = 0;
-  int num_ended = 0;
-  std::unique_ptr<SharedMemory> shared;
 };
 
 // The threads of a warp, a block or a team, and what they meet in.
@@ -265,6 +261,14 @@ class Publications {
   std::vector<Store> stores_;
 };
 
+struct Block {
+  int rank = 0;
+  int num_started = 0;
+  int num_ended = 0;
+  std::unique_ptr<SharedMemory> shared;
+  Publications publications;  // of its threads, before its last barrier
+};
+
 struct Thread {
   Thread(Machine *machine, int ordinal, void (*body)(void *));
 
@@ -314,6 +318,9 @@ class Machine {
   SIMT_UNWATCHED_FUNCTION void tick(Thread &self) {
     if (--ticks_until_yield_ == 0) yield(self);
   }
+
+  // Lets others run, for one that waits for what they publish.
+  void pause(Thread &self, Place place);
 
   [[noreturn]] void fail(ErrorKind kind, Place place, const Thread &self,
                          const std::string &what) const;
@@ -372,6 +379,7 @@ class Machine {
   std::vector<Thread *> ready_;
   std::size_t window_ = 0;  // the next thread is one of so many that were made ready last
   std::int64_t ticks_until_yield_ = 0;
+  std::int64_t num_pauses_ = 0;  // since a thread met others or ended
   std::exception_ptr failure_;
   char begin_token_ = 0;  // order the team's accesses and the caller's for ThreadSanitizer
   char end_token_ = 0;

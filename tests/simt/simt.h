@@ -42,10 +42,16 @@ class SimtContext {
   int thread() const { return thread_.index; }
   int lane() const { return thread_.index % kWarpSize; }
   int warp() const { return thread_.index / kWarpSize; }
-  int cluster_rank() const { return thread_.block->rank; }
-  int team_size() const { return machine_.dimensions().team_size; }
-  std::int64_t team() const { return machine_.team(); }
-  std::int64_t num_teams() const { return machine_.dimensions().num_teams; }
+  int cluster_rank() const { return is_grouped() ? 0 : thread_.block->rank; }
+  int team_size() const { return is_grouped() ? 1 : machine_.dimensions().team_size; }
+  std::int64_t team() const {
+    const Dimensions &grid = machine_.dimensions();
+    return is_grouped() ? machine_.team() * grid.team_size + thread_.block->rank : machine_.team();
+  }
+  std::int64_t num_teams() const {
+    const Dimensions &grid = machine_.dimensions();
+    return is_grouped() ? grid.num_blocks : grid.num_teams;
+  }
 
   void sync(Place place = Place::here()) const { machine_.meet(thread_, {Kind::kSync, place}); }
 
@@ -171,7 +177,30 @@ class SimtContext {
     }
   }
 
-  void fence() const { thread_.publications.arrive(); }
+  void fence() const {
+    thread_.block->publications.arrive();
+    thread_.publications.arrive();
+  }
+
+  template <class T>
+  T load_fresh(const T *address) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    machine_.tick(thread_);
+    T value;
+    std::memcpy(&value, address, sizeof value);
+    return value;
+  }
+
+  // Launches run one after the other.
+  void wait_for_launch_before() const {}
+  void let_next_launch_begin() const {}
+
+  void pause(Place place = Place::here()) const { machine_.pause(thread_, place); }
+
+  template <class T>
+  T load_streamed(const T *address, Place place = Place::here()) const {
+    return load_vector(address, place);
+  }
 
   void add_to_shared(std::uint32_t *address, std::uint32_t value,
                      Place place = Place::here()) const {
@@ -218,6 +247,11 @@ class SimtContext {
     } else {
       thread_.copies.start(shared, global, sizeof(T));
     }
+  }
+
+  template <class T>
+  T load_last(const T *address, Place place = Place::here()) const {
+    return load_vector(address, place);
   }
 
   void commit_copies() const { thread_.copies.commit(); }
@@ -287,6 +321,8 @@ class SimtContext {
     }
   }
 
+  bool is_grouped() const { return machine_.dimensions().num_blocks > 0; }
+
   Thread &thread_;
   Machine &machine_;
 };
@@ -300,6 +336,19 @@ void launch(std::int64_t grid_teams, int team_size, std::size_t shared_bytes, st
                              [&](Thread &thread) {
                                SimtContext<kThreads> context(thread);
                                kernel(context);
+                             });
+}
+
+// The same of a grid of single blocks, of which `at_once` run at the same time: they may wait for
+// each other.
+template <int kThreads, class Kernel>
+void launch_blocks(std::int64_t num_blocks, int at_once, std::size_t shared_bytes,
+                   std::uint64_t seed, const Kernel &kernel, const Options &options = Options()) {
+  const std::int64_t num_groups = (num_blocks + at_once - 1) / at_once;
+  Machine::instance().launch({num_groups, at_once, kThreads, shared_bytes, num_blocks}, seed,
+                             options, [&](Thread &thread) {
+                               SimtContext<kThreads> context(thread);
+                               if (context.team() < num_blocks) kernel(context);
                              });
 }
 
