@@ -59,6 +59,8 @@ struct KernelShape {
 
 struct DeviceShape {
   int num_multiprocessors = 0;
+  bool overlaps_launches = false;
+  int stream_blocks = 0;  // of streamed rows, that run at once; 0: none do
   KernelShape kernels[kNumKernelShapes];
 };
 

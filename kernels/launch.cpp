@@ -1,6 +1,9 @@
 #include "launch.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "stream.h"
 
 namespace sampler::kernels {
 
@@ -26,7 +29,8 @@ cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cuda
 
 cudaError_t launch_one(Operation operation, const void *request, const Plan &plan,
                        cudaStream_t stream) {
-  const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  if (plan.num_left && plan.may_overlap) config.overlap();
   const bool clustered = plan.team_size > 1;
   const void *const kernel = plan.spread.num_slices > 0
                                  ? spread_kernel_address(clustered)
@@ -38,15 +42,23 @@ cudaError_t launch_one(Operation operation, const void *request, const Plan &pla
 
 LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,
                            cudaStream_t stream) {
-  cluster_.id = cudaLaunchAttributeClusterDimension;
-  cluster_.val.clusterDim.x = unsigned(team_size);
-  cluster_.val.clusterDim.y = cluster_.val.clusterDim.z = 1;
   config_.gridDim = dim3(unsigned(num_teams * team_size));
   config_.blockDim = dim3(kBlockThreads);
   config_.dynamicSmemBytes = dynamic_bytes;
   config_.stream = stream;
-  config_.attrs = &cluster_;
-  config_.numAttrs = team_size > 1 ? 1 : 0;
+  config_.attrs = attributes_;
+  if (team_size > 1) {
+    cudaLaunchAttribute &cluster = attributes_[config_.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = unsigned(team_size);
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
+}
+
+void LaunchConfig::overlap() {
+  cudaLaunchAttribute &attribute = attributes_[config_.numAttrs++];
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
 }
 
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
@@ -62,6 +74,24 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
 cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream) {
   const LaunchConfig config(num_blocks, 1, 0, stream);
   return enqueue(pack_kernel_address(), config, &request);
+}
+
+cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream) {
+  constexpr int64_t kBytesOfBlock = kBlockThreads * 16;
+  const int64_t blocks = (int64_t(stream.cleared_bytes()) + kBytesOfBlock - 1) / kBytesOfBlock;
+  const LaunchConfig clearing(std::min<int64_t>(blocks, 32), 1, 0, cuda_stream);
+  cudaError_t error = enqueue(clear_kernel_address(), clearing, &stream);
+  if (error != cudaSuccess) return error;
+  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
+  if (rest.may_overlap) config.overlap();
+  error =
+      enqueue(stream_kernel_address(request.input.dtype, stream.kind), config, &request, &stream);
+  if (error != cudaSuccess || !stream.leaves_rows()) return error;
+  Plan plan = rest;
+  plan.left = stream.left();
+  plan.num_left = &stream.head()->num_left;
+  return launch_one(Operation::kSample, &request, plan, cuda_stream);
 }
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

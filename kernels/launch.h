@@ -10,6 +10,9 @@
 
 namespace sampler::kernels {
 
+struct Stream;
+enum class StreamKind : int;
+
 // ---- The kernels, by the address that the runtime knows them by ---------------------------------
 
 // Takes the operation's request and a Plan.
@@ -28,6 +31,11 @@ const void *spread_kernel_address(bool clustered);
 const void *upload_kernel_address();
 const void *small_upload_kernel_address();
 
+// Of streamed rows; kind is not kNone. Takes a SampleRequest and a Stream.
+const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind);
+// Takes a Stream.
+const void *clear_kernel_address();
+
 // Takes a PackRequest.
 const void *pack_kernel_address();
 
@@ -41,6 +49,9 @@ const void *state_kernel_address();
 class LaunchConfig {
  public:
   LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes, cudaStream_t stream);
+  // The launch may begin before that before it has ended, and waits for it itself.
+  void overlap();
+
   LaunchConfig(const LaunchConfig &) = delete;
   LaunchConfig &operator=(const LaunchConfig &) = delete;
 
@@ -48,7 +59,7 @@ class LaunchConfig {
 
  private:
   cudaLaunchConfig_t config_ = {};
-  cudaLaunchAttribute cluster_ = {};
+  cudaLaunchAttribute attributes_[2] = {};
 };
 
 // Enqueues an operation, by its request: one launch, or of rows that are spread two.
@@ -58,6 +69,10 @@ template <class Request>
 cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
   return launch(operation_of(request), &request, plan, stream);
 }
+
+// Enqueues the streaming of rows, and of those that it leaves, by `rest`.
+cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream);
 
 // Enqueues a call of state.h, on so many rows of its request.
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

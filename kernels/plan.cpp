@@ -133,7 +133,7 @@ class Planner {
     if (needs_bitmaps(extent_)) {
       return std::min({rows, at_once, int64_t(device_.num_multiprocessors)});
     }
-    if (has_stages(extent_)) return std::min(rows, at_once);
+    if (has_stages(extent_) || extent_.is_left) return std::min(rows, at_once);
     if (extent_.shares_rows) {
       const int64_t rounds =
           std::clamp<int64_t>(rows / (kLeastSharing * at_once), 1, kMostSharingRounds);

@@ -32,9 +32,12 @@ SAMPLER_HD constexpr int ring_bytes(int num_threads) {
 struct Plan {
   int team_size = 1;  // blocks of a cluster, a power of two
   int64_t num_teams = 1;
-  int row_cache_bytes = 0;      // of a block's shared memory, for its part of a row
-  uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
-  Spread spread;                // of few long rows, which have two launches; this is the second
+  int row_cache_bytes = 0;         // of a block's shared memory, for its part of a row
+  uint32_t *bitmaps = nullptr;     // kIdWords words a team, for long candidate lists; else null
+  Spread spread;                   // of few long rows, which have two launches; this is the second
+  const uint32_t *left = nullptr;  // not null: the rows are those that streaming left, by number,
+  const uint32_t *num_left = nullptr;  // and so many
+  bool may_overlap = false;            // of launches that follow each other: the device can do that
 
   SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(row_cache_bytes); }
 };
@@ -47,6 +50,7 @@ struct Extent {
   bool has_candidates;
   Operation operation;
   bool shares_rows = false;  // neighbouring rows of output may be of one row of input
+  bool is_left = false;      // few rows if any, which the device knows
 };
 
 SAMPLER_HD constexpr Operation operation_of(const contract::SampleRequest &) {
@@ -154,7 +158,7 @@ inline bool has_stages(const Extent &extent) {
 // Whether rows may be cut into slices. Lists of candidates are not: their ids are checked by one
 // team.
 inline bool can_be_spread(const Extent &extent) {
-  return extent.operation == Operation::kSample && !extent.has_candidates;
+  return extent.operation == Operation::kSample && !extent.has_candidates && !extent.is_left;
 }
 
 // The shares of a kernel with so many bytes of static shared memory, of which a block has

@@ -71,6 +71,16 @@ SAMPLER_HD inline uint64_t min_p_threshold(float min_p, uint64_t max_weight) {
   return fraction_of_weight(min_p < 1.0f ? min_p : 1.0f, max_weight);
 }
 
+enum class Filter { kTopK, kTopP, kMinP };
+
+// The filter that comes `step`-th, in [0, 3).
+SAMPLER_HD inline Filter filter_at(sampler_filter_order order, int step) {
+  if (order == SAMPLER_FILTERS_MIN_P_FIRST) {
+    return step == 0 ? Filter::kMinP : step == 1 ? Filter::kTopK : Filter::kTopP;
+  }
+  return step == 0 ? Filter::kTopK : step == 1 ? Filter::kTopP : Filter::kMinP;
+}
+
 // The prefix of rank order that all filters together keep.
 //
 // `row` answers for one filter each: `top_k(k, ties, seen)`, `top_p(p, ties, seen)` and
@@ -100,6 +110,38 @@ SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters
     default:
       return min_p(top_p(top_k(all)));
   }
+}
+
+// The same, with each filter in the code once: where code is dear, and passes are not.
+template <class Row>
+SAMPLER_HD inline auto filtered_prefix_by_steps(Row &row, const RowParameters &parameters,
+                                                const FilterRules &rules) {
+  const bool is_joint = rules.order == SAMPLER_FILTERS_JOINT;
+  const auto all = row.everything();
+  auto kept = all;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (int step = 0; step < 3; ++step) {
+    const auto seen = is_joint ? all : kept;
+    auto next = seen;
+    switch (filter_at(rules.order, step)) {
+      case Filter::kTopK:
+        if (top_k_is_on(parameters.top_k)) {
+          next = row.top_k(parameters.top_k, rules.top_k_ties, seen);
+        }
+        break;
+      case Filter::kTopP:
+        if (top_p_is_on(parameters.top_p)) {
+          next = row.top_p(parameters.top_p, rules.top_p_ties, seen);
+        }
+        break;
+      default:
+        if (min_p_is_on(parameters.min_p)) next = row.min_p(parameters.min_p, seen);
+    }
+    kept = row.shorter(kept, next);
+  }
+  return kept;
 }
 
 }  // namespace sampler::contract

@@ -11,6 +11,7 @@
 #include "cuda/prepare.h"
 #include "launch.h"
 #include "plan.h"
+#include "stream.h"
 
 namespace sampler::cuda {
 
@@ -111,10 +112,24 @@ Error retain_context(Device *device) {
   return error_of("cuDevicePrimaryCtxRetain", result);
 }
 
-// Without rows any will do.
+// Whether and how a request's rows are streamed.
 template <class Request>
-kernels::Plan plan_of(const Request &request, const Device &device) {
-  const kernels::Extent extent = kernels::extent_of(request);
+kernels::Stream stream_of(const Request &, const Device &) {
+  return {};
+}
+kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
+  return kernels::plan_stream(kernels::stream_kind(request), request.num_rows,
+                              request.input.num_cols, int(contract::size_of(request.input.dtype)),
+                              device.shape.stream_blocks);
+}
+
+// Of the general kernel, which has all rows or those that streaming leaves. Without rows any will
+// do.
+template <class Request>
+kernels::Plan plan_of(const Request &request, const Device &device,
+                      const kernels::Stream &stream = {}) {
+  kernels::Extent extent = kernels::extent_of(request);
+  extent.is_left = stream.is_on();
   return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
 }
 
@@ -124,15 +139,17 @@ kernels::Plan plan_of(const Request &request, const Device &device) {
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
+  static_assert(kernels::kStreamAlignment == kernels::kSpreadAlignment);
   static_assert(kernels::kIdWords * sizeof(uint32_t) % kernels::StageMemory::kAlignment == 0);
 
   size_t bitmap_bytes = 0;
   size_t spread_bytes = 0;
+  size_t stream_bytes = 0;
   size_t stage_bytes = 0;
   size_t list_bytes = 0;
   size_t parameter_bytes = 0;
 
-  size_t team_bytes() const { return std::max(bitmap_bytes, spread_bytes); }
+  size_t team_bytes() const { return std::max({bitmap_bytes, spread_bytes, stream_bytes}); }
 
   size_t before_parameters() const { return team_bytes() + stage_bytes + list_bytes; }
 
@@ -150,7 +167,7 @@ struct Layout {
  private:
   size_t alignment() const {
     if (stage_bytes) return kernels::StageMemory::kAlignment;
-    return spread_bytes ? size_t(kernels::kSpreadAlignment) : alignof(uint64_t);
+    return spread_bytes || stream_bytes ? size_t(kernels::kSpreadAlignment) : alignof(uint64_t);
   }
 };
 
@@ -177,8 +194,10 @@ size_t place_kept_lists(kernels::StagedSampleRequest *request, char *memory) {
 }
 
 template <class Request>
-Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device) {
+Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device,
+                 const kernels::Stream &stream = {}) {
   Layout layout;
+  layout.stream_bytes = stream.bytes();
   const kernels::Extent extent = kernels::extent_of(request);
   if (kernels::needs_bitmaps(extent)) layout.bitmap_bytes = bitmap_bytes(plan.num_teams);
   if (plan.spread.num_slices > 0) {
@@ -358,6 +377,8 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
         bitmap_bytes(std::min<int64_t>(max_rows, device.shape.num_multiprocessors));
   }
   layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);
+  layout.stream_bytes =
+      kernels::largest_stream_bytes(max_rows, max_cols, device.shape.stream_blocks);
   if (device.host_parameters) {
     contract::SampleRequest request;
     request.num_rows = max_rows;
@@ -371,7 +392,8 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, [&](const auto &request) {
-    return layout_of(request, plan_of(request, device), device).bytes();
+    const kernels::Stream stream = stream_of(request, device);
+    return layout_of(request, plan_of(request, device, stream), device, stream).bytes();
   });
 }
 
@@ -382,8 +404,9 @@ template <class Request>
 Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  kernels::Plan plan = plan_of(request, device);
-  const Layout layout = layout_of(request, plan, device);
+  kernels::Stream stream_plan = stream_of(request, device);
+  kernels::Plan plan = plan_of(request, device, stream_plan);
+  const Layout layout = layout_of(request, plan, device, stream_plan);
   char *const memory = layout.begin(workspace);
   char *const stages = memory + layout.team_bytes();
   if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
@@ -400,6 +423,13 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   } else if constexpr (std::is_same_v<Request, kernels::ShardRequest>) {
     request.workspace.memory = stages;
     settle(&request);
+  }
+  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+    if (error == cudaSuccess && stream_plan.is_on()) {
+      stream_plan.memory = memory;
+      plan.may_overlap = device.shape.overlaps_launches;
+      return error_of("cudaLaunchKernelExC", kernels::launch(request, stream_plan, plan, stream));
+    }
   }
   if (error == cudaSuccess) error = launch_all(request, plan, device, stream);
   return error_of("cudaLaunchKernelExC", error);

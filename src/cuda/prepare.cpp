@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "launch.h"
+#include "stream.h"
 
 namespace sampler::cuda {
 
@@ -93,8 +94,32 @@ Outcome read_attributes(int device_id, Attributes *out) {
   return outcome;
 }
 
+namespace {
+
+Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out) {
+  cudaFuncAttributes unused = {};
+  Outcome outcome = load(kernels::clear_kernel_address(), &unused);
+  int least = 0;
+  kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
+    if (outcome.error != cudaSuccess) return;
+    const void *const kernel = kernels::stream_kernel_address(dtype, kind);
+    outcome = load(kernel, &unused);
+    if (outcome.error != cudaSuccess) return;
+    Share share;
+    share.dynamic_bytes = int(sizeof(kernels::StreamShared));
+    outcome = count_blocks(kernel, attributes, &share);
+    const int at_once = share.teams_at_once[0];
+    least = least == 0 ? at_once : std::min(least, at_once);
+  });
+  out->stream_blocks = least;
+  return outcome;
+}
+
+}  // namespace
+
 Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out) {
   out->num_multiprocessors = attributes.num_multiprocessors;
+  out->overlaps_launches = attributes.has_clusters;  // both from compute capability 9.0 on
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::upload_kernel_address(), &unused);
   if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), &unused);
@@ -105,6 +130,7 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
       outcome = load(kernels::state_kernel_address<Request>(), &unused);
     }
   });
+  if (outcome.error == cudaSuccess) outcome = prepare_streams(attributes, out);
   for (int i = 0; i < kernels::kNumOperations && outcome.error == cudaSuccess; ++i) {
     const auto operation = kernels::Operation(i);
     outcome =

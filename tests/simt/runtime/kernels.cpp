@@ -7,6 +7,7 @@
 #include "shard.cuh"
 #include "simt.h"
 #include "state.cuh"
+#include "stream.cuh"
 #include "verify.cuh"
 
 namespace sampler::kernels {
@@ -68,6 +69,38 @@ runtime::Work bind_upload(const Grid &grid, void **arguments) {
   };
 }
 
+template <sampler_dtype kDtype, StreamKind kKind>
+const char stream_kernel_addresses[1] = {};
+const char clear_kernel_addresses[1] = {};
+
+// Blocks of streamed rows wait for each other: a few run at once.
+constexpr int kStreamBlocksAtOnce = 3;
+
+template <sampler_dtype kDtype, StreamKind kKind>
+runtime::Work bind_stream(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const SampleRequest *>(arguments[0]);
+  const auto &stream = *static_cast<const Stream *>(arguments[1]);
+  return [grid, request, stream](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch_blocks<decltype(threads)::value>(
+          grid.num_teams, kStreamBlocksAtOnce, grid.dynamic_bytes, seed,
+          [&](auto &ctx) { run_stream<kDtype, kKind>(ctx, request, stream); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
+}
+
+runtime::Work bind_clear(const Grid &grid, void **arguments) {
+  const auto &stream = *static_cast<const Stream *>(arguments[0]);
+  return [grid, stream](uint64_t seed) {
+    simt::launch<64>(grid.num_teams, 1, 0, seed, [&](auto &ctx) { run_clear(ctx, stream); });
+  };
+}
+
 runtime::Work bind_pack(const Grid &grid, void **arguments) {
   const auto &request = *static_cast<const PackRequest *>(arguments[0]);
   return [grid, request](uint64_t seed) {
@@ -121,6 +154,24 @@ void add_upload() {
   runtime::add_kernel(upload_kernel_addresses<kWords>, kernel);
 }
 
+void add_streams() {
+  for_each_stream_kernel([](auto dtype, auto kind) {
+    runtime::Kernel kernel;
+    kernel.num_registers = 64;
+    kernel.max_threads = kBlockThreads;
+    kernel.static_shared_bytes = 112;
+    kernel.parameter_bytes = sizeof(SampleRequest) + sizeof(Stream);
+    kernel.bind = bind_stream<decltype(dtype)::value, decltype(kind)::value>;
+    runtime::add_kernel(stream_kernel_addresses<decltype(dtype)::value, decltype(kind)::value>,
+                        kernel);
+  });
+  runtime::Kernel clear;
+  clear.max_threads = kBlockThreads;
+  clear.parameter_bytes = sizeof(Stream);
+  clear.bind = bind_clear;
+  runtime::add_kernel(clear_kernel_addresses, clear);
+}
+
 void add_pack() {
   runtime::Kernel kernel;
   kernel.max_threads = kBlockThreads;
@@ -143,6 +194,7 @@ void add_state() {
       [](const auto &request) { add_state<std::decay_t<decltype(request)>>(); });
   for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
   add_spread();
+  add_streams();
   add_pack();
   add_upload<kUploadWords>();
   add_upload<kSmallUploadWords>();
@@ -174,6 +226,20 @@ template const void *state_kernel_address<contract::TruncateRequest>();
 template const void *state_kernel_address<contract::CopyRequest>();
 template const void *state_kernel_address<contract::ResetRequest>();
 template const void *state_kernel_address<contract::ReadRequest>();
+
+const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind) {
+  const void *address = nullptr;
+  for_each_stream_kernel([&](auto of_dtype, auto of_kind) {
+    constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
+    constexpr StreamKind kKind = decltype(of_kind)::value;
+    if (kDtype == dtype && kKind == kind) address = stream_kernel_addresses<kDtype, kKind>;
+  });
+  return address;
+}
+
+const void *clear_kernel_address() {
+  return clear_kernel_addresses;
+}
 
 const void *pack_kernel_address() {
   return pack_kernel_addresses;
