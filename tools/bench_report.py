@@ -5,7 +5,8 @@ usage: bench_report.py [--check] [--root PROJECT_DIR]
 
 Files are those of `./run bench --json FILE`, of gpu_check, and of gpu_check's torch_peer.py. Tables
 stand between the comments "<!-- begin: cpu results -->" and "<!-- end: cpu results -->", and likewise
-"gpu"; without a file of that kind there is nothing. What a run did not reach is a dash.
+"gpu"; without a file of that kind there is nothing. What a run did not reach is a dash. Of the files
+of one GPU the newest that has a cell gives that cell. Facts of a GPU, without cells, are passed over.
 With --check nothing is written: status 1 when README.md or a plot is not what the files give.
 """
 
@@ -82,8 +83,10 @@ class Results:
             self.kind, self.run, cells = "cpu", top.record("context"), top.records("benchmarks")
         elif "cells" in top:
             self.kind, self.run, cells = "gpu", top.record("run"), top.records("cells")
+        elif "attributes" in top:
+            self.kind, self.run, cells = "facts", top.record("run"), []
         else:
-            raise ReportError(f"{self.path} has neither benchmarks (CPU) nor cells (GPU)")
+            raise ReportError(f"{self.path} has neither benchmarks (CPU) nor cells or attributes (GPU)")
         self.cells = {}
         for cell in cells:
             program = cell.text("program", "libsampler")
@@ -124,7 +127,7 @@ def table(header, rows):
 
 
 def note_on_dashes(text):
-    return text + (f"\n\n{MISSING} was not measured." if f"| {MISSING} " in text else "")
+    return text + (f"\n\n{MISSING} was not measured." if f" {MISSING} " in text else "")
 
 
 def mebibytes(size):
@@ -248,93 +251,140 @@ def cpu_plot(results):
     for peer in cpu_peers(results):
         series[peer] = [cpu_peer_time(results, name, peer) for name in operations]
     title = f"One f32 row of {NUM_COLS:,} logits as of a language model, {results.run.text('cpu')}"
-    return dot_plot(title, "microseconds, less is better", operations, series, LogAxis)
+    return dot_plot(title, "microseconds, less is better", operations, series)
 
 
 # ---- GPU ----------------------------------------------------------------------------------------
 
-GPU_ROWS = (1, 4, 16, 64, 256, 1024)
-GPU_PLOTTED_ROWS = (1, 64, 256, 1024)
-GPU_PEER_ROWS = (1, 64, 1024)
+GPU_ROWS = (1, 64, 256, 1024)
+# What the table has, and what it is called there.
+GPU_OPERATIONS = {
+    "greedy": "greedy",
+    "top_k50_top_p0.9": "top-k 50 + top-p 0.9",
+    "top_p0.9": "top-p 0.9",
+    "temperature": "temperature",
+    "min_p0.05": "min-p 0.05",
+    "joint": "joint",
+    "top_k1000": "top-k 1000",
+    "softmax": "softmax",
+    "top_k_mask50": "top-k 50 mask",
+    "top_k_renorm50": "top-k 50 renorm",
+    "top_p_renorm0.9": "top-p 0.9 renorm",
+    "chain7": "chain of 7 drafts",
+}
 
 
 def cuda_version(value):
     return f"{value // 1000}.{value % 1000 // 10}"
 
 
-def gpu_caption(results):
-    run = results.run
+class Device:
+    """A GPU: what all its files have together."""
+
+    def __init__(self, files):
+        files = sorted(files, key=lambda file: file.run.text("date"))
+        self.newest = [file for file in files if "libsampler" in file.programs][-1]
+        self.cells = {}  # (program, operation, number of rows): the newest file that has it, microseconds
+        for file in files:
+            for (program, operation, _, num_cols, num_rows, dtype), cell in file.cells.items():
+                time = cell.record("kernel_cold").time("median_us")
+                if (num_cols, dtype) == (NUM_COLS, "f32") and num_rows in GPU_ROWS:
+                    self.cells[program, operation, num_rows] = file, time
+        self.cells = {key: cell for key, cell in self.cells.items() if key[1] in GPU_OPERATIONS}
+        # Of programs that have an operation the first stands for the others, in the order of files.
+        programs = dict.fromkeys(p for file in reversed(files) for p in file.programs)
+        self.peers = {}
+        for program in programs:
+            for operation in GPU_OPERATIONS:
+                if program != "libsampler" and any((program, operation, b) in self.cells for b in GPU_ROWS):
+                    self.peers.setdefault(operation, program)
+
+    def operations(self):
+        return [name for name in GPU_OPERATIONS if any(key[1] == name for key in self.cells)]
+
+    def time(self, program, operation, num_rows):
+        return self.cells.get((program, operation, num_rows), (None, None))[1]
+
+    def times(self, operation, num_rows):
+        """Of the library and of its peer, each None where it was not measured."""
+        peer = self.peers.get(operation)
+        return self.time("libsampler", operation, num_rows), self.time(peer, operation, num_rows)
+
+    def origins(self, programs):
+        """From where the table has these programs' times: ((program, commit, date), operations).
+
+        Those with the most operations come last.
+        """
+        found = {}
+        for (program, operation, _), (file, _) in self.cells.items():
+            if program in programs and program in ("libsampler", self.peers.get(operation)):
+                commit = file.run.text("commit") if program == "libsampler" else ""
+                key = program, commit, file.run.text("date")[:10]
+                found.setdefault(key, set()).add(operation)
+        newest_first = sorted(found.items(), key=lambda item: item[0][2], reverse=True)
+        return sorted(newest_first, key=lambda item: len(item[1]))
+
+
+def gpu_origins(device, programs):
+    """Each commit and date, and where there are several what was measured then."""
+    *some, (rest, _) = device.origins(programs)
+
+    def origin(key):
+        program, commit, date = key
+        return f"commit {commit}, {date}" if commit else f"{program}, {date}"
+
+    parts = []
+    for key, operations in some:
+        names = ", ".join(GPU_OPERATIONS[name] for name in GPU_OPERATIONS if name in operations)
+        parts.append(f"{origin(key)} ({names})")
+    return "; ".join([*parts, origin(rest) + (" (all else)" if some else "")])
+
+
+def gpu_caption(device):
+    run = device.newest.run
     driver = re.search(r"\d+\.\d+(\.\d+)?", run.text("driver", ""))
     driver_text = f"driver {driver.group()}" if driver else "driver"
     capability = run.integer("compute_capability")
+    peers = list(dict.fromkeys(device.peers.values()))
+    peer_text = f" Peers: {gpu_origins(device, peers)}." if peers else ""
     return (
         f"**{run.text('device')}**, compute capability {capability // 10}.{capability % 10}, "
         f"{driver_text} for CUDA {cuda_version(run.integer('driver_cuda_version'))}, runtime CUDA "
         f"{cuda_version(run.integer('runtime_cuda_version'))}: libsampler {run.text('version')}, "
-        f"commit {run.text('commit')}, {run.text('date')[:10]}. "
-        f"Made by `{run.text('command', './gpu_check')}`.\n\n"
-        f"Microseconds of kernel time for B rows of V = {NUM_COLS:,}, from graph replay with inputs "
-        "that no cache holds, and the share of a read-only pass over the bytes that a call moves. "
-        "“Call” is the wall time of one call for B = 1 and the wait for its end."
+        f"{gpu_origins(device, ['libsampler'])}.{peer_text}\n\n"
+        f"Microseconds of kernel time, *library / peer*, for B f32 rows of V = {NUM_COLS:,}, from graph "
+        f"replay with inputs that no cache holds.{gpu_verdict(device)}"
     )
 
 
-def gpu_cold(cell):
-    return None if cell is None else cell.record("kernel_cold").time("median_us")
+def gpu_verdict(device):
+    pairs = [device.times(name, num_rows) for name in device.operations() for num_rows in GPU_ROWS]
+    pairs = [pair for pair in pairs if None not in pair]
+    slower = sum(own > other for own, other in pairs)
+    if not slower:
+        return ""
+    return (
+        f" The general kernels are slow there: in {slower} of {len(pairs)} cells the library takes longer "
+        "than its peer ([why](docs/performance.md#on-a-gpu))."
+    )
 
 
-def gpu_entry(cell):
-    if cell is None:
-        return MISSING
-    return f"{number(gpu_cold(cell))} ({percent(cell.time('share_cold'))})"
+def gpu_entry(own, other):
+    return MISSING if own is None and other is None else f"{number(own)} / {number(other)}"
 
 
-def gpu_table(results, dtype):
-    header = [dtype, *(f"B = {num_rows}" for num_rows in GPU_ROWS), "call"]
-    rows = []
-    for operation in results.operations():
-        cells = [results.cell(operation, NUM_COLS, num_rows, dtype) for num_rows in GPU_ROWS]
-        wall = None if cells[0] is None else cells[0].record("wall").time("median_us")
-        rows.append([f"`{operation}`", *map(gpu_entry, cells), number(wall)])
+def gpu_table(device):
+    header = ["library / peer, µs", *(f"B = {num_rows:,}" for num_rows in GPU_ROWS)]
+    rows = [
+        [label, *(gpu_entry(*device.times(name, num_rows)) for num_rows in GPU_ROWS)]
+        for name, label in GPU_OPERATIONS.items()
+        if name in device.operations()
+    ]
     return note_on_dashes(table(header, rows))
 
 
-def gpu_peer_table(results, peers):
-    """How many times as long each peer takes; cold, f32."""
-    header, rows = ["x libsampler, f32"], []
-    columns = [(file, program, b) for file in peers for program in file.programs for b in GPU_PEER_ROWS]
-    header += [f"{program}, B = {num_rows}" for _, program, num_rows in columns]
-    for operation in results.operations():
-        row = [f"`{operation}`"]
-        for file, program, num_rows in columns:
-            other = file.cell(operation, NUM_COLS, num_rows, "f32", program=program)
-            own = results.cell(operation, NUM_COLS, num_rows, "f32")
-            row.append(number(ratio(gpu_cold(other), gpu_cold(own))))
-        if set(row[1:]) != {MISSING}:
-            rows.append(row)
-    return note_on_dashes(table(header, rows))
-
-
-def gpu_section(results, peers):
-    dtypes = sorted({key[-1] for key in results.cells}, reverse=True)  # f32 first
-    parts = [gpu_caption(results), *(gpu_table(results, dtype) for dtype in dtypes)]
-    if peers:
-        dates = ", ".join(f"{' and '.join(p.programs)} ({p.run.text('date')[:10]})" for p in peers)
-        parts += [f"The same device with {dates}:", gpu_peer_table(results, peers)]
-    return "\n\n".join([*parts, plot_link(results)])
-
-
-def gpu_plot(results):
-    operations = results.operations()
-    series = {}
-    for num_rows in GPU_PLOTTED_ROWS:
-        cells = [results.cell(name, NUM_COLS, num_rows, "f32") for name in operations]
-        series[f"B = {num_rows}"] = [
-            None if cell is None else 100 * cell.time("share_cold") for cell in cells
-        ]
-    title = f"B f32 rows of {NUM_COLS:,}, {results.run.text('device')}"
-    axis = "% of the speed of a read-only pass, more is better"
-    return dot_plot(title, axis, operations, series, LinearAxis)
+def gpu_section(device):
+    return "\n\n".join([gpu_caption(device), gpu_table(device)])
 
 
 # ---- Plots --------------------------------------------------------------------------------------
@@ -358,19 +408,6 @@ class LogAxis:
 
     def ticks(self):
         return [10.0**exponent for exponent in range(self.low, self.high + 1)]
-
-
-class LinearAxis:
-    """From 0 to 100, or further by whole twenties."""
-
-    def __init__(self, values):
-        self.high = max(100, 20 * math.ceil(max(values) / 20))
-
-    def place(self, value):
-        return value / self.high
-
-    def ticks(self):
-        return list(range(0, self.high + 1, 20))
 
 
 def mark(shape, x, y, colour, title, css_class="mark"):
@@ -397,10 +434,10 @@ def line(x1, y1, x2, y2):
     return f'<path d="M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}" stroke="{GRID}"/>'
 
 
-def dot_plot(title, axis_title, labels, series, axis_class):
+def dot_plot(title, axis_title, labels, series):
     """A row a label, a kind of mark a series; a series has a value or None for each label."""
     values = [value for row in series.values() for value in row if value is not None]
-    axis = axis_class(values or [1.0])
+    axis = LogAxis(values or [1.0])
     left, bottom = MARGIN + LABELS_WIDTH, TOP + ROW_HEIGHT * len(labels)
     width, height = left + PLOT_WIDTH + 2 * MARGIN, bottom + 56
     parts = [
@@ -443,28 +480,31 @@ def between_markers(readme, kind, content):
     return head + begin + (f"\n{content}\n\n" if content else "") + end + tail
 
 
-def peers_of(results, others):
-    return [other for other in others if other.run.text("device") == results.run.text("device")]
+def devices(files):
+    """The GPUs that files are of, by name."""
+    by_name = {}
+    for file in files:
+        by_name.setdefault(file.run.text("device"), []).append(file)
+    for name, group in by_name.items():
+        if not any("libsampler" in file.programs for file in group):
+            raise ReportError(f"{group[0].path}: no file has libsampler's times on {name}")
+    found = [Device(group) for group in by_name.values()]
+    for device in found:
+        if not device.origins(["libsampler"]):
+            raise ReportError(f"{device.newest.path}: no operation of libsampler's is one of the GPU table")
+    return found
 
 
 def report(root):
     """Path: text of each file that this script is the author of."""
     files = [Results(path, root) for path in sorted(root.glob("bench/results/*.json"))]
     cpu = [file for file in files if file.kind == "cpu"]
-    gpu = [file for file in files if file.kind == "gpu" and "libsampler" in file.programs]
-    peers = [file for file in files if file.kind == "gpu" and "libsampler" not in file.programs]
-    for peer in peers:
-        if not any(peer in peers_of(file, peers) for file in gpu):
-            raise ReportError(f"{peer.path}: no file has libsampler's times on {peer.run.text('device')}")
-    sections = {
-        "cpu": [cpu_section(file) for file in cpu],
-        "gpu": [gpu_section(file, peers_of(file, peers)) for file in gpu],
-    }
+    gpu = devices(file for file in files if file.kind == "gpu")
+    sections = {"cpu": [cpu_section(file) for file in cpu], "gpu": [gpu_section(each) for each in gpu]}
     readme = (root / "README.md").read_text(encoding="utf-8")
     for kind, parts in sections.items():
         readme = between_markers(readme, kind, "\n\n".join(parts))
     texts = {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file in cpu}
-    texts.update({root / PLOTS / f"{file.stem}.svg": gpu_plot(file) for file in gpu})
     return {root / "README.md": readme, **texts}
 
 

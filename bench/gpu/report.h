@@ -1,11 +1,12 @@
 // Results as JSON.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "predicted.h"
-
 namespace gpu_check {
+
+using Json = nlohmann::ordered_json;
 
 // The device, the library and the command that results are recorded with.
 Json describe_run(int device, const std::string &command);

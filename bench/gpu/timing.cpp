@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels.h"
-#include "predicted.h"
 #include "report.h"
 #include "runtime.h"
 
@@ -281,7 +280,6 @@ class Timer {
       report_["run"]["seconds"] = seconds_since(begin_);
       write_json(report_, options_.json_path);
     }
-    std::printf("%s", predicted_beside_measured(report_).c_str());
     return num_left_out;
   }
 
@@ -416,9 +414,6 @@ class Timer {
                 {"limit_hot_us", hot_limit},
                 {"share_cold", cold_limit / cold.median_us},
                 {"share_hot", hot_limit / hot.median_us}};
-    if (const auto predicted = predicted_us(report_["run"]["device"], row)) {
-      row["predicted_us"] = *predicted;
-    }
     report_["cells"].push_back(row);
     std::printf("%-36s cold %9.2f us (%3.0f %%)  hot %9.2f us (%3.0f %%)  wall %9.2f us\n",
                 cell.name().c_str(), cold.median_us, 100 * cold_limit / cold.median_us,

@@ -66,17 +66,15 @@ def cpu_cell(operation, time, limit, num_cols=128256, num_rows=1, dtype="f32", r
     }
 
 
-def gpu_cell(operation, cold, share, wall, num_rows, dtype="f32", program="libsampler"):
-    cell = {
+def gpu_cell(operation, cold, num_rows, dtype="f32", program="libsampler", num_cols=128256):
+    return {
         "program": program,
         "operation": operation,
         "num_rows": num_rows,
-        "num_cols": 128256,
+        "num_cols": num_cols,
         "dtype": dtype,
         "kernel_cold": {"median_us": cold},
-        "wall": {"median_us": wall},
     }
-    return {**cell, "share_cold": share} if share else cell
 
 
 CPU = {
@@ -95,16 +93,24 @@ CPU = {
 GPU = {
     "run": GPU_RUN,
     "cells": [
-        gpu_cell("greedy", 2.5, 0.125, 9.5, 1),
-        gpu_cell("greedy", 8, 0.9375, 15, 64),
-        gpu_cell("top_p0.9", 130, 0.92, 140, 1024),
-        gpu_cell("greedy", 99.96, 0.1, 9.999, 1, "bf16"),
+        gpu_cell("top_p0.9", 130, 1024),
+        gpu_cell("greedy", 2.5, 1),
+        gpu_cell("greedy", 8, 64),
+        gpu_cell("greedy", 99.96, 1, "bf16"),
+        gpu_cell("greedy", 1.25, 256, num_cols=32000),
+        gpu_cell("greedy", 3.25, 8),
+        gpu_cell("all_outputs", 7, 1),
     ],
 }
-TORCH = {
-    "run": {"program": "torch 2.9", "date": "2026-11-19T00:00:00Z", "device": "GPU 9000"},
-    "cells": [gpu_cell("greedy", 20, None, 40, 1, program="torch 2.9")],
+PEERS = {
+    "run": {"program": "two", "date": "2026-11-19T00:00:00Z", "device": "GPU 9000"},
+    "cells": [
+        gpu_cell("top_p0.9", 65, 1024, program="flashinfer 0.7"),
+        gpu_cell("top_p0.9", 3.5, 1, program="torch 2.9"),
+        gpu_cell("greedy", 20, 1, program="torch 2.9"),
+    ],
 }
+FACTS = {"run": GPU_RUN, "attributes": {"multiprocessors": 132}}
 
 CPU_TABLE = """
 |  | V = 32,000 | V = 128,256 | V = 262,144 | x max | llama.cpp | torch 2.9 | f16 | bf16 | hardest row | 2 threads |
@@ -115,18 +121,11 @@ CPU_TABLE = """
 
 – was not measured.
 """
-GPU_F32_TABLE = """
-| f32 | B = 1 | B = 4 | B = 16 | B = 64 | B = 256 | B = 1024 | call |
-| --- | --: | --: | --: | --: | --: | --: | --: |
-| `greedy` | 2.50 (12 %) | – | – | 8.00 (94 %) | – | – | 9.50 |
-| `top_p0.9` | – | – | – | – | – | 130 (92 %) | – |
-
-– was not measured.
-"""
-GPU_PEER_TABLE = """
-| x libsampler, f32 | torch 2.9, B = 1 | torch 2.9, B = 64 | torch 2.9, B = 1024 |
-| --- | --: | --: | --: |
-| `greedy` | 8.00 | – | – |
+GPU_TABLE = """
+| library / peer, µs | B = 1 | B = 64 | B = 256 | B = 1,024 |
+| --- | --: | --: | --: | --: |
+| greedy | 2.50 / 20.0 | 8.00 / – | – | – |
+| top-p 0.9 | – | – | – | 130 / 65.0 |
 
 – was not measured.
 """
@@ -177,19 +176,32 @@ class Report(unittest.TestCase):
         self.assertEqual(len(self.marks("a.svg")), 7)
         self.assertTrue(self.readme().endswith(README.split("between")[1]))
 
-    def test_gpu_and_its_peer(self):
-        self.put("g.json", GPU)
-        self.put("torch.json", TORCH)
+    def test_gpu_and_its_peers(self):
+        self.put("g-2026-11-20.json", GPU)
+        self.put("g-2026-11-20-facts.json", FACTS)
+        self.put("g-2026-11-20-peers.json", PEERS)
         self.run_report()
-        self.assertIn(GPU_F32_TABLE, self.readme())
-        self.assertIn("| `greedy` | 100 (10 %) | – | – | – | – | – | 10.0 |", self.readme())
-        self.assertIn(GPU_PEER_TABLE, self.readme())
+        self.assertIn(GPU_TABLE, self.readme())
         for part in ("**GPU 9000**, compute capability 9.0, driver 570.86.15 for CUDA 12.8, "
-                     "runtime CUDA 13.0", "commit abc123", "2026-11-20",
-                     "`./gpu_check --time-only`", "torch 2.9 (2026-11-19)"):
+                     "runtime CUDA 13.0: libsampler 0.0.1, commit abc123, 2026-11-20. "
+                     "Peers: flashinfer 0.7, 2026-11-19 (top-p 0.9); torch 2.9, 2026-11-19 (all else).",
+                     "in 1 of 2 cells the library takes longer than its peer"):
             self.assertIn(part, self.readme())
-        self.assertEqual(len(self.marks("g.svg")), 3)  # f32 alone
-        self.assertFalse((self.results / "plots/torch.svg").exists())
+        self.assertFalse((self.results / "plots").exists())
+
+    def test_the_newest_gpu_file_that_has_a_cell_gives_it(self):
+        self.put("g-2026-11-20.json", GPU)
+        newer = {**GPU_RUN, "commit": "def456", "version": "0.0.2", "date": "2026-11-21T09:00:00Z"}
+        cells = [gpu_cell("greedy", 4, 64), gpu_cell("min_p0.05", 6, 1)]
+        self.put("g-2026-11-21.json", {"run": newer, "cells": cells})
+        self.run_report()
+        for part in ("| greedy | 2.50 / – | 4.00 / – | – | – |", "| min-p 0.05 | 6.00 / – |",
+                     "| top-p 0.9 | – | – | – | 130 / – |",
+                     "libsampler 0.0.2, commit def456, 2026-11-21 (greedy, min-p 0.05); "
+                     "commit abc123, 2026-11-20 (all else)."):
+            self.assertIn(part, self.readme())
+        self.assertEqual(self.readme().count("**GPU 9000**"), 1)
+        self.assertNotIn("than its peer", self.readme())
 
     def test_a_second_run_changes_nothing_and_a_third_takes_away(self):
         self.put("a.json", CPU)
@@ -227,9 +239,8 @@ class Report(unittest.TestCase):
         self.run_report()
         self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – | – |",
                       self.readme())
-        self.assertIn("| `greedy` | 2.50 (12 %) | – | – | – | – | – | 9.50 |", self.readme())
-        self.assertNotIn("| bf16 | B = 1", self.readme())
-        self.assertEqual((len(self.marks("a.svg")), len(self.marks("g.svg"))), (3, 1))
+        self.assertIn("| top-p 0.9 | – | – | – | 130 / – |", self.readme())
+        self.assertEqual(len(self.marks("a.svg")), 3)
 
     def expect_complaint(self, values, complaint):
         self.put("a.json", values)
@@ -242,7 +253,7 @@ class Report(unittest.TestCase):
         self.put("a.json", text[: len(text) // 2])
         self.assertIn(f"bench_report: {place} is not JSON: ", self.run_report(status=1))
         self.expect_complaint("[]", f"{place} is not an object")
-        self.expect_complaint({}, f"{place} has neither benchmarks (CPU) nor cells (GPU)")
+        self.expect_complaint({}, f"{place} has neither benchmarks (CPU) nor cells or attributes (GPU)")
         self.expect_complaint({**CPU, "benchmarks": []},
                               f"{place}: benchmarks is no list with results in it")
         self.expect_complaint({**CPU, "context": {**CPU_RUN, "commit": 5}},
@@ -250,11 +261,13 @@ class Report(unittest.TestCase):
         self.expect_complaint({**CPU, "benchmarks": [cpu_cell("greedy", -1, 6)]},
                               f"{place}: benchmarks[0]: real_time is -1; it must be a positive "
                               "number")
-        self.expect_complaint({**GPU, "cells": [gpu_cell("greedy", 2, None, 3, 1)]},
-                              f"{place}: cells[0]: share_cold is null; it must be a positive "
-                              "number")
+        self.expect_complaint({**GPU, "cells": [gpu_cell("greedy", None, 1)]},
+                              f"{place}: cells[0]: kernel_cold: median_us is null; it must be a "
+                              "positive number")
+        self.expect_complaint({**GPU, "cells": [gpu_cell("residual", 5, 1)]},
+                              f"{place}: no operation of libsampler's is one of the GPU table")
         self.expect_complaint({**GPU, "cells": [5]}, f"{place}: cells[0] is not an object")
-        self.expect_complaint(TORCH, f"{place}: no file has libsampler's times on GPU 9000")
+        self.expect_complaint(PEERS, f"{place}: no file has libsampler's times on GPU 9000")
 
     def test_readme_without_markers(self):
         (self.root / "README.md").write_text("nothing\n")

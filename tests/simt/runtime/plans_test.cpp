@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <ostream>
 #include <queue>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -493,46 +490,6 @@ TEST_F(HopperPlans, OfSmallRows) {
 TEST_F(HopperPlans, OfTheMostRows) {
   EXPECT_EQ("268435455 x 8, 128", plan_of({INT32_MAX, 262144}));
   EXPECT_EQ("67108864 x 1, 132", plan_of({INT32_MAX, 1000}));
-}
-
-// What tools/gpu_model.py predicts times from. PLANS_WRITE=1 writes the file anew.
-TEST_F(HopperPlans, AreThoseThatTimesArePredictedFrom) {
-  const std::map<std::string, std::string> kernels = {{"sample", "sample"},
-                                                      {"filter", "rows"},
-                                                      {"select", "select"},
-                                                      {"verify", "chain"},
-                                                      {"residual", "residual"}};
-  std::ostringstream lines;
-  lines << "# What is launched on an H100 SXM or H200 SXM: for each kernel, type, number of "
-           "columns and\n"
-           "# number of rows the teams, the blocks of each, the teams that run at once, and the\n"
-           "# multiprocessors that have a block. Written by plans_test.cpp.\n";
-  Opened hopper(runtime::kHopper);
-  for (const int64_t num_cols : {32000, 128256, 131072, 200000}) {
-    for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_BF16}) {
-      for (const int64_t num_rows : {1, 8, 64, 128, 256, 1024, 4096}) {
-        const auto write = [&](const std::string &kernel, const auto &request) {
-          const runtime::Launch launch = hopper.launch_of(request);
-          const Schedule schedule = schedule_of(runtime::kHopper, launch);
-          lines << kernel << (dtype == SAMPLER_F32 ? " f32 " : " bf16 ") << num_cols << ' '
-                << num_rows << ' ' << launch.num_teams << ' ' << launch.team_size << ' '
-                << schedule.teams_at_once << ' ' << schedule.num_multiprocessors << '\n';
-        };
-        const Shape shape = {num_rows, num_cols, dtype};
-        for_each_request(shape, [&](const char *name, const auto &request) {
-          write(kernels.at(name), request);
-        });
-        for_each_staged_request(shape, [&](const char *name, const auto &request) {
-          if (name == std::string("sample")) write("staged-sample", request);
-        });
-      }
-    }
-  }
-  if (std::getenv("PLANS_WRITE")) std::ofstream(PLANS_FILE) << lines.str();
-  std::ostringstream written;
-  written << std::ifstream(PLANS_FILE).rdbuf();
-  EXPECT_TRUE(written.str() == lines.str())
-      << PLANS_FILE << " has other plans: PLANS_WRITE=1 plans_simt_test";
 }
 
 }  // namespace
