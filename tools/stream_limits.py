@@ -1,0 +1,81 @@
+"""What the kernels of streamed rows may take, checked in what the compiler made of them.
+
+usage: stream_limits.py OBJECT RESOURCES ARCHITECTURE...
+
+OBJECT is the object file of kernels/stream.cu, RESOURCES the assembler's report beside it (kernel_resources.py).
+For each architecture, 90 for sm_90, there is a kernel for each type and kind, with 64 registers at most, no stack
+frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. Exit status 77: the CUDA
+toolkit lacks cuobjdump, with which the kernels of one architecture are taken from OBJECT."""
+
+import os
+import re
+import sys
+import tempfile
+
+import sass_listing
+from kernel_resources import read_kernels
+
+MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
+KINDS = {1: "greedy", 2: "list", 3: "any"}
+LIMITS = {"greedy": 32 << 10, "list": 96 << 10, "any": 144 << 10}  # bytes
+TYPES = {0: "f32", 1: "f16", 2: "bf16"}
+NAME = re.compile(r"stream_kernelILi(\d)E\w*?10StreamKindE(\d)E")
+
+
+def name_of(mangled):
+    match = NAME.search(mangled)
+    return (TYPES[int(match[1])], KINDS[int(match[2])]) if match else None
+
+
+def code_bytes(path, architecture):
+    sizes = {}
+    with tempfile.TemporaryDirectory() as folder:
+        sass_listing.run_tool("cuobjdump", "--extract-elf", f"sm_{architecture}", os.path.abspath(path),
+                              cwd=folder)
+        for cubin in os.listdir(folder):
+            with open(os.path.join(folder, cubin), "rb") as file:
+                sections = sass_listing.Elf(file.read()).sections
+            for section, data in sections.items():
+                if section.startswith(".text.") and (name := name_of(section)):
+                    sizes[name] = len(data)
+    return sizes
+
+
+def main(arguments):
+    if len(arguments) < 3:
+        sys.exit(__doc__)
+    path, resources, *architectures = arguments
+    with open(resources) as file:
+        reported = read_kernels(file)
+    faults = []
+    print(f"{'architecture':<14}{'kernel':<14}{'registers':>10}{'stack bytes':>13}{'code bytes':>12}")
+    for architecture in architectures:
+        try:
+            sizes = code_bytes(path, architecture)
+        except FileNotFoundError as error:
+            print(error)
+            return 77
+        found = {name_of(kernel["name"]): kernel for kernel in reported
+                 if kernel["architecture"] == architecture and name_of(kernel["name"])}
+        for of_type in TYPES.values():
+            for kind, limit in LIMITS.items():
+                kernel, size = found.get((of_type, kind)), sizes.get((of_type, kind))
+                name = f"sm_{architecture} {of_type} {kind}"
+                if not kernel or not size:
+                    faults.append(f"{name}: there is no such kernel")
+                    continue
+                print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
+                      f"{kernel['stack']:>13}{size:>12}")
+                if kernel["registers"] > MOST_REGISTERS:
+                    faults.append(f"{name}: {kernel['registers']} registers, above {MOST_REGISTERS}")
+                if kernel["stack"] or kernel["spilling"]:
+                    faults.append(f"{name}: {kernel['stack']} bytes of stack frame, or spilled registers")
+                if size > limit:
+                    faults.append(f"{name}: {size} bytes of code, above {limit}")
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
