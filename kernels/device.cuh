@@ -64,7 +64,6 @@
 #include <cstdint>
 
 #include "contract/host_device.h"
-#include "sampler/types.h"
 
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__

@@ -15,8 +15,7 @@ template <class Context>
 class TeamElements {
  public:
   // `memory`: of candidates, 2 kIdWords words and one for each.
-  SAMPLER_DEVICE explicit TeamElements(uint32_t *memory)
-      : bits_(memory), num_before_(memory + kIdWords), elements_(memory + 2 * kIdWords) {}
+  SAMPLER_DEVICE explicit TeamElements(uint32_t *memory) : bits_(memory) {}
 
   // The row is good. Barriers of the team where it is a candidate list; before the first of them
   // all of the team have had one since they last asked for an element, and have another before
@@ -36,15 +35,15 @@ class TeamElements {
     const int word = int(id) / 32;
     const uint32_t bit = uint32_t(1) << (id % 32);
     if ((bits_[word] & bit) == 0) return -1;
-    return int(elements_[place_of(word, bit)]);
+    return int(elements()[place_of(word, bit)]);
   }
 
   // The element at a place among the row's elements by ascending id.
-  SAMPLER_DEVICE int at(int place) const { return is_list_ ? int(elements_[place]) : place; }
+  SAMPLER_DEVICE int at(int place) const { return is_list_ ? int(elements()[place]) : place; }
 
  private:
   SAMPLER_DEVICE uint32_t place_of(int word, uint32_t bit) const {
-    return num_before_[word] + uint32_t(Context::count_bits(bits_[word] & (bit - 1)));
+    return num_before()[word] + uint32_t(Context::count_bits(bits_[word] & (bit - 1)));
   }
 
   SAMPLER_DEVICE_CALL void index_list(Team<Context> &team, const StoredRow &row) {
@@ -62,7 +61,7 @@ class TeamElements {
     ctx.team_sync();
     for (int i = thread; i < row.count; i += num_threads) {
       const uint32_t id = uint32_t(row.id(i));
-      elements_[place_of(int(id / 32), uint32_t(1) << (id % 32))] = uint32_t(i);
+      elements()[place_of(int(id / 32), uint32_t(1) << (id % 32))] = uint32_t(i);
     }
   }
 
@@ -74,14 +73,17 @@ class TeamElements {
     uint64_t total = 0;
     uint32_t before = uint32_t(ctx.block_exclusive_sum(own, &total));
     for (int i = first; i < first + kWords; ++i) {
-      num_before_[i] = before;
+      num_before()[i] = before;
       before += uint32_t(Context::count_bits(bits_[i]));
     }
   }
 
+  // By word: how many ids are in the words before.
+  SAMPLER_DEVICE uint32_t *num_before() const { return bits_ + kIdWords; }
+  // By ascending id.
+  SAMPLER_DEVICE uint32_t *elements() const { return bits_ + 2 * kIdWords; }
+
   uint32_t *bits_;
-  uint32_t *num_before_;  // ids in the words before
-  uint32_t *elements_;    // by ascending id
   int64_t first_id_ = 0;
   int count_ = 0;
   bool is_list_ = false;

@@ -57,7 +57,8 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   if (plan.bitmaps) team.bitmap = plan.bitmaps + ctx.team() * kIdWords;
   const int64_t num_rows = extent_of(request).num_rows;
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache);
-  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+  constexpr bool kMayBeLeft = std::is_same_v<Request, contract::SampleRequest>;
+  if constexpr (kMayBeLeft) {
     if (plan.num_left) {
       ctx.wait_for_launch_before();
       if (*plan.num_left == 0) return;
@@ -66,16 +67,13 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   // A block's shared memory may be reached only while it runs: from here on, and not after the
   // last barrier, which follows every access to a peer.
   ctx.team_sync();
-  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
-    if (plan.num_left) {
-      for (int64_t i = ctx.team(); i < int64_t(*plan.num_left); i += ctx.num_teams()) {
-        operation.run(plan.left[i], int64_t(plan.left[i]) + 1);
-      }
-      return;
-    }
+  const bool is_left = kMayBeLeft && plan.num_left;
+  if constexpr (kMayBeLeft) {
+    if (is_left) operation.take_list(plan.left, *plan.num_left);
   }
-  operation.run(num_rows * ctx.team() / ctx.num_teams(),
-                num_rows * (ctx.team() + 1) / ctx.num_teams());
+  const int64_t num_own = is_left ? 0 : num_rows;
+  operation.run(num_own * ctx.team() / ctx.num_teams(),
+                num_own * (ctx.team() + 1) / ctx.num_teams());
 }
 
 // The same of rows that are spread, in each of the two launches.

@@ -41,11 +41,27 @@ class SampleTeam {
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     next_ = begin;
     end_ = end;
-    while (next_ < end_) run_shared();
+    while (next_ < end_ || take_listed()) run_shared();
+  }
+
+  // From now on there are rows of a list besides: this team's, as teams take turns.
+  SAMPLER_DEVICE void take_list(const uint32_t *list, uint32_t num_rows) {
+    list_ = list;
+    place_ = uint32_t(team_.ctx.team());
+    num_places_ = num_rows;
   }
 
  protected:
   using Row = TeamRow<Context, StoredRow>;
+
+  // Whether there is one more row of the list, to which it goes.
+  SAMPLER_DEVICE bool take_listed() {
+    if (!list_ || place_ >= num_places_) return false;
+    next_ = list_[place_];
+    end_ = next_ + 1;
+    place_ += uint32_t(team_.ctx.num_teams());
+    return true;
+  }
 
   // The outputs from the next one on that share its row and parameters.
   SAMPLER_DEVICE void run_shared() {
@@ -182,6 +198,9 @@ class SampleTeam {
   int64_t output_;  // the first not written of those that are prepared together
   int64_t next_;    // the first after them
   int64_t end_;
+  const uint32_t *list_ = nullptr;
+  uint32_t place_ = 0;  // of the list's next row
+  uint32_t num_places_ = 0;
   RowParameters parameters_ = {};
   uint64_t raw_weight_;
 };

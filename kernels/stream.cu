@@ -1,8 +1,7 @@
 // The kernels of streamed rows, one for each type and kind: small, so that many warps fit.
-#include <type_traits>
+#include "launch.h"
 
 #include "cuda_context.cuh"
-#include "launch.h"
 #include "stream.cuh"
 
 namespace sampler::kernels {

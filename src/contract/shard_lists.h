@@ -145,7 +145,7 @@ class ShardLists {
     if (width == 1) return messages_.candidates_of(index);
     const ShardList &all = memory_.merged[turn];
     const int64_t begin = begin_of_list(width, index);
-    return {all.ranks + begin, all.values + begin};
+    return {all.ranks + begin, has_values_ ? all.values + begin : nullptr};
   }
 
   const ShardMemory &memory_;

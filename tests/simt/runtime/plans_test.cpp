@@ -80,6 +80,7 @@ struct Shape {
 };
 
 // Calls use(name, request) for each operation. Where the arrays are does not matter: nothing runs.
+// Samples are the general kernel's; streamed rows have plans of their own (stream_test.cpp).
 template <class Use>
 void for_each_request(const Shape &shape, const Use &use) {
   static const int32_t array[1] = {};
@@ -92,6 +93,7 @@ void for_each_request(const Shape &shape, const Use &use) {
   contract::SampleRequest sample;
   sample.input = rows;
   sample.num_rows = shape.num_rows;
+  sample.draw_method = SAMPLER_DRAW_GUMBEL;
   if (shape.row_indices) sample.row_indices = array;
   contract::RowsRequest filter;
   filter.input = rows;
@@ -280,6 +282,16 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
           for_each_request({num_rows, num_cols}, [&](const char *, const auto &request) {
             ASSERT_LE(opened_.workspace_bytes(request), room)
                 << num_rows << " rows of " << num_cols << " columns";
+            if constexpr (std::is_same_v<std::decay_t<decltype(request)>,
+                                         contract::SampleRequest>) {
+              static const float temperatures[1] = {};
+              contract::SampleRequest streamed = request;
+              streamed.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+              ASSERT_LE(opened_.workspace_bytes(streamed), room);
+              streamed.parameters.temperature.array = temperatures;
+              ASSERT_LE(opened_.workspace_bytes(streamed), room)
+                  << num_rows << " streamed rows of " << num_cols << " columns";
+            }
           });
         }
       }
