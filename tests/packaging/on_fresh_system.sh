@@ -88,7 +88,8 @@ use_all() {
   use_go
   use_rust
   use_java
-  use_tools
+  # The profile pkg.libsampler.notools builds no programs.
+  if compgen -G '/root/cpu/libsampler-tools_*.deb' >/dev/null; then use_tools; fi
   use_reference
 }
 
