@@ -123,6 +123,8 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
+    // The values of a rank without columns may be null.
+    if (call_.num_cols == 0) return own_part(row_view(call_.input(), 0, 0));
     if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
@@ -424,7 +426,8 @@ class ShardRounds {
 
   SAMPLER_HD ShardList list() const {
     const int64_t first = output_ * plan_.num_candidates;
-    return {memory_.listed.ranks + first, memory_.listed.values + first};
+    return {memory_.listed.ranks + first,
+            plan_.has_values ? memory_.listed.values + first : nullptr};
   }
 
   SAMPLER_HD void read_start() {
