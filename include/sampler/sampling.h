@@ -54,8 +54,8 @@ typedef struct sampler_params {
   size_t struct_size;
 
   /* Logits are divided by the temperature. At most 1e-5 (0 and negative ones too): greedy, the
-   * first token in rank order whatever the filters say. Above 2^64: 2^64. Probabilities are taken
-   * as they are: there it must be 1, or at most 1e-5. Not NaN. Default 1. */
+   * first token in rank order whatever the filters say. At most 2^64. Probabilities are taken as
+   * they are: there it must be 1, or at most 1e-5. Not NaN. Default 1. */
   float temperature;
 
   /* Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,

@@ -141,6 +141,16 @@ contract::PerSlot<float> read_top_p(Check &check, const UserParameters &user, in
   return read_per_slot(check, "row_params->top_p", user.params.top_p, user.arrays.top_p, num_slots);
 }
 
+void check_temperature(Check &check, const char *name, const sampler_params &params,
+                       sampler_input_kind kind) {
+  check.not_nan(name, params.temperature);
+  if (contract::is_valid_temperature(kind, params.temperature)) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must be %s", name,
+             double(params.temperature),
+             kind == SAMPLER_PROBABILITIES ? "1, or at most 1e-5, with SAMPLER_PROBABILITIES"
+                                           : "at most 2^64");
+}
+
 contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      sampler_input_kind kind, int64_t num_slots) {
   const sampler_params &params = user.params;
@@ -148,14 +158,7 @@ contract::Parameters read_parameters(Check &check, const UserParameters &user,
   contract::Parameters result;
   if (!check.ok()) return result;
 
-  if (!arrays.temperature) check.not_nan("params->temperature", params.temperature);
-  const bool unusual = params.temperature != 1.0f && !contract::is_greedy(params.temperature);
-  if (kind == SAMPLER_PROBABILITIES && unusual && !arrays.temperature) {
-    check.fail(
-        SAMPLER_ERROR_INVALID_ARGUMENT,
-        "params->temperature is %.9g; it must be 1, or at most 1e-5, with SAMPLER_PROBABILITIES",
-        double(params.temperature));
-  }
+  if (!arrays.temperature) check_temperature(check, "params->temperature", params, kind);
   result.top_p = read_top_p(check, user, num_slots);
   if (!arrays.min_p) check.not_nan("params->min_p", params.min_p);
   result.temperature = read_per_slot(check, "row_params->temperature", params.temperature,
@@ -175,7 +178,8 @@ contract::Parameters read_draft_parameters(Check &check, const UserParameters &u
   const sampler_row_params &arrays = user.arrays;
   contract::Parameters result;
   if (!check.ok()) return result;
-  if (!arrays.temperature) check.not_nan("draft_params->temperature", params.temperature);
+  if (!arrays.temperature)
+    check_temperature(check, "draft_params->temperature", params, SAMPLER_LOGITS);
   if (!arrays.top_p) check.not_nan("draft_params->top_p", params.top_p);
   if (!arrays.min_p) check.not_nan("draft_params->min_p", params.min_p);
   result.temperature = read_per_slot(check, "draft_row_params->temperature", params.temperature,

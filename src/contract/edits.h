@@ -12,9 +12,15 @@ namespace sampler::contract {
 
 constexpr float kLargestFloat = 0x1.FFFFFEp127f;
 
-// -inf stays -inf, whatever an edit makes of it.
+// A number at most the largest f32 away from 0. A NaN stays.
+SAMPLER_HD inline float saturated(float y) {
+  return y > kLargestFloat ? kLargestFloat : y < -kLargestFloat ? -kLargestFloat : y;
+}
+
+// What a finite edit makes of x, where f32 gives new_x: a finite logit stays finite, so that
+// nothing but a ban forbids a token. -inf stays -inf, and an invalid logit invalid.
 SAMPLER_HD inline float edited(float x, float new_x) {
-  return x == negative_infinity() ? x : new_x;
+  return is_finite(x) ? saturated(new_x) : x;
 }
 
 // A row with such a logit after its last edit is bad.
@@ -22,8 +28,10 @@ SAMPLER_HD inline bool is_invalid_logit(float x) {
   return !(x <= kLargestFloat);
 }
 
+// An infinite bias is none of the finite edits: -inf bans.
 SAMPLER_HD inline float add_bias(float x, float bias) {
-  return edited(x, x + bias);
+  const float sum = x + bias;
+  return is_finite(bias) || !is_finite(x) ? edited(x, sum) : sum;
 }
 
 // Whether a bias may stand in a list: finite or -inf.
@@ -62,7 +70,7 @@ SAMPLER_HD inline bool only_lower(const Penalties &penalties) {
 // For a token that occurs; `repetition` > 0.
 SAMPLER_HD inline float penalize_repetition(float x, float repetition, PenaltyForm form) {
   if (!(x > 0.0f)) return edited(x, x * repetition);
-  return form == PenaltyForm::kReciprocal ? x * (1.0f / repetition) : x / repetition;
+  return edited(x, form == PenaltyForm::kReciprocal ? x * (1.0f / repetition) : x / repetition);
 }
 
 // For a token that occurs `count` >= 1 times.
@@ -151,7 +159,8 @@ SAMPLER_HD inline float power_of_length(float base, int32_t n) {
 // For a token that would extend a repeat of `length` >= rules.allowed_length tokens.
 SAMPLER_HD inline float penalize_repeat(float x, const DryRules &rules, int32_t length) {
   const float power = power_of_length(rules.base, length - rules.allowed_length);
-  return x - rules.multiplier * power;  // what is subtracted is above 0: -inf stays
+  const float new_x = x - rules.multiplier * power;
+  return is_finite(rules.multiplier) ? edited(x, new_x) : new_x;
 }
 
 }  // namespace sampler::contract

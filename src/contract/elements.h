@@ -77,12 +77,17 @@ SAMPLER_HD inline uint32_t check_first(sampler_input_kind kind, Rank first, Use 
   return is_infinite && use == Use::kDraw ? SAMPLER_ROW_INVALID_VALUE : SAMPLER_ROW_OK;
 }
 
-// The status of the parameters themselves: NaNs, temperatures that probabilities cannot have.
+// Whether a row of this kind may have the temperature: not a NaN.
+SAMPLER_HD inline bool is_valid_temperature(sampler_input_kind kind, float temperature) {
+  return is_greedy(temperature) ||
+         (kind == SAMPLER_PROBABILITIES ? temperature == 1.0f : temperature <= kLargestTemperature);
+}
+
+// The status of the parameters themselves.
 SAMPLER_HD inline uint32_t check_parameters(sampler_input_kind kind, const RowParameters &row) {
-  const bool has_nan = is_nan(row.temperature) || is_nan(row.top_p) || is_nan(row.min_p);
-  const bool refused =
-      kind == SAMPLER_PROBABILITIES && row.temperature != 1.0f && !is_greedy(row.temperature);
-  return has_nan || refused ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
+  const bool has_nan = is_nan(row.top_p) || is_nan(row.min_p);
+  return has_nan || !is_valid_temperature(kind, row.temperature) ? SAMPLER_ROW_INVALID_PARAMETER
+                                                                 : SAMPLER_ROW_OK;
 }
 template <class Request>
 SAMPLER_HD inline uint32_t check_parameters(const Request &request, const RowParameters &row) {

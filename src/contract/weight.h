@@ -13,6 +13,7 @@
 namespace sampler::contract {
 
 constexpr float kGreedyTemperature = 1e-5f;
+constexpr float kLargestTemperature = 0x1p64f;  // a row with a larger one is bad
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr int kWeightBits = 44;
 
@@ -35,10 +36,9 @@ SAMPLER_HD inline bool is_greedy(float temperature) {
   return temperature <= kGreedyTemperature;
 }
 
-// log2(e) / T, for T above the greedy bound.
+// log2(e) / T, for T above the greedy bound. A dynamic temperature may be above the largest.
 SAMPLER_HD inline float logit_scale(float temperature) {
-  constexpr float kLargest = 0x1p64f;
-  return kLog2E / (temperature < kLargest ? temperature : kLargest);
+  return kLog2E / (temperature < kLargestTemperature ? temperature : kLargestTemperature);
 }
 
 // log2 of a token's probability relative to the row's maximum, minus 1. The 1 puts the values near

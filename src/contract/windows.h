@@ -121,9 +121,8 @@ SAMPLER_HD inline int64_t xtc_drops(int64_t num_above, int64_t count, int64_t mi
 // where it is on.
 SAMPLER_HD inline float dynamic_temperature(float temperature, float range, float exponent,
                                             const EntropySums &sums, int64_t count) {
-  constexpr float kLargest = 0x1p64f;
-  const float middle = temperature < kLargest ? temperature : kLargest;
-  const float reach = range < kLargest ? range : kLargest;
+  const float middle = temperature < kLargestTemperature ? temperature : kLargestTemperature;
+  const float reach = range < kLargestTemperature ? range : kLargestTemperature;
   const float low = larger_of(middle - reach, 0.0f);
   const float high = middle + reach;
 

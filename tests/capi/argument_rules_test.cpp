@@ -269,6 +269,11 @@ void break_parameters(Rules *rules) {
                     "params->" + member + " is NaN; it must be a number");
     }
   }
+  rules->spec().kind = rules->spec().draft_kind = SAMPLER_LOGITS;
+  for (const float value : {0x1.000002p64f, FLT_MAX, kInf}) {
+    rules->refuse("params.temperature", value,
+                  text("params->temperature is %.9g; it must be at most 2^64", double(value)));
+  }
   rules->spec().kind = rules->spec().draft_kind = SAMPLER_PROBABILITIES;
   for (const float value : {0.7f, 2.0f, kInf, 1.00000012f, 1.1e-5f}) {
     rules->refuse("params.temperature", value,
@@ -978,8 +983,6 @@ TEST_P(Parameters, HaveTheirMeaningAtTheExtremes) {
   expect_same("params.min_p", kInf, 1.0f);
   expect_same("params.min_p", 3.0f, 1.0f);
   expect_same("params.min_p", -kInf, 0.0f);
-  for (const float hot : {kInf, FLT_MAX, 0x1.000002p64f})
-    expect_same("params.temperature", hot, 0x1p64f);
   for (const float cold : {-kInf, -1.0f, -0.0f, FLT_TRUE_MIN, 1e-5f}) {
     expect_same("params.temperature", cold, 0.0f);
   }

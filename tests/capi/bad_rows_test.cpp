@@ -67,7 +67,10 @@ void add_parameters(const Spec &spec, std::vector<Defect> *defects) {
     parameter("row_params.min_p", nan);
   }
   if (spec.kind == SAMPLER_PROBABILITIES) {
-    for (const float temperature : {0.5f, 2.0f, kInf, 1.1e-5f})
+    for (const float temperature : {0.5f, 2.0f, 0x1p64f, 1.1e-5f})
+      parameter("row_params.temperature", temperature);
+  } else {
+    for (const float temperature : {0x1.000002p64f, 0x1p127f, kInf})
       parameter("row_params.temperature", temperature);
   }
 }

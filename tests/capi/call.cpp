@@ -359,7 +359,7 @@ void Call::add_per_slot(const std::string &member, const Make &make) {
 
 void Call::add_parameters() {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  static const float kTemperatures[] = {0.7f, 1.0f, 2.5f, 0.0f, 1e-3f, kInf, -1.0f};
+  static const float kTemperatures[] = {0.7f, 1.0f, 2.5f, 0.0f, 1e-3f, 0x1p64f, -1.0f};
   static const std::int32_t kTopKs[] = {5, 0, 1000000, 20, 1, -3, 12, INT32_MIN};
   static const float kTopPs[] = {0.9f, 1.0f, 0.5f, 0.0f, 0.99f, 2.0f, -kInf};
   static const float kMinPs[] = {0.0f, 0.05f, -1.0f, 0.3f, kInf};

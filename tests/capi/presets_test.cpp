@@ -93,6 +93,38 @@ TEST(Presets, AreTakenByCalls) {
   }
 }
 
+// The penalty of a long repeat is beyond f32; it lowers the token, and a bitmask leaves no other.
+TEST(Presets, OfLlamasRepeatsForbidNothing) {
+  std::vector<float> logits(40, 0.0f);
+  logits[7] = 3.0f;
+  const std::vector<std::int32_t> history(162, 7);
+  const std::int64_t offsets[2] = {0, std::int64_t(history.size())};
+  const std::uint32_t bitmask[2] = {1u << 7, 0};
+  sampler_pipeline pipeline = {};
+  pipeline.struct_size = sizeof pipeline;
+  pipeline.history = {offsets, history.data(), 1, std::int64_t(history.size())};
+  pipeline.token_bitmasks = bitmask;
+  pipeline.num_token_bitmasks = 1;
+  pipeline.token_bitmask_stride = 2;
+  const Sampler sampler = roomy_sampler();
+  sampler_params params = preset("llama.cpp");
+  params.dry_multiplier = 1.05f;
+  std::int32_t token = -7;
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = logits.data();
+  args.input.num_rows = 1;
+  args.input.num_cols = std::int64_t(logits.size());
+  args.params = &params;
+  args.pipeline = &pipeline;
+  args.out_token_ids = &token;
+  for (const float base : {1.75f, 4.0f, 3e38f}) {
+    params.dry_base = base;
+    ASSERT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(token, 7) << base;
+  }
+}
+
 // Where temperature, top-k, top-p and min-p are all that is on, a preset is what a call without
 // stages does, on devices, too: docs/coming-from.md.
 TEST(Presets, AreRulesWithoutOtherStages) {

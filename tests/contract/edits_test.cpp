@@ -108,10 +108,37 @@ TEST(Edits, OfNoNumberAreInvalid) {
   for (const float x : {-kInfinity, -kLargestFloat, 0.0f, kLargestFloat}) {
     EXPECT_FALSE(is_invalid_logit(x)) << x;
   }
-  EXPECT_TRUE(is_invalid_logit(add_bias(kLargestFloat, kLargestFloat)));
   EXPECT_TRUE(is_invalid_logit(add_bias(1.0f, kNaN)));
-  // Downwards an overflow is a ban.
-  EXPECT_EQ(add_bias(-kLargestFloat, -kLargestFloat), -kInfinity);
+  EXPECT_TRUE(is_invalid_logit(add_bias(1.0f, kInfinity)));
+  // Later edits do not make good what is invalid.
+  for (const float x : {kInfinity, kNaN}) {
+    EXPECT_TRUE(is_invalid_logit(add_bias(x, -1.0f)));
+    EXPECT_TRUE(is_invalid_logit(penalize(x, 1, 1, {2.0f, 1.0f, 1.0f, PenaltyForm::kDivide})));
+    EXPECT_TRUE(is_invalid_logit(penalize_repeat(x, {1.0f, 2.0f, 2}, 9)));
+  }
+}
+
+TEST(Edits, ThatAreFiniteLeaveFiniteLogits) {
+  EXPECT_EQ(add_bias(kLargestFloat, kLargestFloat), kLargestFloat);
+  EXPECT_EQ(add_bias(-kLargestFloat, -kLargestFloat), -kLargestFloat);
+  EXPECT_EQ(add_bias(kLargestFloat, -kInfinity), -kInfinity);
+  Random random(9);
+  Failures failures;
+  for (int i = 0; i < kNumRandom; ++i) {
+    const float x = any_finite(random);
+    const auto expect_finite = [&](float y) { failures.expect(is_finite(y), bits_of(x)); };
+    // Of the largest exponents, so that most overflow.
+    const auto huge = [&] { return random.float_of_exponent(random.between(250, 254)); };
+    expect_finite(add_bias(x, huge()));
+    expect_finite(penalize_repeat(x, {std::fabs(huge()), 4.0f, 0}, random.between(0, 99)));
+    for (const PenaltyForm form :
+         {PenaltyForm::kDivide, PenaltyForm::kReciprocal, PenaltyForm::kCountsFirst}) {
+      expect_finite(
+          penalize(x, 1, random.between(1, 9), {std::fabs(huge()), huge(), huge(), form}));
+      expect_finite(penalize(x, 1, 0, {kSmallestSubnormal, 0.0f, 0.0f, form}));
+    }
+  }
+  EXPECT_TRUE(failures.none());
 }
 
 constexpr struct {
@@ -162,17 +189,16 @@ TEST(Penalties, OfWorkedExamples) {
 
 TEST(Penalties, HugeOnesGiveWhatTheContractSays) {
   const Penalties huge = {kLargestFloat, 0.0f, 0.0f, PenaltyForm::kDivide};
-  EXPECT_EQ(penalize(-2.0f, 1, 0, huge), -kInfinity);
+  EXPECT_EQ(penalize(-2.0f, 1, 0, huge), -kLargestFloat);
   EXPECT_EQ(penalize(1.0f, 1, 0, huge), 1.0f / kLargestFloat);  // a subnormal
   EXPECT_GT(penalize(1.0f, 1, 0, huge), 0.0f);
   const Penalties counts = {1.0f, kLargestFloat, 0.0f, PenaltyForm::kDivide};
-  EXPECT_EQ(penalize(1.0f, 1, 2, counts), -kInfinity);
+  EXPECT_EQ(penalize(1.0f, 1, 2, counts), -kLargestFloat);
   const Penalties rewards = {1.0f, -kLargestFloat, 0.0f, PenaltyForm::kDivide};
-  EXPECT_TRUE(is_invalid_logit(penalize(1.0f, 1, 2, rewards)));
+  EXPECT_EQ(penalize(1.0f, 1, 2, rewards), kLargestFloat);
   // 1 / r overflows where x / r may not.
   EXPECT_EQ(penalize(0x1p-126f, 1, 0, {0x1p-130f, 0, 0, PenaltyForm::kDivide}), 16.0f);
-  EXPECT_TRUE(
-      is_invalid_logit(penalize(0x1p-126f, 1, 0, {0x1p-130f, 0, 0, PenaltyForm::kReciprocal})));
+  EXPECT_EQ(penalize(0x1p-126f, 1, 0, {0x1p-130f, 0, 0, PenaltyForm::kReciprocal}), kLargestFloat);
 }
 
 TEST(Penalties, Validity) {

@@ -3,6 +3,7 @@
 // engine adds a bias of 0 to all tokens that have none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -66,6 +67,13 @@ std::vector<float> biased(const Case &one) {
   return logits;
 }
 
+// The engine's logits; where one overflows, the contract's are the largest.
+std::vector<float> expected_logits(const Case &one) {
+  std::vector<float> logits = one.expected;
+  for (float &x : logits) x = std::min(x, kLargestFloat);
+  return logits;
+}
+
 TEST(Engine, GivesTheSameLogits) {
   const std::map<std::string, std::vector<float> (*)(const Case &)> edits = {
       {"repetition", penalized},
@@ -75,7 +83,7 @@ TEST(Engine, GivesTheSameLogits) {
   std::map<std::string, int> num_cases, num_changed;
   for (const Case &one : read_cases()) {
     ASSERT_EQ(edits.count(one.name), 1u) << one.name;
-    EXPECT_EQ(edits.at(one.name)(one), one.expected)
+    EXPECT_EQ(edits.at(one.name)(one), expected_logits(one))
         << one.name << ", case " << num_cases[one.name];
     ++num_cases[one.name];
     if (one.expected != one.logits) ++num_changed[one.name];

@@ -334,6 +334,17 @@ FAULTS = [
           "kind == SAMPLER_LOGITS ? negative_infinity() : -1.0f);")],
         [golden("sample_probabilities_f32_bad_rows")]),
     Fault(
+        "temperatures_above_the_largest",
+        "a temperature above 2^64 counts as 2^64",
+        [("src/contract/elements.h", "temperature <= kLargestTemperature);",
+          "!is_nan(temperature));")],
+        [("capi_test", "*/BadRows.LeaveTheirNeighboursAlone/*")]),
+    Fault(
+        "penalties_forbid",
+        "a penalty beyond f32 makes a logit -inf",
+        [("src/contract/edits.h", "? saturated(new_x) : x;", "? new_x : x;")],
+        [("capi_test", "Presets.OfLlamasRepeatsForbidNothing"), stages("OfEdits")]),
+    Fault(
         "infinity_not_selected",
         "a row with +inf is bad to selection too",
         [("src/contract/elements.h", "return is_infinite && use == Use::kDraw ?",

@@ -29,6 +29,11 @@ float quotient(float a, float b) {
   return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
 }
 
+// What a finite edit makes of a finite x.
+float within_f32(float x, float result) {
+  return std::isfinite(x) ? std::clamp(result, -kLargest, kLargest) : x;
+}
+
 float horner(const std::vector<float> &coefficients, float z) {
   float value = coefficients[0];
   for (std::size_t i = 1; i < coefficients.size(); ++i) {
@@ -97,7 +102,8 @@ Real exact_relative_log2(const Ranked &row, std::size_t rank) {
 
 float with_biases(float x, const std::vector<float> &biases) {
   for (const float bias : biases) {
-    if (x != -kInfinity) x = sum(x, bias);
+    if (x == -kInfinity) continue;
+    x = std::isfinite(bias) ? within_f32(x, sum(x, bias)) : sum(x, bias);
   }
   return x;
 }
@@ -107,16 +113,17 @@ float with_penalties(float x, std::int64_t repetition_count, std::int64_t count,
   const auto repeat = [&] {
     if (repetition_count == 0 || repetition == 0 || x == -kInfinity) return;
     if (x > 0) {
-      x = form == Form::kReciprocal ? product(x, quotient(1, repetition)) : quotient(x, repetition);
+      x = within_f32(x, form == Form::kReciprocal ? product(x, quotient(1, repetition))
+                                                  : quotient(x, repetition));
     } else {
-      x = product(x, repetition);
+      x = within_f32(x, product(x, repetition));
     }
   };
   if (form != Form::kCountsFirst) repeat();
   if (count > 0 && x != -kInfinity) {
     const float all = product(static_cast<float>(count), frequency);
-    x = form == Form::kReciprocal ? difference(difference(x, all), presence)
-                                  : difference(x, sum(all, presence));
+    x = within_f32(x, form == Form::kReciprocal ? difference(difference(x, all), presence)
+                                                : difference(x, sum(all, presence)));
   }
   if (form == Form::kCountsFirst) repeat();
   return x;
@@ -138,7 +145,9 @@ Real exact_dry_power(float base, std::int32_t n) {
 }
 
 float with_repeat(float x, float multiplier, float base, std::int32_t n) {
-  return x == -kInfinity ? x : difference(x, product(multiplier, dry_power(base, n)));
+  if (x == -kInfinity) return x;
+  const float result = difference(x, product(multiplier, dry_power(base, n)));
+  return std::isfinite(multiplier) ? within_f32(x, result) : result;
 }
 
 std::int32_t dry_limit(const Text &context, const std::vector<Text> &breakers) {

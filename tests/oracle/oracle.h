@@ -30,7 +30,7 @@ enum class FilterOrder { kSequential, kJoint, kMinPFirst };
 enum class TemperatureOrder { kFirst, kLast };
 
 struct Filters {
-  // At most 1e-5: greedy; above 2^64: counts as 2^64. Probabilities take 1 or greedy only.
+  // At most 1e-5: greedy; above 2^64: a bad row. Probabilities take 1 or greedy only.
   float temperature = 1.0F;
   std::int64_t top_k = 0;  // at most 0, or at least the number of columns: off
   float top_p = 1.0F;      // at least 1: off; at most 0: keeps one token

@@ -755,8 +755,8 @@ structs! {
         /// sizeof(sampler_params).
         struct_size: usize = size_of::<Self>();
         /// Logits are divided by the temperature. At most 1e-5 (0 and negative ones too): greedy, the
-        /// first token in rank order whatever the filters say. Above 2^64: 2^64. Probabilities are taken
-        /// as they are: there it must be 1, or at most 1e-5. Not NaN. Default 1.
+        /// first token in rank order whatever the filters say. At most 2^64. Probabilities are taken as
+        /// they are: there it must be 1, or at most 1e-5. Not NaN. Default 1.
         temperature: f32 = 1.0;
         /// Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,
         /// is at least top_p (nucleus sampling, Holtzman et al. 2020). >= 1: off; <= 0: one token.

@@ -269,7 +269,9 @@ SAMPLER_API sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t
  *             a token follows it.
  *
  * update      appends to the text what the context has beyond it; next_token_ids are checked but
- *             not learned, since only some of them may be part of the sequence.
+ *             not learned, since only some of them may be part of the sequence. Where there is no
+ *             room for that, nothing is appended, and from then until a reset next_token knows
+ *             nothing and propose gives nothing: a loop goes on without drafts.
  *
  * initialize  appends, as sampler_prompt_lookup_append does.
  *
