@@ -9,6 +9,7 @@
 #include "capi/allocator.h"
 #include "capi/busy.h"
 #include "capi/handle_impl.h"
+#include "contract/adaptive_values.h"
 #include "decoding/arena.h"
 #include "decoding/generation.h"
 #include "decoding/measured_gamma.h"
@@ -66,6 +67,7 @@ struct SessionSequence {
   float least_probability;
   int64_t num_ends, num_stops;
   int64_t num_steps, num_drafted, num_accepted;
+  contract::AdaptiveValues adaptive;  // the state's, once it has been told the text
   PlannedSpan target, drafter;
   sampler_ngram ngram;
 
@@ -73,6 +75,9 @@ struct SessionSequence {
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
   // Drafts of a position.
   int64_t width() const { return group == DraftGroup::kTrees ? top_k : 1; }
+  // What goes on of a sequence that was removed, and what is told of this one but for its tokens.
+  void resume(const sampler_session_sequence &before);
+  void tell(sampler_session_sequence *out) const;
   // For a measured round, of as many positions at most.
   void add_to(RoundTexts *texts, bool drafts) const;
   void limit_drafts(int64_t num_positions) {
@@ -279,8 +284,8 @@ class Session {
   void place_trees(const Group &group, sampler_verify_args *args);
   template <class Call>
   void place_results(const sampler_session_advance_args &args, const Group &group, Call *call);
-  sampler_status append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
-                             int64_t prompt_length, int64_t num_tokens);
+  sampler_status append_text(capi::Entry &entry, int32_t sequence,
+                             const sampler_session_add_args &args);
   sampler_status copy_state(capi::Entry &entry, int32_t source, int32_t destination);
   sampler_status tell(capi::Entry &entry, const Group &group);
 
@@ -298,6 +303,7 @@ class Session {
   sampler_pipeline place_masks(const Group &group);
   sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);
   bool has_adaptive() const;
+  contract::AdaptiveRules adaptive_rules_of(int32_t sequence) const;
   float entropy_temperature(int32_t sequence) const;
   sampler_status select_likeliest(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status redraw(capi::Entry &entry, const sampler_session_advance_args &args);
@@ -374,7 +380,7 @@ class Session {
   int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
   int32_t *num_kept_, *token_ids_;
   sampler_row_status *row_status_;
-  float *observations_, *logprobs_;  // observations stay where calls are made
+  float *observations_, *logprobs_;
   int32_t *top_token_ids_;
   float *top_logprobs_;
 

@@ -381,16 +381,24 @@ void Session::take_tokens(const sampler_session_advance_args &args, const Group 
                           int64_t index) {
   const int64_t chain = group.first + index, top = args.num_top_logprobs;
   const int64_t first_place = group.first_place + index * group.num_positions;
-  SessionSequence &own = sequences_[verified_[chain].sequence];
+  const int32_t sequence = verified_[chain].sequence;
+  SessionSequence &own = sequences_[sequence];
   int32_t *const token_ids = token_ids_ + first_place;
   const int64_t num_kept = num_kept_[chain];
   const bool is_bad = row_status_[chain] != SAMPLER_ROW_OK;
   if (is_bad) token_ids[num_kept] = -1;  // not the fallback token
+  const bool is_adaptive = has_observations_ && !config_.loop;
+  const contract::AdaptiveRules rules =
+      is_adaptive ? adaptive_rules_of(sequence) : contract::AdaptiveRules{};
   int64_t position = 0;
   for (; own.runs() && position < num_kept + !is_bad; ++position) {
-    append(verified_[chain].sequence, token_ids[position]);
+    append(sequence, token_ids[position]);
     own.num_accepted += position < num_kept;
     const int64_t from = first_place + position;
+    if (is_adaptive) {
+      own.adaptive = contract::adaptive_values_moved(own.adaptive, token_ids[position],
+                                                     observations_[from], rules);
+    }
     const int64_t to = verified_[chain].span * (max_drafts() + 1) + position;
     args.out_token_ids[to] = token_ids[position];
     if (args.out_logprobs) args.out_logprobs[to] = logprobs_[from];

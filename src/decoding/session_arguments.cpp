@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -21,6 +22,7 @@ constexpr int64_t kMostSequences = int64_t(1) << 20;
 constexpr int64_t kMostDrafts = 1024;
 constexpr int64_t kMostLookupTokens = int64_t(1) << 27;
 constexpr int64_t kMostListed = int64_t(1) << 20;
+constexpr int64_t kMostCounted = int64_t(1) << 62;
 
 // What the session itself provides, or a step is given.
 void check_pipeline(Check &check, const sampler_pipeline &pipeline) {
@@ -220,6 +222,8 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   check.range("min_match", args.min_match, 0, kMostLookupTokens + 1);
   check.enumeration("draft_unknown", args.draft_unknown, 2);
   check.zero("reserved", args.reserved);
+  check.enumeration("ngram_has_text", args.ngram_has_text, 2);
+  check.zero("reserved2", args.reserved2);
   check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
   check_share(check, "ngram_least_share", args.ngram_least_share);
   check_share(check, "least_draft_probability", args.least_draft_probability);
@@ -275,6 +279,11 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
                  "ngram is set and draft_source %d; it must be SAMPLER_DRAFTS_NGRAM",
                  int(args.draft_source));
     }
+    if (args.ngram_has_text) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "ngram_has_text is 1 and draft_source %d; it must be SAMPLER_DRAFTS_NGRAM",
+                 int(args.draft_source));
+    }
     if (has_limits) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "ngram_least_count is %" PRId64
@@ -302,6 +311,28 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   }
 }
 
+// What goes on of a sequence that was removed.
+void check_resumed(Check &check, const sampler_session_add_args &args,
+                   sampler_session_sequence *resumed) {
+  if (!args.resumed || !check.read("resumed", args.resumed, resumed)) return;
+  for (int i = 0; i < SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
+    float &value = resumed->adaptive_values[i];
+    if (contract::is_nan(value)) value = contract::quiet_nan();
+    if (!contract::is_infinite(value)) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "resumed->adaptive_values[%d] is %.9g; it must be finite, or NaN", i, double(value));
+  }
+  const double entropy = resumed->drafter_entropy;
+  if (!std::isnan(entropy) && !(entropy >= 0 && std::isfinite(entropy))) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "resumed->drafter_entropy is %.9g; it must be finite and at least 0, or NaN",
+               entropy);
+  }
+  check.range("resumed->num_steps", resumed->num_steps, 0, kMostCounted);
+  check.range("resumed->num_drafted", resumed->num_drafted, 0, kMostCounted);
+  check.range("resumed->num_accepted", resumed->num_accepted, 0, kMostCounted);
+}
+
 }  // namespace
 
 void read_arguments(Check &check, Session *session, const sampler_session_add_args *user_args,
@@ -327,6 +358,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
   check_stops(check, *session, args.stop_sequences);
   check_drafts(check, *session, args, &out->ngram);
   args.ngram = args.ngram ? &out->ngram : nullptr;
+  check_resumed(check, args, &out->resumed);
+  args.resumed = args.resumed ? &out->resumed : nullptr;
   if (!check.ok()) return;
   if (session->is_full()) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,

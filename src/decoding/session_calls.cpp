@@ -1,5 +1,4 @@
 // The entry points of decoding sessions.
-#include <algorithm>
 #include <cinttypes>
 #include <new>
 
@@ -197,17 +196,7 @@ void get(Check &check, const Session &session, int32_t sequence,
   if (!own) return;
   auto result = capi::sized<sampler_session_sequence>();
   result.token_ids = session.text(sequence);
-  result.num_tokens = own->length;
-  result.prompt_length = own->prompt_length;
-  result.cache_length = own->cache_length;
-  result.drafter_cache_length = std::min(own->drafter_cache_length, own->length);
-  result.finish_reason = own->reason;
-  result.row_status = own->row_status;
-  result.stop_sequence = own->stop_sequence;
-  result.num_steps = own->num_steps;
-  result.num_drafted = own->num_drafted;
-  result.num_accepted = own->num_accepted;
-  result.is_drafting = own->is_drafting;
+  own->tell(&result);
   capi::write_struct(result, out_sequence);
 }
 

@@ -86,6 +86,7 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   sequences_ = host->take<SessionSequence>(count);
   tokens_ = config.loop ? nullptr : host->take<int32_t>(count, text_stride());
   arrays.count_in<int32_t>(longest_text());  // a new text
+  arrays.count_in<float>(SAMPLER_NUM_ADAPTIVE_VALUES);
   for (int i = 0; i < 2 * SessionNumbers::kCount; ++i) arrays.count_in<uint32_t>(count);
   ends_ = arrays.in<int32_t>(count, options.max_end_tokens);
   end_offsets_ = arrays.in<int64_t>(count + 1);
@@ -133,7 +134,8 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   top_logprobs_ = arrays.out<float>(count, num_places * top);
   likeliest_ = arrays.out<int32_t>(count * num_places, options.filler_top_k);
   lesson_ = host->take<int32_t>(options.filler_top_k + 1);
-  observations_ = device->take<float>(count, num_places);
+  observations_ = arrays.out<float>(count, num_places);
+  arrays.count_in<float>(count, num_places);
   transfer_ = Transfer(handle, options.stream, arrays.bytes_in(), arrays.bytes_out(), host, device);
   if (!sequences_) return;
   num_free_ = count;

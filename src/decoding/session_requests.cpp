@@ -138,7 +138,9 @@ void Session::place_results(const sampler_session_advance_args &args, const Grou
   const int64_t top = args.num_top_logprobs;
   call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
   call->out_row_status = transfer_.out(row_status_ + group.first, group.count);
-  if (has_observations_) call->out_observations = observations_ + first_place;
+  if (has_observations_) {
+    call->out_observations = transfer_.out(observations_ + first_place, num_places);
+  }
   call->logprob_kind = args.logprob_kind;
   if (args.out_logprobs) call->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
   call->num_top_logprobs = top;
@@ -200,20 +202,31 @@ bool Session::has_adaptive() const {
          params.top_p_decay != 0 || by_text.top_p_decay;
 }
 
+contract::AdaptiveRules Session::adaptive_rules_of(int32_t sequence) const {
+  const sampler_params params = params_of(sequence);
+  return {params.adaptive_kind, params.adaptive_target, params.adaptive_rate, params.top_p,
+          params.top_p_decay,   params.top_p_least,     -1};
+}
+
 // ---- The texts' state
 
 // A new sequence.
-sampler_status Session::append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
-                                    int64_t prompt_length, int64_t num_tokens) {
-  const int64_t places[3] = {0, prompt_length, num_tokens};
+sampler_status Session::append_text(capi::Entry &entry, int32_t sequence,
+                                    const sampler_session_add_args &args) {
+  const int64_t num_tokens = args.num_tokens;
+  const int64_t places[3] = {0, args.prompt_length ? args.prompt_length : num_tokens, num_tokens};
   transfer_.begin();
   auto reset = capi::sized<sampler_state_reset_args>();
   reset.exec.stream = exec_.stream;
   reset.state = state_;
   reset.slots = transfer_.in(&sequence, 1);
   reset.num_rows = 1;
+  if (args.resumed) {
+    reset.adaptive_values =
+        transfer_.in(args.resumed->adaptive_values, SAMPLER_NUM_ADAPTIVE_VALUES);
+  }
   const int64_t *const offsets = transfer_.in(places, 3);
-  const int32_t *const tokens = transfer_.in(token_ids, num_tokens);
+  const int32_t *const tokens = transfer_.in(args.token_ids, num_tokens);
   sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   status = entry.call_host([&] { return sampler_state_reset(handle_, &reset); });
@@ -266,7 +279,7 @@ sampler_status Session::tell(capi::Entry &entry, const Group &group) {
   args.num_tokens = group.num_positions;
   const sampler_row_params row_params = place_row_params();
   if (has_observations_) {
-    args.observations = observations_ + group.first_place;
+    args.observations = transfer_.in(observations_ + group.first_place, group.num_places());
     args.params = &config_.params;
     args.row_params = &row_params;
   }

@@ -2,6 +2,8 @@
 #include "decoding/session.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <new>
 
 #include "capi/structs.h"
@@ -49,6 +51,30 @@ bool asks_for_rows(const sampler_session_add_args &args) {
     default:
       return false;
   }
+}
+
+void SessionSequence::resume(const sampler_session_sequence &before) {
+  num_steps = before.num_steps;
+  num_drafted = before.num_drafted;
+  num_accepted = before.num_accepted;
+  std::memcpy(&adaptive, before.adaptive_values, sizeof adaptive);
+  if (!std::isnan(before.drafter_entropy)) entropy = step_entropy = before.drafter_entropy;
+}
+
+void SessionSequence::tell(sampler_session_sequence *out) const {
+  out->num_tokens = length;
+  out->prompt_length = prompt_length;
+  out->cache_length = cache_length;
+  out->drafter_cache_length = std::min(drafter_cache_length, length);
+  out->finish_reason = reason;
+  out->row_status = row_status;
+  out->stop_sequence = stop_sequence;
+  out->num_steps = num_steps;
+  out->num_drafted = num_drafted;
+  out->num_accepted = num_accepted;
+  out->is_drafting = is_drafting;
+  std::memcpy(out->adaptive_values, &adaptive, sizeof adaptive);
+  out->drafter_entropy = entropy == EntropyGamma::kNone ? double(contract::quiet_nan()) : entropy;
 }
 
 sampler_params Session::params_of(int32_t sequence) const {
@@ -114,10 +140,10 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   const int64_t prompt_length = args.prompt_length ? args.prompt_length : args.num_tokens;
   sampler_status status = settle(entry);
   if (status == SAMPLER_OK && state_) {
-    status = append_text(entry, sequence, args.token_ids, prompt_length, args.num_tokens);
+    status = append_text(entry, sequence, args);
   }
   if (status != SAMPLER_OK) return status;
-  if (args.draft_source == SAMPLER_DRAFTS_NGRAM && !config_.loop) {
+  if (args.draft_source == SAMPLER_DRAFTS_NGRAM && !args.ngram_has_text && !config_.loop) {
     status = entry.call_host(
         [&] { return args.ngram->initialize(args.ngram->user, args.token_ids, args.num_tokens); });
     if (status != SAMPLER_OK) {
@@ -155,6 +181,7 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   own.num_ends = args.num_end_tokens;
   own.num_stops = args.stop_sequences.num_lists;
   if (own.source == SAMPLER_DRAFTS_NGRAM) own.ngram = *args.ngram;
+  if (args.resumed) own.resume(*args.resumed);
   std::copy_n(args.token_ids, args.num_tokens, tokens_of(sequence));
   int32_t *const ends = ends_of(sequence);
   std::fill_n(std::copy_n(args.end_token_ids, own.num_ends, ends),

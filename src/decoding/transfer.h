@@ -48,7 +48,7 @@ class Transfer {
 
  private:
   // Three calls of verification and one of a drafter's draws have the most.
-  static constexpr int kMaxResults = 32;
+  static constexpr int kMaxResults = 36;
 
   struct Result {
     void *values;

@@ -138,6 +138,25 @@ void Driver::remove(std::int32_t sequence) {
   caches_.erase(sequence);
 }
 
+std::int32_t Driver::put_back(std::int32_t sequence, const Wish &wish,
+                              sampler_session_add_args args) {
+  const sampler_session_sequence before = get(sequence);
+  const Tokens tokens = text(sequence);
+  const std::vector<float> values = logprobs[sequence], top_values = top_logprobs[sequence];
+  const Tokens tops = top_token_ids[sequence];
+  remove(sequence);
+  args.resumed = &before;
+  args.ngram_has_text = before.is_drafting && args.draft_source == SAMPLER_DRAFTS_NGRAM;
+  const std::int32_t now = add(wish, args, tokens);
+  logprobs[now] = values;
+  top_token_ids[now] = tops;
+  top_logprobs[now] = top_values;
+  EXPECT_EQ(get(now).num_steps, before.num_steps);
+  EXPECT_EQ(get(now).num_drafted, before.num_drafted);
+  EXPECT_EQ(get(now).num_accepted, before.num_accepted);
+  return now;
+}
+
 sampler_session_sequence Driver::get(std::int32_t sequence) const {
   auto result = sized<sampler_session_sequence>();
   EXPECT_EQ(sampler_session_get(session_, sequence, &result), SAMPLER_OK) << sampler_last_error();

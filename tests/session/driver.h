@@ -31,6 +31,8 @@ class Driver {
   std::int32_t fork(std::int32_t source, const std::uint64_t *seed = nullptr,
                     const sampler_params *params = nullptr);
   void remove(std::int32_t sequence);
+  // Takes a sequence out and lets it go on, with caches as `args` has them.
+  std::int32_t put_back(std::int32_t sequence, const Wish &wish, sampler_session_add_args args);
   sampler_session_sequence get(std::int32_t sequence) const;
   Tokens text(std::int32_t sequence) const;
   bool runs(std::int32_t sequence) const;

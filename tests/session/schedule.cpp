@@ -27,18 +27,15 @@ sampler_params random_params(Random *random, bool with_stages) {
   if (random->one_in(4)) params.xtc_probability = 0.5f;
   if (random->one_in(4)) params.typical_p = 0.7f;
   if (random->one_in(3)) {
-    params.adaptive_kind =
-        random->one_in(2) ? SAMPLER_ADAPTIVE_MIROSTAT_V2 : SAMPLER_ADAPTIVE_MIROSTAT_V1;
-    params.adaptive_target = 3;
+    params.adaptive_kind = sampler_adaptive_kind(random->between(1, SAMPLER_ADAPTIVE_P));
+    const bool is_p = params.adaptive_kind == SAMPLER_ADAPTIVE_P;
+    params.adaptive_target = is_p ? 0.3f : 3;
+    params.adaptive_rate = is_p ? 0.8f : 0.3f;
   } else if (params.top_p < 1 && random->one_in(3)) {
     params.top_p_decay = 0.9f;
     params.top_p_least = 0.2f;
   }
   return params;
-}
-
-bool is_adaptive(const sampler_params &params) {
-  return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE || params.top_p_decay != 0;
 }
 
 Tokens random_tokens(Random *random, std::int64_t least, std::int64_t most) {
@@ -214,27 +211,18 @@ void Schedule::fork() {
   const std::int32_t sequence = driver_.fork(source, &seed, &params);
   ASSERT_EQ(running_.count(sequence), 0u);
   running_[sequence] = own;
-  if (parts_.count(source) > 0) parts_.insert(sequence);
 }
 
 // Takes a sequence out, and lets it go on as one of a text of which a part is cached.
 void Schedule::put_back() {
   const std::int32_t sequence = any_running();
-  Running own = running_[sequence];
-  for (const Draws &draws : own.wish.draws) {
-    if (is_adaptive(draws.params)) return;
-  }
-  // The entropy of the steps before is no text either.
-  if (kind_.has_rules && own.args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY) return;
-  const Tokens text = driver_.text(sequence);
-  driver_.remove(sequence);
+  const Running own = running_[sequence];
+  const std::int64_t length = driver_.get(sequence).num_tokens;
   running_.erase(sequence);
-  own.args.cache_length = random_.between(0, std::int64_t(text.size()) - 1);
-  own.args.drafter_cache_length =
-      random_.between(0, std::min<std::int64_t>(std::int64_t(text.size()), kRoom));
-  const std::int32_t now = driver_.add(own.wish, own.args, text);
-  running_[now] = own;
-  parts_.insert(now);
+  sampler_session_add_args args = own.args;
+  args.cache_length = random_.between(0, length - 1);
+  args.drafter_cache_length = random_.between(0, std::min(length, kRoom));
+  running_[driver_.put_back(sequence, own.wish, args)] = own;
 }
 
 void Schedule::remove() {
@@ -303,11 +291,9 @@ void Schedule::compare_if_finished(std::int32_t sequence) {
   EXPECT_EQ(driver_.text(sequence), whole.text);
   EXPECT_EQ(own.finish_reason, whole.reason);
   EXPECT_EQ(own.stop_sequence, whole.stop_sequence);
-  if (parts_.count(sequence) == 0) {
-    EXPECT_EQ(driver_.logprobs[sequence], whole.logprobs);
-    EXPECT_EQ(driver_.top_token_ids[sequence], whole.top_token_ids);
-    EXPECT_EQ(without_nan(driver_.top_logprobs[sequence]), without_nan(whole.top_logprobs));
-  }
+  EXPECT_EQ(driver_.logprobs[sequence], whole.logprobs);
+  EXPECT_EQ(driver_.top_token_ids[sequence], whole.top_token_ids);
+  EXPECT_EQ(without_nan(driver_.top_logprobs[sequence]), without_nan(whole.top_logprobs));
   ++num_compared;
   ++reasons[own.finish_reason];
   num_tokens += own.num_tokens - own.prompt_length;
@@ -319,7 +305,6 @@ void Schedule::compare_if_finished(std::int32_t sequence) {
 void Schedule::forget(std::int32_t sequence) {
   driver_.remove(sequence);
   running_.erase(sequence);
-  parts_.erase(sequence);
 }
 
 }  // namespace session_test

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 
 #include "../sized.h"
 #include "driver.h"
@@ -72,7 +71,6 @@ class Schedule {
   sampler_ngram_storage_t storage_ = nullptr;
   sampler_ngram ngram_ = sized<sampler_ngram>();
   std::map<std::int32_t, Running> running_;
-  std::set<std::int32_t> parts_;  // which have gone on
 };
 
 }  // namespace session_test
