@@ -1541,6 +1541,32 @@ FAULTS = [
         [("src/decoding/session_sequences.cpp", "  finish_if_ended(sequence);\n  --num_free_;",
           "  finish_if_full(sequence);\n  --num_free_;")],
         [session("SessionSteps.ATextThatHasEndedHasFinishedWhenItIsAdded")]),
+    Fault(
+        "adaptive_values_begin_anew",
+        "the adaptive stages of a sequence that was taken out begin anew",
+        [("src/decoding/session_requests.cpp",
+          "transfer_.in(args.resumed->adaptive_values, SAMPLER_NUM_ADAPTIVE_VALUES);",
+          "nullptr;")],
+        [session("SessionResume.AdaptiveStagesGoOnInAnotherSession"),
+         session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "adaptive_values_not_told",
+        "a session does not tell what the last tokens have made of adaptive values",
+        [("src/decoding/session_advance.cpp", "    if (is_adaptive) {", "    if (is_adaptive && false) {")],
+        [session("SessionResume.AdaptiveStagesGoOnInAnotherSession"),
+         session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "entropy_begins_anew",
+        "the smoothed entropy of a sequence that was taken out begins anew",
+        [("src/decoding/session_sequences.cpp",
+          "if (!std::isnan(before.drafter_entropy)) entropy =",
+          "if (std::isnan(before.drafter_entropy)) entropy =")],
+        [session("SessionResume.TheEntropyOfTheDrafterGoesOn")]),
+    Fault(
+        "ngrams_learn_twice",
+        "n-grams learn the text of a sequence that was taken out once more",
+        [("src/decoding/session_sequences.cpp", "!args.ngram_has_text &&", "!args.reserved &&")],
+        [session("SessionResume.NgramsLearnATextOnce")]),
     # ---- Verification by other rules, of trees and with stages
     Fault(
         "siblings_face_the_whole_row",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "../sized.h"
 
@@ -12,6 +13,12 @@ namespace session_test {
 bool ends_in(const Tokens &tokens, std::size_t first, const Tokens &end) {
   return tokens.size() - first >= end.size() &&
          std::equal(end.rbegin(), end.rend(), tokens.rbegin());
+}
+
+AdaptiveBits bits_of(const float *adaptive_values) {
+  AdaptiveBits result;
+  std::memcpy(result.data(), adaptive_values, sizeof result);
+  return result;
 }
 
 void Extras::set_masks(sampler_pipeline *pipeline) const {
@@ -119,6 +126,13 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
       break;
     }
   }
+  float values[SAMPLER_NUM_ADAPTIVE_VALUES];
+  auto read = sized<sampler_state_read_args>();
+  read.state = state;
+  read.num_rows = 1;
+  read.out_adaptive_values = values;
+  EXPECT_EQ(sampler_state_read(sampler, &read), SAMPLER_OK);
+  result.adaptive_values = bits_of(values);
   sampler_state_destroy(state);
   return result;
 }

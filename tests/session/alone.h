@@ -4,6 +4,7 @@
 
 #include <sampler/sampler.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -43,6 +44,10 @@ struct Extras {
   void set_masks(sampler_pipeline *pipeline) const;
 };
 
+// Of SAMPLER_NUM_ADAPTIVE_VALUES, so that a NaN equals itself.
+using AdaptiveBits = std::array<std::uint32_t, SAMPLER_NUM_ADAPTIVE_VALUES>;
+AdaptiveBits bits_of(const float *adaptive_values);
+
 struct Alone {
   Tokens text;  // prompt included
   std::vector<float> logprobs;
@@ -50,6 +55,7 @@ struct Alone {
   std::vector<float> top_logprobs;
   sampler_finish_reason reason = SAMPLER_FINISH_NONE;
   std::int64_t stop_sequence = -1;
+  AdaptiveBits adaptive_values = {};
 };
 
 // As long as it gets, up to max_context tokens.

@@ -319,6 +319,43 @@ TEST_F(SessionArguments, Add) {
       "draft_unknown is 1, and must be 0; ngram_least_count");
 }
 
+TEST_F(SessionArguments, WhatGoesOnOfASequence) {
+  const std::int32_t sequence = [&] {
+    std::int32_t result = -9;
+    EXPECT_EQ(sampler_session_add(driver_.session(), &add_, &result), SAMPLER_OK);
+    return result;
+  }();
+  const sampler_session_sequence good = driver_.get(sequence);
+  driver_.remove(sequence);
+  add_.resumed = &good;
+  EXPECT_EQ(add(add_), SAMPLER_OK);
+  const auto expect_resumed = [&](const std::function<void(sampler_session_sequence *)> &change,
+                                  const std::string &text) {
+    sampler_session_sequence changed = good;
+    change(&changed);
+    expect_add([&](auto *a) { a->resumed = &changed; }, text);
+  };
+  expect_resumed([](auto *r) { r->struct_size = 8; }, "resumed->struct_size is 8");
+  for (const int i : {0, 3}) {
+    expect_resumed([&](auto *r) { r->adaptive_values[i] = -INFINITY; },
+                   "resumed->adaptive_values[" + std::to_string(i) +
+                       "] is -inf; it must be finite, or NaN");
+  }
+  for (const double bad : {-1.0, double(INFINITY)}) {
+    expect_resumed([&](auto *r) { r->drafter_entropy = bad; }, "resumed->drafter_entropy is ");
+  }
+  for (const std::int64_t bad : {kHuge, kLow}) {
+    const std::string is = " is " + std::to_string(bad) + ";";
+    expect_resumed([&](auto *r) { r->num_steps = bad; }, "resumed->num_steps" + is);
+    expect_resumed([&](auto *r) { r->num_drafted = bad; }, "resumed->num_drafted" + is);
+    expect_resumed([&](auto *r) { r->num_accepted = bad; }, "resumed->num_accepted" + is);
+  }
+  expect_add([](auto *a) { a->ngram_has_text = 2; }, "ngram_has_text is 2;");
+  expect_add([](auto *a) { a->ngram_has_text = 1; },
+             "ngram_has_text is 1 and draft_source 0; it must be SAMPLER_DRAFTS_NGRAM");
+  expect_add([](auto *a) { a->reserved2 = 1; }, "reserved2 is 1;");
+}
+
 TEST_F(SessionArguments, ParametersOfASequence) {
   const auto expect_params = [&](const std::function<void(sampler_params *)> &change,
                                  const std::string &text) {

@@ -281,6 +281,7 @@ Alone Schedule::alone_in_a_session(const Running &own) const {
   result.top_logprobs = driver.top_logprobs[sequence];
   result.reason = now.finish_reason;
   result.stop_sequence = now.stop_sequence;
+  result.adaptive_values = bits_of(now.adaptive_values);
   return result;
 }
 
@@ -291,6 +292,7 @@ void Schedule::compare_if_finished(std::int32_t sequence) {
   EXPECT_EQ(driver_.text(sequence), whole.text);
   EXPECT_EQ(own.finish_reason, whole.reason);
   EXPECT_EQ(own.stop_sequence, whole.stop_sequence);
+  EXPECT_EQ(bits_of(own.adaptive_values), whole.adaptive_values);
   EXPECT_EQ(driver_.logprobs[sequence], whole.logprobs);
   EXPECT_EQ(driver_.top_token_ids[sequence], whole.top_token_ids);
   EXPECT_EQ(without_nan(driver_.top_logprobs[sequence]), without_nan(whole.top_logprobs));
