@@ -122,7 +122,7 @@ type Session struct {
 	memory struct {
 		add                       raw.SessionAddArgs
 		fork                      raw.SessionForkArgs
-		sequence                  raw.SessionSequence
+		sequence, resumed         raw.SessionSequence
 		plan                      raw.SessionPlanArgs
 		advance                   raw.SessionAdvanceArgs
 		numSpans, numDrafterSpans int64
@@ -326,9 +326,10 @@ type AddArgs struct {
 	// Of DraftsPromptLookup: the shortest match, in [0, 2^27]; 0: 1.
 	MinMatch int
 
-	// Of DraftsNgram. It learns the text now, and later each new token, and must not be called
-	// while a call of the session runs. Close of it waits for that of the session.
-	Ngram *Ngram
+	// Of DraftsNgram. It learns the text now, unless NgramHasText, and later each new token, and must
+	// not be called while a call of the session runs. Close of it waits for that of the session.
+	Ngram        *Ngram
+	NgramHasText bool // it has learned these tokens, as those of a sequence that was removed
 
 	// Of DraftsNgram: a context that is unknown is followed by the draft that the n-grams give for
 	// it; else by none.
@@ -355,6 +356,11 @@ type AddArgs struct {
 	// a position. Else they are the drafter's so many likeliest tokens of each position: the first
 	// goes on, the others hang beside it, and the target runs them as a tree, as Plan.Parents says.
 	DraftTopK int
+
+	// Of a sequence that goes on here, of this session or of another one: what Get gave of it before it
+	// was removed. Its AdaptiveValues and DrafterEntropy go on, without which the next tokens may be
+	// others, and its NumSteps, NumDrafted and NumAccepted; of the rest nothing is read. nil: a new one.
+	Resumed *Sequence
 }
 
 // Add adds a sequence and returns its number. It may have finished already: where no token may
@@ -397,6 +403,18 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		AdaptiveGamma:         int32(args.AdaptiveGamma),
 		EmaBeta:               args.EmaBeta,
 		GammaMin:              int64(args.GammaMin),
+		NgramHasText:          flag(args.NgramHasText),
+	}
+	if resumed := args.Resumed; resumed != nil {
+		session.memory.resumed = raw.SessionSequence{
+			StructSize:     unsafe.Sizeof(session.memory.resumed),
+			NumSteps:       int64(resumed.NumSteps),
+			NumDrafted:     int64(resumed.NumDrafted),
+			NumAccepted:    int64(resumed.NumAccepted),
+			AdaptiveValues: resumed.AdaptiveValues,
+			DrafterEntropy: resumed.DrafterEntropy,
+		}
+		memory.Resumed = raw.Address(&session.memory.resumed)
 	}
 	if args.Ngram != nil {
 		if memory.Ngram = args.Ngram.hold(); memory.Ngram == 0 {
@@ -488,6 +506,12 @@ type Sequence struct {
 
 	// False: there are no drafts any more, since its text or its n-grams had no room.
 	IsDrafting bool
+
+	// Beside the text, what the next tokens go by; AddArgs.Resumed takes it. The values of the
+	// adaptive stages, as in Pipeline: NaN where one has not begun. By GammaByEntropy the entropy of
+	// the steps, in nats, smoothed by EmaBeta; NaN before the first.
+	AdaptiveValues [4]float32
+	DrafterEntropy float64
 }
 
 // Get returns what there is of a sequence.
@@ -518,6 +542,8 @@ func (session *Session) Get(sequence int) (Sequence, error) {
 		NumDrafted:         int(memory.NumDrafted),
 		NumAccepted:        int(memory.NumAccepted),
 		IsDrafting:         memory.IsDrafting != 0,
+		AdaptiveValues:     memory.AdaptiveValues,
+		DrafterEntropy:     memory.DrafterEntropy,
 	}, nil
 }
 

@@ -272,6 +272,46 @@ func TestTextsOfSessionsGoOnWhereCachesEnd(t *testing.T) {
 	}
 }
 
+func TestSequencesOfSessionsGoOnAsTheyWouldHave(t *testing.T) {
+	params := DefaultParams()
+	params.AdaptiveKind, params.AdaptiveTarget, params.AdaptiveRate = AdaptiveMirostatV2, 2, 0.4
+	args := AddArgs{TokenIDs: []int32{4, 5}, Params: &params, Seed: 3, MaxNewTokens: 30}
+	session, caller := newSession(t, sessionOptions()), &sessionCaller{}
+	stays, goes := addSequence(t, session, args), addSequence(t, session, args)
+	for i := 0; i < 6; i++ {
+		caller.step(t, session, 0)
+	}
+	before := sequenceOf(t, session, goes)
+	if err := session.Remove(goes); err != nil {
+		t.Fatal(err)
+	}
+	args.TokenIDs, args.PromptLength = before.TokenIDs, before.PromptLength
+	anew := addSequence(t, session, args)
+	args.Resumed = &before
+	again := addSequence(t, session, args)
+	for caller.step(t, session, 0) {
+	}
+	whole := sequenceOf(t, session, stays).TokenIDs
+	if found := sequenceOf(t, session, again); !reflect.DeepEqual(found.TokenIDs, whole) ||
+		found.NumSteps != 30 {
+		t.Errorf("%+v, wanted %v", found, whole)
+	}
+	if reflect.DeepEqual(sequenceOf(t, session, anew).TokenIDs, whole) {
+		t.Error("the text does not depend on the values")
+	}
+
+	args.Resumed = &Sequence{AdaptiveValues: [4]float32{1, 2, 3, 4}, DrafterEntropy: 1.25,
+		NumSteps: 7, NumDrafted: 6, NumAccepted: 5}
+	found := sequenceOf(t, session, addSequence(t, session, args))
+	if found.AdaptiveValues != args.Resumed.AdaptiveValues || found.DrafterEntropy != 1.25 ||
+		found.NumSteps != 7 || found.NumDrafted != 6 || found.NumAccepted != 5 {
+		t.Errorf("%+v, wanted %+v", found, args.Resumed)
+	}
+	_, err := session.Add(&AddArgs{TokenIDs: []int32{4}, NgramHasText: true})
+	expectError(t, err, ErrInvalidArgument,
+		"ngram_has_text is 1 and draft_source 0; it must be SAMPLER_DRAFTS_NGRAM")
+}
+
 func TestSequencesOfSessionsEndForkAndAreRemoved(t *testing.T) {
 	whole := drawnAlone(t, []int32{4}, 30, 9, DefaultParams()).text
 	session, caller := newSession(t, sessionOptions()), &sessionCaller{}

@@ -149,7 +149,7 @@ class Output:
         if kind in self.callbacks:
             return "None"
         if kind.startswith("["):
-            return re.sub(r"\w+", "0", kind, count=1)
+            return re.sub(r"\w+", lambda element: self.zero("", element.group()), kind, count=1)
         if kind.startswith("*const"):
             return "null()"
         if kind.startswith("*mut") or kind in self.handles:

@@ -24,7 +24,7 @@ FROM_HEADERS_LEFT_OUT = {"decoding.h": ("sampler_finish_reason", "sampler_gamma_
 
 # Bytes on a 64-bit machine, and Go's type.
 NUMBERS = {"int32_t": (4, "int32"), "uint32_t": (4, "uint32"), "float": (4, "float32"),
-           "int64_t": (8, "int64"), "uint64_t": (8, "uint64"), "size_t": (8, "uintptr")}
+           "double": (8, "float64"), "int64_t": (8, "int64"), "uint64_t": (8, "uint64"), "size_t": (8, "uintptr")}
 POINTER_SIZE = 8
 
 

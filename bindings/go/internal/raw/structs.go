@@ -324,6 +324,25 @@ type SessionOptions struct {
 	FillerTopK       int64
 }
 
+type SessionSequence struct {
+	StructSize         uintptr
+	TokenIDs           uintptr
+	NumTokens          int64
+	PromptLength       int64
+	CacheLength        int64
+	DrafterCacheLength int64
+	FinishReason       int32
+	RowStatus          uint32
+	StopSequence       int64
+	NumSteps           int64
+	NumDrafted         int64
+	NumAccepted        int64
+	IsDrafting         int32
+	Reserved           int32
+	AdaptiveValues     [4]float32
+	DrafterEntropy     float64
+}
+
 type SessionAddArgs struct {
 	StructSize            uintptr
 	TokenIDs              uintptr
@@ -351,6 +370,9 @@ type SessionAddArgs struct {
 	AdaptiveGamma         int32
 	EmaBeta               float32
 	GammaMin              int64
+	Resumed               uintptr
+	NgramHasText          int32
+	Reserved2             int32
 }
 
 type SessionForkArgs struct {
@@ -359,23 +381,6 @@ type SessionForkArgs struct {
 	Reserved   int32
 	Seed       uintptr
 	Params     uintptr
-}
-
-type SessionSequence struct {
-	StructSize         uintptr
-	TokenIDs           uintptr
-	NumTokens          int64
-	PromptLength       int64
-	CacheLength        int64
-	DrafterCacheLength int64
-	FinishReason       int32
-	RowStatus          uint32
-	StopSequence       int64
-	NumSteps           int64
-	NumDrafted         int64
-	NumAccepted        int64
-	IsDrafting         int32
-	Reserved           int32
 }
 
 type Span struct {

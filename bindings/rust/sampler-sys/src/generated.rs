@@ -1849,6 +1849,36 @@ structs! {
         /// 0: the token that came alone.
         filler_top_k: i64 = 0;
     }
+    /// What sampler_session_get tells of a sequence.
+    sampler_session_sequence {
+        /// sizeof(sampler_session_sequence), set by the caller.
+        struct_size: usize = size_of::<Self>();
+        /// [num_tokens] The text. Valid until the sequence is advanced or removed.
+        token_ids: *const i32 = null();
+        num_tokens: i64 = 0;
+        prompt_length: i64 = 0;
+        /// How much of the text the caches hold.
+        cache_length: i64 = 0;
+        drafter_cache_length: i64 = 0;
+        /// SAMPLER_FINISH_NONE: it runs
+        finish_reason: sampler_finish_reason = 0;
+        /// Of BAD_ROW: why.
+        row_status: sampler_row_status = 0;
+        /// Of STOP_SEQUENCE: which, from 0; else -1.
+        stop_sequence: i64 = 0;
+        /// that gave a token
+        num_steps: i64 = 0;
+        num_drafted: i64 = 0;
+        num_accepted: i64 = 0;
+        /// 0: there are no drafts any more, since its text or its n-grams had no room.
+        is_drafting: i32 = 0;
+        reserved: i32 = 0;
+        /// Beside its text, what its next tokens go by; `resumed` of sampler_session_add_args takes it.
+        /// The values of its adaptive stages, as in sampler_pipeline: NaN where one has not begun. Of
+        /// BY_ENTROPY the entropy of its steps, in nats, smoothed by ema_beta; NaN before the first.
+        adaptive_values: [f32; SAMPLER_NUM_ADAPTIVE_VALUES as usize] = [0.0; SAMPLER_NUM_ADAPTIVE_VALUES as usize];
+        drafter_entropy: f64 = 0.0;
+    }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).
         struct_size: usize = size_of::<Self>();
@@ -1876,9 +1906,9 @@ structs! {
         stop_sequences: sampler_token_lists = sampler_token_lists::INIT;
         draft_source: sampler_draft_source = 0;
         verification: sampler_draft_verification = 0;
-        /// Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Drafts come by
-        /// `propose` where it has that and draft_unknown is 0, else by next_token. Where it fails later,
-        /// as for want of memory, the sequence goes on without drafts.
+        /// Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
+        /// new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
+        /// next_token. Where it fails later, as for want of memory, the sequence goes on without drafts.
         ngram: *const sampler_ngram = null();
         /// Drafts a step at most, in [0, max_drafts]; 0: max_drafts.
         num_drafts: i64 = 0;
@@ -1924,6 +1954,17 @@ structs! {
         ema_beta: f32 = 0.0;
         /// of BY_ENTROPY, in [0, num_drafts]
         gamma_min: i64 = 0;
+        /// Of a sequence that goes on here, of this session or of another one: what sampler_session_get
+        /// told of it before it was removed. Its adaptive_values and drafter_entropy go on, without which
+        /// the next tokens may be others, and its num_steps, num_drafted and num_accepted; of the rest
+        /// nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
+        /// least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one.
+        resumed: *const sampler_session_sequence = null();
+        /// Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
+        /// not learn them again. 0: they learn them.
+        ngram_has_text: i32 = 0;
+        /// must be 0
+        reserved2: i32 = 0;
     }
     sampler_session_fork_args {
         /// sizeof(sampler_session_fork_args).
@@ -1935,30 +1976,6 @@ structs! {
         /// NULL: the source's, with which its text comes again.
         seed: *const u64 = null();
         params: *const sampler_params = null();
-    }
-    sampler_session_sequence {
-        /// sizeof(sampler_session_sequence), set by the caller.
-        struct_size: usize = size_of::<Self>();
-        /// [num_tokens] The text. Valid until the sequence is advanced or removed.
-        token_ids: *const i32 = null();
-        num_tokens: i64 = 0;
-        prompt_length: i64 = 0;
-        /// How much of the text the caches hold.
-        cache_length: i64 = 0;
-        drafter_cache_length: i64 = 0;
-        /// SAMPLER_FINISH_NONE: it runs
-        finish_reason: sampler_finish_reason = 0;
-        /// Of BAD_ROW: why.
-        row_status: sampler_row_status = 0;
-        /// Of STOP_SEQUENCE: which, from 0; else -1.
-        stop_sequence: i64 = 0;
-        /// that gave a token
-        num_steps: i64 = 0;
-        num_drafted: i64 = 0;
-        num_accepted: i64 = 0;
-        /// 0: there are no drafts any more, since its text or its n-grams had no room.
-        is_drafting: i32 = 0;
-        reserved: i32 = 0;
     }
     /// Tokens to run through a model. It never grows.
     sampler_span {

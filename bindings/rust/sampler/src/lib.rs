@@ -125,7 +125,8 @@ pub use ngram::{
     PromptLookupOptions, PruneCount,
 };
 pub use session::{
-    AddArgs, AdvanceArgs, ForkArgs, Plan, PlanArgs, Sequence, Session, SessionOptions, Span,
+    AddArgs, AdvanceArgs, ForkArgs, Plan, PlanArgs, Resumed, Sequence, Session, SessionOptions,
+    Span,
 };
 pub use state::{
     AcceptArgs, AppendArgs, CopyArgs, ReadArgs, ResetArgs, State, StateOptions, TruncateArgs,

@@ -234,9 +234,11 @@ pub struct AddArgs<'a> {
     pub num_drafts: usize,
     /// Of `PROMPT_LOOKUP`: the shortest match, in [0, 2^27]. 0: 1.
     pub min_match: usize,
-    /// Of `NGRAM`. It learns the text now, and later each new token. Where it fails later, as while
-    /// another thread's call is in it, the sequence goes on without drafts.
+    /// Of `NGRAM`. It learns the text now, unless `ngram_has_text`, and later each new token. Where it
+    /// fails later, as while another thread's call is in it, the sequence goes on without drafts.
     pub ngram: Option<&'a Ngram>,
+    /// Of `NGRAM`: it has learned these tokens, as those of a sequence that was removed.
+    pub ngram_has_text: bool,
     /// Of `NGRAM`: a context that is unknown is followed by the draft that the n-grams give for it;
     /// else by none.
     pub draft_unknown: bool,
@@ -260,6 +262,25 @@ pub struct AddArgs<'a> {
     /// the first goes on, the others hang beside it, and the target runs them as a tree, as
     /// [`Plan::parents`] says.
     pub draft_top_k: usize,
+    /// Of a sequence that goes on here, of this session or of another one: what it had beside its
+    /// text, without which the next tokens may be others. None: it is a new one.
+    pub resumed: Option<Resumed>,
+}
+
+/// What a sequence has beside its text, to go on later: of [`Sequence::resumed`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resumed {
+    /// The values of adaptive stages, as in [`Pipeline`]: NaN where one has not begun.
+    pub adaptive_values: [f32; sys::SAMPLER_NUM_ADAPTIVE_VALUES as usize],
+    /// By [`GammaRule::BY_ENTROPY`] the entropy of its steps, in nats, smoothed by
+    /// [`AddArgs::ema_beta`]; NaN before the first.
+    pub drafter_entropy: f64,
+    /// Steps that gave a token.
+    pub num_steps: usize,
+    /// Drafts that were verified.
+    pub num_drafted: usize,
+    /// Drafts that became text.
+    pub num_accepted: usize,
 }
 
 /// Arguments of [`Session::fork`].
@@ -274,7 +295,7 @@ pub struct ForkArgs {
 }
 
 /// What a session knows of a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence<'a> {
     /// The text, its prompt first.
     pub token_ids: &'a [i32],
@@ -298,6 +319,8 @@ pub struct Sequence<'a> {
     pub num_accepted: usize,
     /// Whether there are drafts still: its text has room in the lookup or the drafter.
     pub is_drafting: bool,
+    /// What [`AddArgs::resumed`] takes, so that the text goes on later as it would have gone on now.
+    pub resumed: Resumed,
 }
 
 /// Tokens to run through a model, which [`Plan::token_ids`] has.
@@ -508,6 +531,14 @@ impl<'a> Session<'a> {
             return Err(invalid_argument("stop_sequences.token_ids is i64; it must be i32".into()));
         }
         let params = args.params.map(|params| params.raw());
+        let resumed = args.resumed.map(|resumed| sys::sampler_session_sequence {
+            adaptive_values: resumed.adaptive_values,
+            drafter_entropy: resumed.drafter_entropy,
+            num_steps: to_c(resumed.num_steps),
+            num_drafted: to_c(resumed.num_drafted),
+            num_accepted: to_c(resumed.num_accepted),
+            ..sys::sampler_session_sequence::INIT
+        });
         let raw = sys::sampler_session_add_args {
             token_ids: args.token_ids.as_ptr(),
             num_tokens: to_c(args.token_ids.len()),
@@ -533,6 +564,8 @@ impl<'a> Session<'a> {
             adaptive_gamma: args.adaptive_gamma.raw(),
             ema_beta: args.ema_beta,
             gamma_min: to_c(args.gamma_min),
+            ngram_has_text: args.ngram_has_text.into(),
+            resumed: resumed.as_ref().map_or(ptr::null(), |resumed| resumed),
             ..sys::sampler_session_add_args::INIT
         };
         let mut sequence = -1;
@@ -595,6 +628,13 @@ impl<'a> Session<'a> {
             num_drafted: raw.num_drafted as usize,
             num_accepted: raw.num_accepted as usize,
             is_drafting: raw.is_drafting != 0,
+            resumed: Resumed {
+                adaptive_values: raw.adaptive_values,
+                drafter_entropy: raw.drafter_entropy,
+                num_steps: raw.num_steps as usize,
+                num_drafted: raw.num_drafted as usize,
+                num_accepted: raw.num_accepted as usize,
+            },
         })
     }
 

@@ -450,6 +450,48 @@ fn a_text_goes_on_where_its_caches_end() {
 }
 
 #[test]
+fn a_text_goes_on_as_it_would_have() {
+    let params = Params {
+        adaptive_kind: AdaptiveKind::MIROSTAT_V2,
+        adaptive_target: 2.0,
+        adaptive_rate: 0.4,
+        ..Params::default()
+    };
+    let (token_ids, params) = (&[4, 5][..], Some(params));
+    let add = AddArgs { token_ids, params, seed: 3, max_new_tokens: 30, ..AddArgs::default() };
+    let mut session = Session::new(sampler(), &options()).unwrap();
+    let mut caller = Caller::new(4, 3);
+    let (stays, goes) = (session.add(&add).unwrap(), session.add(&add).unwrap());
+    for _ in 0..6 {
+        caller.step(&mut session, 0);
+    }
+    let before = session.get(goes).unwrap();
+    let (text, resumed) = (before.token_ids.to_vec(), before.resumed);
+    session.remove(goes).unwrap();
+    let add = AddArgs { token_ids: &text, prompt_length: 2, ..add };
+    let anew = session.add(&add).unwrap();
+    let again = session.add(&AddArgs { resumed: Some(resumed), ..add }).unwrap();
+    caller.run(&mut session, 0);
+    let whole = session.get(stays).unwrap().token_ids;
+    let found = session.get(again).unwrap();
+    assert_eq!((found.token_ids, found.num_steps), (whole, 30));
+    assert_ne!(session.get(anew).unwrap().token_ids, whole);
+
+    let resumed = Resumed {
+        adaptive_values: [1.0, 2.0, 3.0, 4.0],
+        drafter_entropy: 1.25,
+        num_steps: 7,
+        num_drafted: 6,
+        num_accepted: 5,
+    };
+    let known = session.add(&AddArgs { resumed: Some(resumed), ..add }).unwrap();
+    assert_eq!(session.get(known).unwrap().resumed, resumed);
+    session.remove(known).unwrap();
+    let error = session.add(&AddArgs { ngram_has_text: true, ..add }).unwrap_err();
+    assert!(error.message.contains("ngram_has_text is 1"), "{error}");
+}
+
+#[test]
 fn texts_end_at_end_tokens_and_stop_sequences() {
     let whole = drawn_alone(&[4], 30, 9, Params::default()).text;
     let mut session = Session::new(sampler(), &options()).unwrap();

@@ -24,6 +24,8 @@ public final class AddArgs {
   GammaRule adaptiveGamma = GammaRule.FIXED;
   float emaBeta;
   int gammaMin;
+  boolean ngramHasText;
+  Sequence resumed;
 
   /** Creates arguments at their defaults. */
   public AddArgs() {}
@@ -270,6 +272,30 @@ public final class AddArgs {
    */
   public AddArgs gammaMin(int gammaMin) {
     this.gammaMin = gammaMin;
+    return this;
+  }
+
+  /**
+   * Sets whether the n-grams have learned these tokens, as those of a sequence that was removed.
+   *
+   * @param ngramHasText false, the default: they learn them
+   * @return this
+   */
+  public AddArgs ngramHasText(boolean ngramHasText) {
+    this.ngramHasText = ngramHasText;
+    return this;
+  }
+
+  /**
+   * Lets a sequence go on, of this session or of another one. Its adaptive values and its drafter's
+   * entropy go on, without which the next tokens may be others, and its numbers of steps and drafts;
+   * of the rest nothing is read.
+   *
+   * @param resumed what {@link Session#get} gave before it was removed; null, the default: a new one
+   * @return this
+   */
+  public AddArgs resumed(Sequence resumed) {
+    this.resumed = resumed;
     return this;
   }
 }

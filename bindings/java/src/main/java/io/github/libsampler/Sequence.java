@@ -13,10 +13,12 @@ public final class Sequence {
   final long numDrafted;
   final long numAccepted;
   final boolean isDrafting;
+  final float[] adaptiveValues;
+  final double drafterEntropy;
 
   Sequence(int[] tokenIds, int promptLength, int cacheLength, int drafterCacheLength,
       FinishReason finishReason, int rowStatus, int stopSequence, long numSteps, long numDrafted,
-      long numAccepted, boolean isDrafting) {
+      long numAccepted, boolean isDrafting, float[] adaptiveValues, double drafterEntropy) {
     this.tokenIds = tokenIds;
     this.promptLength = promptLength;
     this.cacheLength = cacheLength;
@@ -28,6 +30,8 @@ public final class Sequence {
     this.numDrafted = numDrafted;
     this.numAccepted = numAccepted;
     this.isDrafting = isDrafting;
+    this.adaptiveValues = adaptiveValues;
+    this.drafterEntropy = drafterEntropy;
   }
 
   /**
@@ -127,5 +131,24 @@ public final class Sequence {
    */
   public boolean isDrafting() {
     return isDrafting;
+  }
+
+  /**
+   * Tells the values of its adaptive stages, as in {@link Pipeline}, which {@link AddArgs#resumed}
+   * takes.
+   *
+   * @return NaN where a stage has not begun
+   */
+  public float[] adaptiveValues() {
+    return adaptiveValues.clone();
+  }
+
+  /**
+   * Tells the smoothed entropy by which BY_ENTROPY goes, which {@link AddArgs#resumed} takes.
+   *
+   * @return in nats; NaN before the first step
+   */
+  public double drafterEntropy() {
+    return drafterEntropy;
   }
 }

@@ -42,6 +42,23 @@ public final class Session implements AutoCloseable {
     }
   }
 
+  /** What goes on of a sequence that was removed: an address, or 0. */
+  private static long resumed(Buffers buffers, Sequence sequence) {
+    if (sequence == null) {
+      return 0;
+    }
+    final ByteBuffer raw = buffers.ofBytes(Layout.SESSION_SEQUENCE_SIZE);
+    raw.putLong(Layout.SESSION_SEQUENCE_STRUCT_SIZE, Layout.SESSION_SEQUENCE_SIZE);
+    raw.putLong(Layout.SESSION_SEQUENCE_NUM_STEPS, sequence.numSteps);
+    raw.putLong(Layout.SESSION_SEQUENCE_NUM_DRAFTED, sequence.numDrafted);
+    raw.putLong(Layout.SESSION_SEQUENCE_NUM_ACCEPTED, sequence.numAccepted);
+    for (int i = 0; i < sequence.adaptiveValues.length; ++i) {
+      raw.putFloat(Layout.SESSION_SEQUENCE_ADAPTIVE_VALUES + 4 * i, sequence.adaptiveValues[i]);
+    }
+    raw.putDouble(Layout.SESSION_SEQUENCE_DRAFTER_ENTROPY, sequence.drafterEntropy);
+    return Raw.javaAddress(raw);
+  }
+
   /**
    * Adds a sequence. It may have finished already: where no token may follow.
    *
@@ -95,6 +112,9 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADD_ARGS_ADAPTIVE_GAMMA, args.adaptiveGamma.ordinal());
       call.put(at + Layout.SESSION_ADD_ARGS_EMA_BETA, args.emaBeta);
       call.put(at + Layout.SESSION_ADD_ARGS_GAMMA_MIN, (long) args.gammaMin);
+      call.put(at + Layout.SESSION_ADD_ARGS_RESUMED, resumed(buffers, args.resumed));
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_HAS_TEXT, args.ngramHasText ? 1 : 0);
+      call.put(at + Layout.SESSION_ADD_ARGS_RESERVED2, 0);
       final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
       if (ngram != null && (added < 0 || !memory.ngrams.add(ngram))) {
@@ -148,6 +168,14 @@ public final class Session implements AutoCloseable {
     return tokens;
   }
 
+  private static float[] values(ByteBuffer found, int at) {
+    final float[] values = new float[State.NUM_ADAPTIVE_VALUES];
+    for (int i = 0; i < values.length; ++i) {
+      values[i] = found.getFloat(at + 4 * i);
+    }
+    return values;
+  }
+
   /**
    * Gives what there is of a sequence.
    *
@@ -172,7 +200,9 @@ public final class Session implements AutoCloseable {
           found.getLong(Layout.SESSION_SEQUENCE_NUM_STEPS),
           found.getLong(Layout.SESSION_SEQUENCE_NUM_DRAFTED),
           found.getLong(Layout.SESSION_SEQUENCE_NUM_ACCEPTED),
-          found.getInt(Layout.SESSION_SEQUENCE_IS_DRAFTING) != 0);
+          found.getInt(Layout.SESSION_SEQUENCE_IS_DRAFTING) != 0,
+          values(found, Layout.SESSION_SEQUENCE_ADAPTIVE_VALUES),
+          found.getDouble(Layout.SESSION_SEQUENCE_DRAFTER_ENTROPY));
     });
   }
 

@@ -2,6 +2,7 @@ package io.github.libsampler;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -211,6 +212,45 @@ final class SessionTest {
         }
         assertTrue(session.get(1).numAccepted() > 0 && session.get(1).numSteps() <= 20);
       }
+    }
+  }
+
+  @Test
+  void textsGoOnAsTheyWouldHave() {
+    final Params params = new Params().adaptiveKind(AdaptiveKind.MIROSTAT_V2).adaptiveTarget(2)
+        .adaptiveRate(0.4f);
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options())) {
+      final Caller caller = new Caller();
+      final AddArgs args = new AddArgs().tokenIds(new int[] {4, 5}).params(params).seed(3)
+          .maxNewTokens(30);
+      final int stays = session.add(args);
+      final int goes = session.add(args);
+      for (int i = 0; i < 6; ++i) {
+        caller.step(session, 0);
+      }
+      final Sequence before = session.get(goes);
+      session.remove(goes);
+      args.tokenIds(before.tokenIds()).promptLength(before.promptLength());
+      final int anew = session.add(args);
+      final int again = session.add(args.resumed(before));
+      caller.run(session, 0);
+      final int[] whole = session.get(stays).tokenIds();
+      assertArrayEquals(whole, session.get(again).tokenIds());
+      assertEquals(30, session.get(again).numSteps());
+      assertFalse(Arrays.equals(whole, session.get(anew).tokenIds()));
+
+      final Sequence given = new Sequence(new int[0], 0, 0, 0, FinishReason.NONE, 0, -1, 7, 6, 5,
+          true, new float[] {1, 2, 3, 4}, 1.25);
+      final Sequence found = session.get(session.add(args.resumed(given)));
+      assertArrayEquals(given.adaptiveValues(), found.adaptiveValues());
+      assertEquals(1.25, found.drafterEntropy());
+      assertEquals(List.of(7L, 6L, 5L),
+          List.of(found.numSteps(), found.numDrafted(), found.numAccepted()));
+      session.remove(goes);
+      assertTrue(assertThrows(InvalidArgumentException.class,
+          () -> session.add(new AddArgs().tokenIds(new int[] {4}).ngramHasText(true)))
+          .getMessage().contains("ngram_has_text is 1"));
     }
   }
 

@@ -305,7 +305,25 @@ public final class Layout {
   public static final int SESSION_OPTIONS_STREAM = 184;
   public static final int SESSION_OPTIONS_FILLER_TOP_K = 192;
 
-  public static final int SESSION_ADD_ARGS_SIZE = 200;
+  public static final int SESSION_SEQUENCE_SIZE = 120;
+  public static final int SESSION_SEQUENCE_STRUCT_SIZE = 0;
+  public static final int SESSION_SEQUENCE_TOKEN_IDS = 8;
+  public static final int SESSION_SEQUENCE_NUM_TOKENS = 16;
+  public static final int SESSION_SEQUENCE_PROMPT_LENGTH = 24;
+  public static final int SESSION_SEQUENCE_CACHE_LENGTH = 32;
+  public static final int SESSION_SEQUENCE_DRAFTER_CACHE_LENGTH = 40;
+  public static final int SESSION_SEQUENCE_FINISH_REASON = 48;
+  public static final int SESSION_SEQUENCE_ROW_STATUS = 52;
+  public static final int SESSION_SEQUENCE_STOP_SEQUENCE = 56;
+  public static final int SESSION_SEQUENCE_NUM_STEPS = 64;
+  public static final int SESSION_SEQUENCE_NUM_DRAFTED = 72;
+  public static final int SESSION_SEQUENCE_NUM_ACCEPTED = 80;
+  public static final int SESSION_SEQUENCE_IS_DRAFTING = 88;
+  public static final int SESSION_SEQUENCE_RESERVED = 92;
+  public static final int SESSION_SEQUENCE_ADAPTIVE_VALUES = 96;
+  public static final int SESSION_SEQUENCE_DRAFTER_ENTROPY = 112;
+
+  public static final int SESSION_ADD_ARGS_SIZE = 216;
   public static final int SESSION_ADD_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADD_ARGS_TOKEN_IDS = 8;
   public static final int SESSION_ADD_ARGS_NUM_TOKENS = 16;
@@ -332,6 +350,9 @@ public final class Layout {
   public static final int SESSION_ADD_ARGS_ADAPTIVE_GAMMA = 184;
   public static final int SESSION_ADD_ARGS_EMA_BETA = 188;
   public static final int SESSION_ADD_ARGS_GAMMA_MIN = 192;
+  public static final int SESSION_ADD_ARGS_RESUMED = 200;
+  public static final int SESSION_ADD_ARGS_NGRAM_HAS_TEXT = 208;
+  public static final int SESSION_ADD_ARGS_RESERVED2 = 212;
 
   public static final int SESSION_FORK_ARGS_SIZE = 32;
   public static final int SESSION_FORK_ARGS_STRUCT_SIZE = 0;
@@ -339,22 +360,6 @@ public final class Layout {
   public static final int SESSION_FORK_ARGS_RESERVED = 12;
   public static final int SESSION_FORK_ARGS_SEED = 16;
   public static final int SESSION_FORK_ARGS_PARAMS = 24;
-
-  public static final int SESSION_SEQUENCE_SIZE = 96;
-  public static final int SESSION_SEQUENCE_STRUCT_SIZE = 0;
-  public static final int SESSION_SEQUENCE_TOKEN_IDS = 8;
-  public static final int SESSION_SEQUENCE_NUM_TOKENS = 16;
-  public static final int SESSION_SEQUENCE_PROMPT_LENGTH = 24;
-  public static final int SESSION_SEQUENCE_CACHE_LENGTH = 32;
-  public static final int SESSION_SEQUENCE_DRAFTER_CACHE_LENGTH = 40;
-  public static final int SESSION_SEQUENCE_FINISH_REASON = 48;
-  public static final int SESSION_SEQUENCE_ROW_STATUS = 52;
-  public static final int SESSION_SEQUENCE_STOP_SEQUENCE = 56;
-  public static final int SESSION_SEQUENCE_NUM_STEPS = 64;
-  public static final int SESSION_SEQUENCE_NUM_DRAFTED = 72;
-  public static final int SESSION_SEQUENCE_NUM_ACCEPTED = 80;
-  public static final int SESSION_SEQUENCE_IS_DRAFTING = 88;
-  public static final int SESSION_SEQUENCE_RESERVED = 92;
 
   public static final int SPAN_SIZE = 40;
   public static final int SPAN_SEQUENCE = 0;
