@@ -187,6 +187,43 @@ enum {
   SAMPLER_VERIFY_SYNTHETIC = 7 /* needs synthetic_rates of the session */
 };
 
+/* What sampler_session_get tells of a sequence. */
+typedef struct sampler_session_sequence {
+  /* sizeof(sampler_session_sequence), set by the caller. */
+  size_t struct_size;
+
+  /* [num_tokens] The text. Valid until the sequence is advanced or removed. */
+  const int32_t *token_ids;
+  int64_t num_tokens;
+  int64_t prompt_length;
+
+  /* How much of the text the caches hold. */
+  int64_t cache_length;
+  int64_t drafter_cache_length;
+
+  sampler_finish_reason finish_reason; /* SAMPLER_FINISH_NONE: it runs */
+
+  /* Of BAD_ROW: why. */
+  sampler_row_status row_status;
+
+  /* Of STOP_SEQUENCE: which, from 0; else -1. */
+  int64_t stop_sequence;
+
+  int64_t num_steps; /* that gave a token */
+  int64_t num_drafted;
+  int64_t num_accepted;
+
+  /* 0: there are no drafts any more, since its text or its n-grams had no room. */
+  int32_t is_drafting;
+  int32_t reserved;
+
+  /* Beside its text, what its next tokens go by; `resumed` of sampler_session_add_args takes it.
+   * The values of its adaptive stages, as in sampler_pipeline: NaN where one has not begun. Of
+   * BY_ENTROPY the entropy of its steps, in nats, smoothed by ema_beta; NaN before the first. */
+  float adaptive_values[SAMPLER_NUM_ADAPTIVE_VALUES];
+  double drafter_entropy;
+} sampler_session_sequence;
+
 typedef struct sampler_session_add_args {
   /* sizeof(sampler_session_add_args). */
   size_t struct_size;
@@ -222,9 +259,10 @@ typedef struct sampler_session_add_args {
   sampler_draft_source draft_source;
   sampler_draft_verification verification;
 
-  /* Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Drafts come by
-   * `propose` where it has that and draft_unknown is 0, else by next_token. Where it fails later,
-   * as for want of memory, the sequence goes on without drafts. */
+  /* Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
+   * new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
+   * next_token. Where it fails later, as for want of memory, the sequence goes on without drafts.
+   */
   const sampler_ngram *ngram;
 
   /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
@@ -275,6 +313,18 @@ typedef struct sampler_session_add_args {
   sampler_gamma_rule adaptive_gamma;
   float ema_beta;    /* of BY_ENTROPY, in [0, 1) */
   int64_t gamma_min; /* of BY_ENTROPY, in [0, num_drafts] */
+
+  /* Of a sequence that goes on here, of this session or of another one: what sampler_session_get
+   * told of it before it was removed. Its adaptive_values and drafter_entropy go on, without which
+   * the next tokens may be others, and its num_steps, num_drafted and num_accepted; of the rest
+   * nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
+   * least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one. */
+  const sampler_session_sequence *resumed;
+
+  /* Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
+   * not learn them again. 0: they learn them. */
+  int32_t ngram_has_text;
+  int32_t reserved2; /* must be 0 */
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
@@ -309,36 +359,6 @@ SAMPLER_API sampler_status sampler_session_fork(sampler_session_t session,
 /* Removes a sequence, finished or not, planned or not. Its number may be given to another one.
  * Errors: INVALID_ARGUMENT. */
 SAMPLER_API sampler_status sampler_session_remove(sampler_session_t session, int32_t sequence);
-
-typedef struct sampler_session_sequence {
-  /* sizeof(sampler_session_sequence), set by the caller. */
-  size_t struct_size;
-
-  /* [num_tokens] The text. Valid until the sequence is advanced or removed. */
-  const int32_t *token_ids;
-  int64_t num_tokens;
-  int64_t prompt_length;
-
-  /* How much of the text the caches hold. */
-  int64_t cache_length;
-  int64_t drafter_cache_length;
-
-  sampler_finish_reason finish_reason; /* SAMPLER_FINISH_NONE: it runs */
-
-  /* Of BAD_ROW: why. */
-  sampler_row_status row_status;
-
-  /* Of STOP_SEQUENCE: which, from 0; else -1. */
-  int64_t stop_sequence;
-
-  int64_t num_steps; /* that gave a token */
-  int64_t num_drafted;
-  int64_t num_accepted;
-
-  /* 0: there are no drafts any more, since its text or its n-grams had no room. */
-  int32_t is_drafting;
-  int32_t reserved;
-} sampler_session_sequence;
 
 /* Fills *out_sequence, whose struct_size is set. Errors: INVALID_ARGUMENT. */
 SAMPLER_API sampler_status sampler_session_get(sampler_session_t session, int32_t sequence,
