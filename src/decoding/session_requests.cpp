@@ -204,8 +204,13 @@ bool Session::has_adaptive() const {
 
 contract::AdaptiveRules Session::adaptive_rules_of(int32_t sequence) const {
   const sampler_params params = params_of(sequence);
-  return {params.adaptive_kind, params.adaptive_target, params.adaptive_rate, params.top_p,
-          params.top_p_decay,   params.top_p_least,     -1};
+  return {params.adaptive_kind,
+          params.adaptive_target,
+          params.adaptive_rate,
+          params.top_p,
+          params.top_p_decay,
+          params.top_p_least,
+          -1};
 }
 
 // ---- The texts' state

@@ -337,9 +337,9 @@ TEST_F(SessionArguments, WhatGoesOnOfASequence) {
   };
   expect_resumed([](auto *r) { r->struct_size = 8; }, "resumed->struct_size is 8");
   for (const int i : {0, 3}) {
-    expect_resumed([&](auto *r) { r->adaptive_values[i] = -INFINITY; },
-                   "resumed->adaptive_values[" + std::to_string(i) +
-                       "] is -inf; it must be finite, or NaN");
+    expect_resumed(
+        [&](auto *r) { r->adaptive_values[i] = -INFINITY; },
+        "resumed->adaptive_values[" + std::to_string(i) + "] is -inf; it must be finite, or NaN");
   }
   for (const double bad : {-1.0, double(INFINITY)}) {
     expect_resumed([&](auto *r) { r->drafter_entropy = bad; }, "resumed->drafter_entropy is ");
