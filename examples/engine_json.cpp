@@ -120,7 +120,13 @@ Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std
   accept.observations = &observation;
   accept.params = args.params;
   accept.row_params = args.row_params;
+  sampler_row_status accepted = SAMPLER_ROW_OK;
+  accept.out_row_status = &accepted;
   check(sampler_accept(sampler, &accept));
+  if (accepted != SAMPLER_ROW_OK) {
+    throw Error("step " + std::to_string(step) + ": the state refuses the token, status " +
+                std::to_string(accepted));
+  }
   return drawn;
 }
 

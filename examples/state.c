@@ -25,6 +25,16 @@ static int failed(sampler_status status) {
   return 1;
 }
 
+/* A row that was refused has changed nothing, and no other row. */
+static int refused(int64_t num_rows, const sampler_row_status *row_status) {
+  for (int64_t row = 0; row < num_rows; ++row) {
+    if (row_status[row] == SAMPLER_ROW_OK) continue;
+    fprintf(stderr, "row %" PRId64 " has the status %" PRIx32 "\n", row, row_status[row]);
+    return 1;
+  }
+  return 0;
+}
+
 static int print_slots(sampler_t sampler, sampler_state_t state, const char *when) {
   int32_t tokens[SLOTS][MAX_TOKENS], lengths[SLOTS], prompt_lengths[SLOTS];
   sampler_state_read_args read = {0};
@@ -47,6 +57,8 @@ static int print_slots(sampler_t sampler, sampler_state_t state, const char *whe
 }
 
 static int serve(sampler_t sampler, sampler_state_t state) {
+  sampler_row_status row_status[SLOTS];
+
   /* The prompts. */
   const int64_t offsets[SLOTS + 1] = {0, 2, 3};
   const int32_t prompts[] = {1, 2, 5};
@@ -56,7 +68,8 @@ static int serve(sampler_t sampler, sampler_state_t state) {
   append.num_rows = SLOTS;
   append.tokens = (sampler_token_lists){offsets, prompts, SLOTS, 3};
   append.token_kind = SAMPLER_TOKENS_PROMPT;
-  if (failed(sampler_state_append(sampler, &append))) return 1;
+  append.out_row_status = row_status;
+  if (failed(sampler_state_append(sampler, &append)) || refused(SLOTS, row_status)) return 1;
 
   float logits[SLOTS][VOCABULARY];
   int32_t tokens[SLOTS];
@@ -79,6 +92,7 @@ static int serve(sampler_t sampler, sampler_state_t state) {
   sample.random.offsets = positions;
   sample.random.num_offsets = SLOTS;
   sample.out_token_ids = tokens;
+  sample.out_row_status = row_status;
 
   sampler_accept_args accept = {0};
   accept.struct_size = sizeof accept;
@@ -88,11 +102,14 @@ static int serve(sampler_t sampler, sampler_state_t state) {
   accept.num_tokens = 1;
   accept.params = &params;
   accept.offsets = positions; /* which grow by what each slot has taken */
+  accept.out_row_status = row_status;
 
   for (int step = 0; step < STEPS; ++step) {
     run_model(logits);
     if (failed(sampler_sample(sampler, &sample))) return 1;
+    if (refused(sample.input.num_rows, row_status)) return 1;
     if (failed(sampler_accept(sampler, &accept))) return 1;
+    if (refused(accept.num_rows, row_status)) return 1;
   }
   if (print_slots(sampler, state, "drawn")) return 1;
 
@@ -115,7 +132,9 @@ static int serve(sampler_t sampler, sampler_state_t state) {
   for (int step = 0; step < 2; ++step) {
     run_model(logits);
     if (failed(sampler_sample(sampler, &sample))) return 1;
+    if (refused(sample.input.num_rows, row_status)) return 1;
     if (failed(sampler_accept(sampler, &accept))) return 1;
+    if (refused(accept.num_rows, row_status)) return 1;
   }
   if (print_slots(sampler, state, "drawn again")) return 1;
 

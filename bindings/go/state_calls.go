@@ -64,7 +64,7 @@ type AcceptArgs struct {
 	// its first negative id; where its first id is negative nothing happens. All of a row's tokens
 	// are taken, or none: they must fit (RowStateFull), their ids be below 2^31 (RowInvalidList),
 	// and the slot's numbers of adaptive stages good (RowInvalidParameter). NumTokens is in
-	// [0, 2^20].
+	// [1, 2^20]; 0: 1.
 	TokenIDs  IDs
 	NumTokens int
 
@@ -95,7 +95,11 @@ func (state *State) Accept(args *AcceptArgs) error {
 	}
 	defer c.sampler.mutex.Unlock()
 	numRows := args.Slots.count(args.NumRows)
-	numTokens := product(numRows, int64(args.NumTokens))
+	rowTokens := int64(args.NumTokens)
+	if rowTokens == 0 {
+		rowTokens = 1
+	}
+	numTokens := product(numRows, rowTokens)
 	memory := &c.sampler.memory.accept
 	*memory = raw.AcceptArgs{
 		StructSize:   unsafe.Sizeof(*memory),
@@ -104,7 +108,7 @@ func (state *State) Accept(args *AcceptArgs) error {
 		Slots:        c.array("", "slots", args.Slots.array, numRows),
 		NumRows:      numRows,
 		TokenIDs:     c.array("", "token_ids", args.TokenIDs.array, numTokens),
-		NumTokens:    int64(args.NumTokens),
+		NumTokens:    rowTokens,
 		TokenIDType:  args.TokenIDs.elementType(),
 		Observations: c.array("", "observations", args.Observations.array, numTokens),
 		Params:       c.params(args.Params),

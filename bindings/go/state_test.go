@@ -125,7 +125,7 @@ func TestStateIsTheHistory(t *testing.T) {
 			t.Fatalf("step %d: tokens %v, of the history %v", step, drawn, expected)
 		}
 		before := append([]uint64{}, offsets...)
-		if err := state.Accept(&AcceptArgs{NumRows: numTexts, TokenIDs: I32(drawn), NumTokens: 1,
+		if err := state.Accept(&AcceptArgs{NumRows: numTexts, TokenIDs: I32(drawn),
 			Observations: Slice(observations), Params: &params, Offsets: Slice(offsets),
 			OutLengths: Slice(lengths)}); err != nil {
 			t.Fatal(err)
@@ -349,7 +349,7 @@ func TestStatesThatBreakARule(t *testing.T) {
 		{state.Accept(&AcceptArgs{Slots: two, NumTokens: 2, TokenIDs: I64(make([]int64, 3))}),
 			"token_ids has 3 elements; it needs 4"},
 		{state.Accept(&AcceptArgs{Slots: two, NumTokens: -1}),
-			"num_tokens is -1; it must be at least 0"},
+			"num_tokens is -1; it must be at least 1"},
 		{state.Accept(&AcceptArgs{Slots: two, NumTokens: 1, TokenIDs: I32(make([]int32, 2)),
 			Observations: Slice(make([]float32, 1))}), "observations has 1 elements; it needs 2"},
 		{state.Accept(&AcceptArgs{Slots: two, NumTokens: 1, TokenIDs: I32(make([]int32, 2)),

@@ -1,6 +1,7 @@
 #include "own_draw.h"
 
 #include <string>
+#include <vector>
 
 #include "error.h"
 
@@ -88,7 +89,13 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
   accept.observations = args.out_observations;
   accept.params = args_.params;
   accept.row_params = &row_params_;
+  std::vector<sampler_row_status> row_status(count, SAMPLER_ROW_OK);
+  accept.out_row_status = row_status.data();
   check(sampler_accept(sampler_, &accept));
+  for (const sampler_row_status status : row_status) {
+    if (status == SAMPLER_ROW_OK) continue;
+    throw Error("sampling: the state refuses a token, status " + std::to_string(status));
+  }
 }
 
 void OwnDraw::sample(sampler_sample_args args) {

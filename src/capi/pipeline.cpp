@@ -239,7 +239,7 @@ void read_bitmasks(Check &check, const sampler_pipeline &user, const contract::R
     return;
   }
   check.range("pipeline->num_token_bitmasks", user.num_token_bitmasks,
-              user.token_bitmask_indices ? 0 : num_rows, kMaxRows);
+              user.token_bitmask_indices ? 1 : num_rows, kMaxRows);
   check.range("pipeline->token_bitmask_stride", user.token_bitmask_stride, input.ids ? 1 : 0,
               kMaxRows);
   out->bitmasks = user.token_bitmasks;

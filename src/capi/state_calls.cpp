@@ -72,7 +72,12 @@ contract::AcceptRequest to_state_request(Check &check, const sampler_handle *han
   constexpr int64_t kMaxTokens = int64_t(1) << 20;
   contract::AcceptRequest request;
   read_rows_of_slots(check, handle, args, &request);
-  check.range("num_tokens", args.num_tokens, 0, kMaxTokens + 1);
+  if (check.ok() && args.num_tokens == 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "num_tokens is 0; it must be the number of ids that token_ids has for each row, 1 "
+               "after sampler_sample");
+  }
+  check.range("num_tokens", args.num_tokens, 1, kMaxTokens + 1);
   request.token_id_type = read_token_id_type(check, args.token_id_type);
   check.zero("reserved", args.reserved);
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);

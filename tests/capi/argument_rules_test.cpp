@@ -757,7 +757,7 @@ void break_pipeline(Rules *rules) {
   outside("pipeline.max_history_tokens", 0, std::int64_t(1) << 31);
   outside("pipeline.dense_bias_stride", 1, std::int64_t(1) << 31);
   outside("pipeline.token_bitmask_stride", 1, std::int64_t(1) << 31);
-  outside("pipeline.num_token_bitmasks", 0, std::int64_t(1) << 31);
+  outside("pipeline.num_token_bitmasks", 1, std::int64_t(1) << 31);
   for (const std::int64_t value : {std::int64_t(0), std::int64_t(2), slots + 1}) {
     rules->refuse("pipeline.num_dense_biases", value,
                   text("pipeline->num_dense_biases is %" PRId64

@@ -235,7 +235,7 @@ class PublicStructs {
         { return sampler_state_size(sampler, data, bytes); });
     ADD(sampler_state_append_args, "args", calls->append,
         { return sampler_state_append(sampler, data); });
-    calls->accept.num_tokens = 0;
+    calls->accept.num_rows = 0;
     ADD(sampler_accept_args, "args", calls->accept, { return sampler_accept(sampler, data); });
     ADD(sampler_params, "params", calls->params, {
       auto args = calls->accept;

@@ -213,7 +213,10 @@ TEST_F(Arguments, OfAcceptAreChecked) {
           rules_of_rows<Args>("sampler_accept_args"),
           {
               {[](Args *args) { args->num_tokens = -1; },
-               "num_tokens is -1; it must be at least 0"},
+               "num_tokens is -1; it must be at least 1"},
+              {[](Args *args) { args->num_tokens = 0; },
+               "num_tokens is 0; it must be the number of ids that token_ids has for each row, 1 "
+               "after sampler_sample"},
               {[](Args *args) { args->num_tokens = (1 << 20) + 1; },
                "num_tokens is 1048577; it must be below 1048577"},
               {[](Args *args) { args->token_id_type = -1; },

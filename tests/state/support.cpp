@@ -156,7 +156,7 @@ void Pair::accept(const Slots &slots, const std::vector<Accepted> &rows, sampler
   std::vector<sampler_row_status> expected_status, status(slots.size(), kUnwritten);
   std::vector<std::int32_t> expected_lengths, lengths(slots.size(), kUnwritten);
   std::vector<std::uint64_t> expected_offsets = offsets;
-  std::size_t num_tokens = 0;
+  std::size_t num_tokens = 1;
   bool observes = false;
   for (const Accepted &row : rows) {
     num_tokens = std::max(num_tokens, row.ids.size());

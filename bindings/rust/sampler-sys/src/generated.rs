@@ -734,7 +734,8 @@ structs! {
         dry_breakers: sampler_token_lists = sampler_token_lists::INIT;
         /// [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
         /// (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
-        /// candidate_ids it must be given.
+        /// candidate_ids it must be given. Masks: 1 at least, and without token_bitmask_indices as many as
+        /// output rows; 0 where token_bitmasks is NULL.
         token_bitmasks: *const u32 = null();
         num_token_bitmasks: i64 = 0;
         token_bitmask_stride: i64 = 0;
@@ -1276,7 +1277,8 @@ structs! {
         /// [num_rows, num_tokens] out_token_ids of the draw (num_tokens 1) or of verification. A row ends
         /// at its first negative id; where its first id is negative nothing happens. All of a row's tokens
         /// are taken, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
-        /// slot's numbers of adaptive stages good (INVALID_PARAMETER). num_tokens in [0, 2^20].
+        /// slot's numbers of adaptive stages good (INVALID_PARAMETER), which out_row_status tells.
+        /// num_tokens in [1, 2^20].
         token_ids: *const c_void = null();
         num_tokens: i64 = 0;
         token_id_type: sampler_id_type = 0;

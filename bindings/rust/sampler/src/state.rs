@@ -112,7 +112,7 @@ pub struct AcceptArgs<'a> {
     /// row's tokens are taken, or none: they must fit, their ids be below 2^31, and the slot's
     /// numbers of adaptive stages good.
     pub token_ids: Array<'a, Id>,
-    /// In [0, 2^20].
+    /// In [1, 2^20]. 0: 1.
     pub num_tokens: usize,
     /// `[num_rows, num_tokens]` `out_observations` of the call that drew the tokens. One that is NaN
     /// moves neither mirostat nor adaptive-p. None: all are.
@@ -266,7 +266,8 @@ impl State {
     pub fn accept(&mut self, sampler: &mut Sampler, args: &AcceptArgs<'_>) -> Result<(), Error> {
         let place = sampler.place;
         let (slots, num_rows) = rows(place, &args.slots, args.num_rows)?;
-        let tokens = num_rows.saturating_mul(args.num_tokens);
+        let num_tokens = or(args.num_tokens, 1);
+        let tokens = num_rows.saturating_mul(num_tokens);
         let params = args.params.raw();
         let row_params = args.row_params.raw(place, self.num_slots)?;
         let raw = sys::sampler_accept_args {
@@ -275,7 +276,7 @@ impl State {
             slots,
             num_rows: to_c(num_rows),
             token_ids: place.array("", "token_ids", &args.token_ids, tokens)?,
-            num_tokens: to_c(args.num_tokens),
+            num_tokens: to_c(num_tokens),
             token_id_type: args.token_ids.memory().element,
             observations: place.array("", "observations", &args.observations, tokens)?,
             params: &params,

@@ -137,7 +137,6 @@ fn a_state_is_the_history() {
         let args = AcceptArgs {
             num_rows: NUM_TEXTS,
             token_ids: (&ids).into(),
-            num_tokens: 1,
             observations: (&observations).into(),
             params,
             offsets: (&mut offsets).into(),

@@ -6,7 +6,7 @@ import io.github.libsampler.internal.RawConstants;
 /** Arguments of {@link State#accept}. */
 public final class AcceptArgs extends StateArguments<AcceptArgs> {
   private Array tokenIds;
-  private int numTokens;
+  private int numTokens = 1;
   private Array observations;
   private Params params;
   private RowParams rowParams;
@@ -33,7 +33,7 @@ public final class AcceptArgs extends StateArguments<AcceptArgs> {
   /**
    * Sets how many token ids a row has: 1 of a draw.
    *
-   * @param numTokens in [0, 2^20]; 0 by default
+   * @param numTokens in [1, 2^20]; 1 by default
    * @return this
    */
   public AcceptArgs numTokens(int numTokens) {

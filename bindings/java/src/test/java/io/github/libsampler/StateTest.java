@@ -284,12 +284,12 @@ final class StateTest {
       expectRefusal("out_lengths has 1 elements; it needs 2", () -> state.append(append));
       assertThrows(NullPointerException.class, () -> append.tokenKind(null));
 
-      final AcceptArgs accept = new AcceptArgs().slots(two).numTokens(1);
+      final AcceptArgs accept = new AcceptArgs().slots(two);
       expectRefusal("token_ids is NULL; it is required", () -> state.accept(accept));
       accept.tokenIds(two).numTokens(2);
       expectRefusal("token_ids has 2 elements; it needs 4", () -> state.accept(accept));
       accept.numTokens(-1);
-      expectRefusal("num_tokens is -1; it must be at least 0", () -> state.accept(accept));
+      expectRefusal("num_tokens is -1; it must be at least 1", () -> state.accept(accept));
       accept.numTokens(1).observations(Array.f32(new float[1]));
       expectRefusal("observations has 1 elements; it needs 2", () -> state.accept(accept));
       accept.observations(two);
