@@ -177,7 +177,8 @@ typedef struct sampler_pipeline {
 
   /* [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
    * (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
-   * candidate_ids it must be given. */
+   * candidate_ids it must be given. Masks: 1 at least, and without token_bitmask_indices as many as
+   * output rows; 0 where token_bitmasks is NULL. */
   const uint32_t *token_bitmasks;
   int64_t num_token_bitmasks;
   int64_t token_bitmask_stride;

@@ -130,7 +130,8 @@ typedef struct sampler_accept_args {
   /* [num_rows, num_tokens] out_token_ids of the draw (num_tokens 1) or of verification. A row ends
    * at its first negative id; where its first id is negative nothing happens. All of a row's tokens
    * are taken, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
-   * slot's numbers of adaptive stages good (INVALID_PARAMETER). num_tokens in [0, 2^20]. */
+   * slot's numbers of adaptive stages good (INVALID_PARAMETER), which out_row_status tells.
+   * num_tokens in [1, 2^20]. */
   const void *token_ids;
   int64_t num_tokens;
   sampler_id_type token_id_type;
