@@ -4,11 +4,14 @@
 //
 //   engine_json llama.cpp '{"repeat_penalty":1.1,"top_k":40,"dry_multiplier":0.8}' logits.f16
 //
-// PRESET is a name of sampler_params_preset, PARAMETERS a JSON object, or @FILE that has one, such
-// as a model's generation_config.json. LOGITS are rows of 2048 f16, one a step; STEPS of them are
-// drawn from, or all. A state remembers the tokens drawn so far, which are the history of the next
-// step, and what adaptive stages have come to. A parameter that is not known is an error that names
-// it, and so is a row that gives no token.
+// PRESET is a name of sampler_params_preset, koboldcpp, ollama or sampler, PARAMETERS a JSON
+// object, or @FILE that has one, such as a model's generation_config.json or the body of a request.
+// LOGITS are rows of 2048 f16, one a step; STEPS of them are drawn from, or all, until a token ends
+// the text. A state remembers the tokens drawn so far, which are the history of the next step, and
+// what adaptive stages have come to.
+//
+// Parameters that are not about sampling are named on standard error, and passed over. One that is
+// not known or that cannot be done is an error that names it, and so is a row that gives no token.
 #include <sampler/sampler.h>
 
 #include <algorithm>
@@ -156,8 +159,17 @@ void run(const std::string &preset, const std::string &parameters, const std::st
          const char *steps) {
   const std::string wrong = engine_parameters::preset_error(preset);
   if (!wrong.empty()) throw Error("PRESET: " + wrong);
-  const Request request =
+  Request request =
       engine_parameters::read(preset, generate::read_json_argument(parameters, "PARAMETERS"));
+  engine_parameters::check_vocabulary(request, kNumCols);
+  engine_parameters::draw_random_seed(&request);
+  if (request.bans_end) {
+    request.notes.emplace_back("the model's end tokens are banned, and not known here");
+  }
+  const auto tell = [](const std::string &note) {
+    std::fprintf(stderr, "engine_json: %s\n", note.c_str());
+  };
+  const Ids ends = request.ends();
   const std::string bytes = generate::read_file(path);
   if (bytes.empty() || bytes.size() % kRowBytes != 0) {
     throw Error(path + " has " + std::to_string(bytes.size()) + " bytes; it must be rows of " +
@@ -167,6 +179,7 @@ void run(const std::string &preset, const std::string &parameters, const std::st
   const Sampler sampler = make_sampler();
   const State state =
       make_state(sampler.get(), std::max(static_cast<std::int64_t>(count), std::int64_t{1}));
+  std::for_each(request.notes.begin(), request.notes.end(), tell);
   std::vector<std::uint16_t> logits(kNumCols);
   for (std::uint64_t step = 0; step < count; ++step) {
     std::memcpy(logits.data(), bytes.data() + step * kRowBytes, kRowBytes);
@@ -174,6 +187,10 @@ void run(const std::string &preset, const std::string &parameters, const std::st
     if (drawn.status != SAMPLER_ROW_OK) fail_at(step, path, request, drawn.status);
     std::printf("token %d of %d, logprob %.4f\n", drawn.token, drawn.kept,
                 static_cast<double>(drawn.logprob));
+    if (std::count(ends.begin(), ends.end(), drawn.token) > 0) {
+      tell("token " + std::to_string(drawn.token) + " ends the text");
+      break;
+    }
   }
   if (std::fflush(stdout) != 0) throw Error("the tokens cannot be written to standard output");
 }
@@ -182,9 +199,9 @@ void run(const std::string &preset, const std::string &parameters, const std::st
 
 int main(int argc, char **argv) {
   if (argc != 4 && argc != 5) {
-    std::fputs("usage: engine_json PRESET PARAMETERS LOGITS [STEPS]; presets: sampler", stderr);
-    for (std::int32_t i = 0; const char *name = sampler_preset_name(i); ++i) {
-      std::fprintf(stderr, " %s", name);
+    std::fputs("usage: engine_json PRESET PARAMETERS LOGITS [STEPS]; presets:", stderr);
+    for (const std::string &name : engine_parameters::preset_names()) {
+      std::fprintf(stderr, " %s", name.c_str());
     }
     std::fputs("\n", stderr);
     return 2;

@@ -1,6 +1,6 @@
 // Sampling parameters in an engine's own words, as libsampler takes them: JSON such as vLLM's
 // SamplingParams, SGLang's sampling_params, TensorRT-LLM's SamplingParams, a generation_config.json
-// of Hugging Face, or the body of a request to llama.cpp's server.
+// of Hugging Face, or the body of a request to the server of llama.cpp, koboldcpp or Ollama.
 #ifndef ENGINE_PARAMETERS_H_
 #define ENGINE_PARAMETERS_H_
 
@@ -23,12 +23,20 @@ class Error : public std::runtime_error {
 
 using Ids = std::vector<std::int32_t>;
 
+// Tokens of a parameter that must be of the vocabulary.
+struct NamedIds {
+  std::string name;
+  Ids ids;
+  std::string why;  // ends the message
+};
+
 // A request. Lists of words are tokens: who has a tokenizer turns texts into them.
 struct Request {
   sampler_params params;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   std::optional<std::uint64_t> seed;
-  std::optional<std::int32_t> max_new_tokens;
+  bool has_random_seed = false;                // the engine would draw one: see random_seed
+  std::optional<std::int32_t> max_new_tokens;  // negative: no limit
   std::int32_t min_length = 0;  // of prompt and output: stop tokens are banned below it
   Ids biased;
   std::vector<float> biases;                 // of `biased`
@@ -41,10 +49,17 @@ struct Request {
   Ids forced;  // by the number of the new token; negative, and those after the list: none
   bool is_always_forced = false;  // forced[0] is every new token's
   bool ignores_end = false;       // the model's own tokens that end a text do not
+  bool ignores_stop = false;      // and those of `stop` do not
+  bool bans_end = false;          // the model's own tokens that end a text are banned
   // Without a token that ends a text a least number of new tokens is met, as Hugging Face has it;
   // else it is an error.
   bool may_lack_end = false;
+  std::vector<NamedIds> of_vocabulary;
+  // Lines for a user: which parameters were passed over, and why.
+  std::vector<std::string> notes;
 
+  // Tokens of `stop` that end a text.
+  Ids ends() const { return ignores_stop ? Ids() : stop; }
   // The output has at least so many tokens, by min_length too.
   std::int32_t least_new_tokens(std::int32_t prompt_length) const;
   // Of the new token after `num_new_tokens` others; -1: none.
@@ -54,9 +69,18 @@ struct Request {
 // What is wrong with the name of a preset, and which there are; "" of a good one.
 std::string preset_error(const std::string &name);
 
-// The preset of that name with these parameters: a JSON object, whose nulls are left out. The name
-// "sampler" is the library's defaults, and its parameters have the names of the members of
-// sampler_params and of the lists of sampler_pipeline. Throws Error.
+// All names of presets, in the order in which preset_error lists them.
+std::vector<std::string> preset_names();
+
+// The preset of that name with these parameters: a JSON object, whose nulls are left out.
+//
+// Names are those of sampler_params_preset; "koboldcpp" and "ollama", whose stages are those of
+// other presets; and "sampler": the library's defaults, with parameters that have the names of the
+// members of sampler_params and of the lists of sampler_pipeline.
+//
+// Parameters that are not about sampling are passed over, with a note. Throws Error that names
+// every parameter that is not known or that cannot be done here, and of others the first one that
+// the engine refuses. One that is off, or empty, is neither.
 Request read(const std::string &preset, const nlohmann::json &parameters);
 
 // The same where more is known later of what ends a text: end_at must follow.
@@ -65,6 +89,13 @@ Request read_before_end(const std::string &preset, const nlohmann::json &paramet
 // Takes tokens that end a text beside those of the parameters: a least number of new tokens is of
 // them, too. Throws Error where there is such a number, and no token ends a text.
 void end_at(const Ids &tokens, Request *request);
+
+// Throws Error where a token of the parameters is not in [0, size) and the engine takes no such
+// one.
+void check_vocabulary(const Request &request, std::int64_t size);
+
+// Where the parameters want a random seed, gives them one, with a note that tells it.
+void draw_random_seed(Request *request);
 
 // The request's lists, and a text whose first tokens are the prompt, as one slot of a call. Its
 // bitmask is one for row 0: calls of more rows set token_bitmask_indices.

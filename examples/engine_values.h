@@ -20,8 +20,13 @@ struct Value {
   const std::string &name;
   const Json &json;
 
-  [[noreturn]] void fail(const std::string &rule) const {
-    throw Error(name + " is " + json.dump() + "; it must be " + rule);
+  [[noreturn]] void fail(const std::string &rule) const { throw Error(what_is_wrong(rule)); }
+  // Long values are cut.
+  std::string what_is_wrong(const std::string &rule) const {
+    constexpr std::size_t kLongest = 200;
+    std::string text = json.dump(-1, ' ', true);
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+    return name + " is " + text + "; it must be " + rule;
   }
 
   float number() const {
@@ -38,7 +43,7 @@ struct Value {
     return json.get<bool>();
   }
   std::uint64_t seed() const {
-    if (!json.is_number_integer()) fail("an integer");
+    if (!json.is_number_unsigned()) fail("an integer of at least 0");
     return json.get<std::uint64_t>();
   }
   // Of one id or a list.
@@ -95,15 +100,17 @@ inline void set_words(const Value &value, Request *request) {
 inline void set_seed(const Value &value, Request *request) {
   request->seed = value.seed();
 }
+// -1 is a random one.
+inline void set_seed_or_random(const Value &value, Request *request) {
+  request->has_random_seed = value.json == -1;
+  if (!request->has_random_seed) request->seed = value.seed();
+}
 inline void set_length(const Value &value, Request *request) {
   request->max_new_tokens = value.integer();
 }
 inline void set_ignore_eos(const Value &value, Request *request) {
   request->ignores_end = value.flag();
 }
-// What says nothing about a draw.
-inline void ignore(const Value &, Request *) {}
-
 // false, llama.cpp's, is -inf, which JSON does not have.
 inline float bias_of(const Value &value, const Json &bias, const char *rule) {
   if (bias.is_boolean() && !bias.get<bool>()) return -INFINITY;
@@ -125,7 +132,7 @@ inline void add_bias(const Value &value, const Json &id, const Json &bias, Reque
   request->biases.push_back(bias_of(value, bias, "token ids with numbers that f32 has"));
 }
 
-// {"id": bias} or [[id, bias]].
+// {"id": bias}, [[id, bias]] or [{"token": id, "bias": bias}].
 inline void add_biases(const Value &value, Request *request) {
   if (value.json.is_object()) {
     for (const auto &[id, bias] : value.json.items()) add_bias(value, id, bias, request);
@@ -133,6 +140,10 @@ inline void add_biases(const Value &value, Request *request) {
   }
   if (!value.json.is_array()) value.fail("token ids with numbers");
   for (const Json &pair : value.json) {
+    if (pair.is_object() && pair.contains("token") && pair.contains("bias")) {
+      add_bias(value, pair["token"], pair["bias"], request);
+      continue;
+    }
     if (!pair.is_array() || pair.size() != 2) value.fail("pairs of a token id and a number");
     add_bias(value, pair[0], pair[1], request);
   }

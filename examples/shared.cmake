@@ -24,7 +24,8 @@ sampler_example_library(json_file SOURCES generate/json_file.cpp LINK nlohmann_j
 
 # Sampling parameters in an engine's own words.
 sampler_example_library(engine_parameters
-  SOURCES engine_own.cpp engine_parameters.cpp engine_pipeline.cpp
+  SOURCES engine_hugging_face.cpp engine_koboldcpp.cpp engine_llama_cpp.cpp engine_own.cpp
+          engine_parameters.cpp engine_pipeline.cpp engine_servers.cpp engine_vllm.cpp
   LINK sampler::sampler nlohmann_json::nlohmann_json)
 
 # What each stage did to a row.

@@ -72,8 +72,8 @@ void declare_row(CLI::App *app, Arguments *arguments) {
 
 void declare_sampling(CLI::App *app, Arguments *arguments) {
   app->add_option("--preset", arguments->preset,
-                  "The engine whose stages they are: a name of sampler_params_preset, or sampler: "
-                  "the library's defaults, and its own names in --params")
+                  "The engine whose stages they are: a name of sampler_params_preset, koboldcpp or "
+                  "ollama; or sampler: the library's defaults, and its own names in --params")
       ->capture_default_str()
       ->type_name("NAME")
       ->check(engine_parameters::preset_error);
@@ -189,6 +189,19 @@ explain::Explanation answer(const Arguments &arguments) {
       arguments.logits, arguments.type.empty() ? arguments.logits : "." + arguments.type,
       arguments.row, arguments.num_cols);
   const auto num_cols = std::int64_t(question.logits.size());
+  engine_parameters::check_vocabulary(request, num_cols);
+  if (!arguments.seed) {
+    engine_parameters::draw_random_seed(&request);
+  } else if (request.seed && *request.seed != *arguments.seed) {
+    request.notes.push_back("--seed stands in place of the seed " + std::to_string(*request.seed) +
+                            " of --params");
+  }
+  if (request.bans_end) {
+    request.notes.emplace_back("the model's end tokens are banned, and not known here");
+  }
+  for (const std::string &note : request.notes) {
+    std::fprintf(stderr, "sampler-explain: %s\n", note.c_str());
+  }
   if (!arguments.bitmask.empty()) {
     request.token_bitmask =
         explain::read_bitmask(arguments.bitmask, arguments.bitmask_row, (num_cols + 31) / 32);

@@ -2,6 +2,7 @@
 // show.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -45,9 +46,13 @@ TEST(Parameters, OfAnEmptyObjectAreThePreset) {
 }
 
 TEST(Parameters, AreRefusedByName) {
-  for (std::int32_t i = 0; const char *name = sampler_preset_name(i); ++i) {
+  for (const std::string &name : engine_parameters::preset_names()) {
     const std::string error = error_of(name, R"({"temperature": 1, "temprature": 1})");
     EXPECT_EQ(error.find("temprature is no parameter of "), 0u) << error;
+    // All of them at once.
+    EXPECT_EQ(error_of(name, R"({"temprature": 0, "top_q": 0.9, "temperature": 1})"),
+              "temprature, top_q are no parameters of " + name.substr(0, name.find('@')) +
+                  " that this program knows");
     EXPECT_EQ(error_of(name, R"({"temperature": "1"})"),
               "temperature is \"1\"; it must be a number");
     EXPECT_EQ(error_of(name, "[]"), "the parameters must be a JSON object");
@@ -228,9 +233,14 @@ TEST(Parameters, ThatVllmRefusesAreErrors) {
        "frequency_penalty is 2.5; it must be in [-2, 2], as vLLM has it"},
       {R"({"presence_penalty": -3})",
        "presence_penalty is -3; it must be in [-2, 2], as vLLM has it"},
-      {R"({"temperature": -1})", "temperature is -1; it must be at least 0, as vLLM has it"},
+      {R"({"temperature": -1})", "temperature is -1; it must be in [0, 2], as vLLM has it"},
+      {R"({"temperature": 2.5})", "temperature is 2.5; it must be in [0, 2], as vLLM has it"},
       {R"({"max_tokens": 0})", "max_tokens is 0; it must be at least 1, as vLLM has it"},
       {R"({"min_tokens": -1})", "min_tokens is -1; it must be at least 0, as vLLM has it"},
+      {R"({"max_completion_tokens": 0})",
+       "max_completion_tokens is 0; it must be at least 1, as vLLM has it"},
+      {R"({"allowed_token_ids": []})",
+       "allowed_token_ids is []; it must be a list of at least one token id, as vLLM has it"},
       {R"({"min_tokens": 4, "max_tokens": 3, "stop_token_ids": [1]})",
        "min_tokens is 4; it must be at most max_tokens, 3, as vLLM has it"}};
   for (const auto &[text, error] : refused) EXPECT_EQ(error_of("vllm", text), error);
@@ -240,6 +250,528 @@ TEST(Parameters, ThatVllmRefusesAreErrors) {
             "");
   // Others' are theirs.
   EXPECT_EQ(error_of("llama.cpp", R"({"top_p": 0, "top_k": -2})"), "");
+}
+
+TEST(Parameters, ThatOtherEnginesRefuseAreErrors) {
+  struct Case {
+    const char *preset, *text, *error;
+  };
+  const Case refused[] = {
+      {"sglang", R"({"top_p": 0})", "top_p is 0; it must be in (0, 1], as SGLang has it"},
+      {"sglang", R"({"top_p": 1.5})", "top_p is 1.5; it must be in (0, 1], as SGLang has it"},
+      {"sglang", R"({"min_p": 2})", "min_p is 2; it must be in [0, 1], as SGLang has it"},
+      {"sglang", R"({"top_k": 0})",
+       "top_k is 0; it must be -1, which is off, or at least 1, as SGLang has it"},
+      {"sglang", R"({"top_k": -2})",
+       "top_k is -2; it must be -1, which is off, or at least 1, as SGLang has it"},
+      {"sglang", R"({"temperature": -1})",
+       "temperature is -1; it must be at least 0, as SGLang has it"},
+      {"sglang", R"({"repetition_penalty": 2.5})",
+       "repetition_penalty is 2.5; it must be in (0, 2], as SGLang has it"},
+      {"sglang", R"({"frequency_penalty": -3})",
+       "frequency_penalty is -3; it must be in [-2, 2], as SGLang has it"},
+      {"sglang", R"({"presence_penalty": 3})",
+       "presence_penalty is 3; it must be in [-2, 2], as SGLang has it"},
+      {"sglang", R"({"min_new_tokens": -1})",
+       "min_new_tokens is -1; it must be at least 0, as SGLang has it"},
+      {"sglang", R"({"max_new_tokens": -1})",
+       "max_new_tokens is -1; it must be at least 0, as SGLang has it"},
+      {"sglang", R"({"min_new_tokens": 4, "max_new_tokens": 3, "stop_token_ids": [1]})",
+       "min_new_tokens is 4; it must be at most max_new_tokens, 3, as SGLang has it"},
+      {"hugging_face", R"({"do_sample": true, "temperature": -1})",
+       "temperature is -1; it must be above 0, as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "temperature": 0.0})",
+       "temperature is 0.0; it must be above 0, as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "top_k": -1})",
+       "top_k is -1; it must be 0, which is off, or at least 1, as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "top_p": -0.1})",
+       "top_p is -0.1; it must be at least 0, as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "min_p": 2})",
+       "min_p is 2; it must be in [0, 1], as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "typical_p": 0})",
+       "typical_p is 0; it must be above 0, as Hugging Face has it"},
+      {"hugging_face", R"({"do_sample": true, "top_h": 1.5})",
+       "top_h is 1.5; it must be in (0, 1], as Hugging Face has it"},
+      {"hugging_face", R"({"repetition_penalty": 0})",
+       "repetition_penalty is 0; it must be above 0, as Hugging Face has it"},
+      {"hugging_face", R"({"max_new_tokens": 0})",
+       "max_new_tokens is 0; it must be at least 1, as Hugging Face has it"},
+      {"hugging_face", R"({"bad_words_ids": []})",
+       "bad_words_ids is []; it must be null or a list that is not empty, as Hugging Face has it"},
+      {"hugging_face", R"({"sequence_bias": []})",
+       "sequence_bias is []; it must be null or a list that is not empty, as Hugging Face has it"},
+      {"tensorrt_llm", R"({"top_p": 1.5})",
+       "top_p is 1.5; it must be in [0, 1], as TensorRT-LLM has it"},
+      {"tensorrt_llm", R"({"min_p": -1})",
+       "min_p is -1; it must be in [0, 1], as TensorRT-LLM has it"},
+      {"tensorrt_llm", R"({"temperature": -1})",
+       "temperature is -1; it must be at least 0, as TensorRT-LLM has it"},
+      {"tensorrt_llm", R"({"top_p_decay": 0})",
+       "top_p_decay is 0; it must be in (0, 1], as TensorRT-LLM has it"},
+      {"tensorrt_llm", R"({"repetition_penalty": 0})",
+       "repetition_penalty is 0; it must be above 0, as TensorRT-LLM has it"},
+      {"llama.cpp", R"({"repeat_last_n": -2})",
+       "repeat_last_n is -2; it must be -1, which is all, or at least 0, as llama.cpp has it"},
+      {"llama.cpp", R"({"repeat_penalty": 0})",
+       "repeat_penalty is 0; it must be above 0, as llama.cpp has it"},
+      {"llama.cpp", R"({"dry_allowed_length": -1})",
+       "dry_allowed_length is -1; it must be at least 0, as llama.cpp has it"},
+      {"llama.cpp", R"({"min_keep": -1})",
+       "min_keep is -1; it must be at least 0, as llama.cpp has it"},
+      {"llama.cpp", R"({"n_predict": -2})",
+       "n_predict is -2; it must be -1, which is no limit, or at least 0, as llama.cpp has it"},
+      {"llama.cpp", R"({"adaptive_decay": 1})",
+       "adaptive_decay is 1; it must be in [0, 0.99], as llama.cpp has it"},
+      {"koboldcpp", R"({"rep_pen": 0})", "rep_pen is 0; it must be above 0, as koboldcpp has it"},
+      {"nano_vllm", R"({"temperature": 0})",
+       "temperature is 0; it must be above 1e-10, as nano-vLLM has it"}};
+  for (const Case &one : refused) EXPECT_EQ(error_of(one.preset, one.text), one.error);
+
+  // At the ends of the ranges they are taken.
+  EXPECT_EQ(error_of("sglang", R"({"top_p": 1, "min_p": 1, "top_k": -1, "temperature": 0,
+      "repetition_penalty": 2, "frequency_penalty": -2, "presence_penalty": 2,
+      "max_new_tokens": 3, "min_new_tokens": 3, "stop_token_ids": [1]})"),
+            "");
+  EXPECT_EQ(error_of("hugging_face", R"({"do_sample": true, "top_k": 0, "top_p": 0, "min_p": 1,
+      "typical_p": 1, "top_h": 1, "epsilon_cutoff": 0, "eta_cutoff": 2, "min_length": -1})"),
+            "");
+  EXPECT_EQ(read("hugging_face", R"({"do_sample": true, "top_p": 1.5})").params.top_p, 1.0F);
+  // llama.cpp's server clamps these.
+  const sampler_params clamped = read("llama.cpp", R"({"top_k": -2, "top_p": -1, "min_p": 3,
+      "temperature": -1, "xtc_probability": 2, "xtc_threshold": 2})")
+                                     .params;
+  EXPECT_EQ(clamped.top_k, 0);
+  EXPECT_EQ(clamped.top_p, 0.0F);
+  EXPECT_EQ(clamped.min_p, 1.0F);
+  EXPECT_EQ(clamped.temperature, 0.0F);
+  EXPECT_EQ(clamped.xtc_probability, 1.0F);
+  EXPECT_EQ(clamped.xtc_threshold, 1.0F);
+}
+
+// Where nothing is sampled transformers does not look at them.
+TEST(Parameters, OfHuggingFaceThatNeedDoSampleAreNotUsedWithoutIt) {
+  const Request greedy = read("hugging_face", R"({"temperature": 0.0, "top_k": -1, "top_p": 0.9,
+      "repetition_penalty": 1.5})");
+  EXPECT_EQ(greedy.params.temperature, 0.0F);
+  EXPECT_EQ(greedy.params.top_k, 50);
+  EXPECT_EQ(greedy.params.repetition_penalty, 1.5F);
+  EXPECT_EQ(greedy.notes, (std::vector<std::string>{
+                              "not used without do_sample, and passed over: temperature, top_k, "
+                              "top_p"}));
+}
+
+TEST(Parameters, WithADryBaseBelowOneHaveItsDefault) {
+  const char *const text = R"({"dry_multiplier": 0.8, "dry_base": 0.5})";
+  const sampler_params params = read("llama.cpp", text).params;
+  EXPECT_EQ(params.dry_multiplier, 0.8F);
+  EXPECT_EQ(params.dry_base, 0.0F);  // 1.75
+  EXPECT_EQ(read("llama.cpp", R"({"dry_multiplier": 1, "dry_base": 1})").params.dry_base, 1.0F);
+  EXPECT_EQ(error_of("koboldcpp", text), "dry_base is 0.5; it must be at least 1 where DRY is on");
+  EXPECT_EQ(read("koboldcpp", R"({"dry_multiplier": 1, "dry_base": 0})").params.dry_multiplier,
+            0.0F);
+}
+
+TEST(Parameters, MayWantARandomSeed) {
+  const std::pair<const char *, const char *> random[] = {{"vllm", R"({"seed": -1})"},
+                                                          {"vllm_v2", R"({"seed": -1})"},
+                                                          {"hf_vllm_aligned", R"({"seed": -1})"},
+                                                          {"llama.cpp", R"({"seed": -1})"},
+                                                          {"llama.cpp", R"({"seed": 4294967295})"},
+                                                          {"ollama", R"({"seed": -1})"},
+                                                          {"koboldcpp", R"({"sampler_seed": -1})"},
+                                                          {"koboldcpp", R"({"sampler_seed": 0})"}};
+  for (const auto &[preset, text] : random) {
+    SCOPED_TRACE(std::string(preset) + text);
+    Request request = read(preset, text), other = request;
+    EXPECT_TRUE(request.has_random_seed && !request.seed);
+    engine_parameters::draw_random_seed(&request);
+    engine_parameters::draw_random_seed(&other);
+    ASSERT_TRUE(request.seed && other.seed);
+    EXPECT_NE(*request.seed, *other.seed);  // but for a chance of 2^-31
+    EXPECT_EQ(request.notes.back(), "the seed is a random one: " + std::to_string(*request.seed));
+  }
+  // Others' are seeds as any.
+  EXPECT_EQ(read("sglang", R"({"sampling_seed": -1})").seed, ~std::uint64_t{0});
+  Request fixed = read("vllm", R"({"seed": 0})");
+  engine_parameters::draw_random_seed(&fixed);
+  EXPECT_EQ(fixed.seed, 0u);
+  EXPECT_TRUE(fixed.notes.empty());
+  for (const char *const preset : {"sampler", "vllm", "tensorrt_llm", "flashinfer", "llama.cpp"}) {
+    EXPECT_EQ(error_of(preset, R"({"seed": -2})"),
+              "seed is -2; it must be an integer of at least 0");
+  }
+}
+
+TEST(Parameters, OfTheVocabularyAreChecked) {
+  const auto error = [](const char *preset, const char *text) -> std::string {
+    const Request request = read(preset, text);
+    engine_parameters::check_vocabulary(request, 100000);
+    try {
+      engine_parameters::check_vocabulary(request, 1000);
+    } catch (const Error &found) {
+      return found.what();
+    }
+    return "";
+  };
+  struct Case {
+    const char *preset, *text, *error;
+  };
+  const Case cases[] = {
+      {"vllm", R"({"logit_bias": {"7": 1, "1000": 1}})",
+       "logit_bias has token 1000; it must be of the vocabulary, [0, 1000), as vLLM has it"},
+      {"vllm_v2", R"({"bad_words_token_ids": [[1], [2, 5000]]})",
+       "bad_words_token_ids has token 5000; it must be of the vocabulary, [0, 1000), as vLLM has "
+       "it"},
+      {"vllm", R"({"allowed_token_ids": [1, 5000]})",
+       "allowed_token_ids has token 5000; it must be of the vocabulary, [0, 1000), as vLLM has it"},
+      {"vllm", R"({"stop_token_ids": [5000]})",
+       "stop_token_ids has token 5000; it must be of the vocabulary, [0, 1000), as vLLM has it"},
+      {"vllm", R"({"trace_decode_token_ids": [4, 5000]})",
+       "trace_decode_token_ids has token 5000; it must be of the vocabulary, [0, 1000), as vLLM "
+       "has it"},
+      {"sglang", R"({"logit_bias": {"5000": 1}})",
+       "logit_bias has token 5000; it must be of the vocabulary, [0, 1000), as SGLang has it"},
+      {"hugging_face", R"({"bad_words_ids": [[5000]]})",
+       "bad_words_ids has token 5000; it must be of the vocabulary, [0, 1000), as Hugging Face "
+       "has it"},
+      {"hugging_face", R"({"sequence_bias": [[[5000], 1.5]]})",
+       "sequence_bias has token 5000; it must be of the vocabulary, [0, 1000), as Hugging Face "
+       "has it"},
+      {"llama.cpp", R"({"logit_bias": [[5000, 1]]})",
+       "logit_bias has token 5000; it must be of the vocabulary, [0, 1000); llama.cpp passes over "
+       "it without a word"},
+      {"koboldcpp", R"({"logit_bias": {"5000": 1}})",
+       "logit_bias has token 5000; it must be of the vocabulary, [0, 1000); koboldcpp does not "
+       "look whether it is"},
+      {"vllm", R"({"logit_bias": {"999": 1}, "stop_token_ids": [0]})", ""},
+      // Models' own end tokens are not drawn from a smaller vocabulary.
+      {"hugging_face", R"({"eos_token_id": [5000]})", ""}};
+  for (const Case &one : cases) EXPECT_EQ(error(one.preset, one.text), one.error);
+  EXPECT_THROW(
+      engine_parameters::check_vocabulary(read("vllm", R"({"logit_bias": {"-1": 1}})"), 1000),
+      Error);
+}
+
+// A request's other words.
+TEST(Parameters, ThatAreNotAboutSamplingArePassedOver) {
+  using Strings = std::vector<std::string>;
+  const Request request = read("llama.cpp", R"({"top_k": 7, "stream": true, "cache_prompt": true,
+      "lora": [], "grammar": "", "n_probs": 3, "stop": ["User:"]})");
+  EXPECT_EQ(request.params.top_k, 7);
+  EXPECT_EQ(request.notes,
+            (Strings{"not about sampling, and passed over: cache_prompt, n_probs, stop, stream"}));
+  // What is not known, and is off or empty, too; a number is not.
+  EXPECT_EQ(read("vllm", R"({"new": false, "newer": [], "newest": "", "none": null})").notes,
+            (Strings{"not known, and passed over as empty: new, newer, newest"}));
+  EXPECT_EQ(error_of("vllm", R"({"new": 0})"),
+            "new is no parameter of vllm that this program knows");
+  EXPECT_TRUE(read("vllm", R"({"temperature": 1})").notes.empty());
+}
+
+// And cannot be done here, unless their values say nothing.
+TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
+  struct Case {
+    const char *preset, *name, *value, *neutral;
+  };
+  const Case cases[] = {
+      {"vllm", "bad_words", R"(["damn"])", "[]"},
+      {"vllm", "structured_outputs", R"({"regex": "a"})", "null"},
+      {"vllm", "thinking_token_budget", "9", "-1"},
+      {"vllm", "use_beam_search", "true", "false"},
+      {"vllm", "response_format", R"({"type": "json_object"})", R"({"type": "text"})"},
+      {"sglang", "regex", R"("a")", R"("")"},
+      {"sglang", "beam_width", "2", "1"},
+      {"tensorrt_llm", "bad", R"(["damn"])", "null"},
+      {"tensorrt_llm", "prompt_ignore_length", "3", "0"},
+      {"hugging_face", "guidance_scale", "1.5", "1.0"},
+      {"hugging_face", "exponential_decay_length_penalty", "[5, 1.1]", "null"},
+      {"hugging_face", "num_beam_groups", "2", "1"},
+      {"llama.cpp", "grammar", R"("root ::= [a]")", R"("")"},
+      {"llama.cpp", "reasoning_budget_tokens", "9", "-1"},
+      {"koboldcpp", "top_a", "0.2", "0"},
+      {"koboldcpp", "tfs", "0.9", "1.0"},
+      {"koboldcpp", "smoothing_factor", "0.3", "0"},
+      {"koboldcpp", "banned_tokens", R"(["damn"])", "[]"},
+      {"ollama", "mirostat", "2", "0"},
+      {"ollama", "format", R"("json")", R"("")"}};
+  for (const Case &one : cases) {
+    const auto with = [&](const char *value) {
+      return "{\"" + std::string(one.name) + "\": " + value + "}";
+    };
+    const std::string error = error_of(one.preset, with(one.value));
+    EXPECT_EQ(error.rfind(std::string(one.name) + " is ", 0), 0u) << one.name << ": " << error;
+    EXPECT_NE(error.find("; it must be "), std::string::npos) << error;
+    EXPECT_EQ(error_of(one.preset, with(one.neutral)), "");
+    EXPECT_TRUE(read(one.preset, with(one.neutral)).notes.empty()) << one.name;
+  }
+  // With what is not known, at once.
+  EXPECT_EQ(error_of("koboldcpp", R"({"top_a": 0.2, "tfs": 0.5, "top_q": 1})"),
+            "top_q is no parameter of koboldcpp that this program knows; tfs is 0.5; it must be 1: "
+            "there is no tail-free sampling here; top_a is 0.2; it must be 0: there is no top-a "
+            "here");
+  // Texts of breakers stand in every request.
+  const char *const texts = R"({"dry_sequence_breakers": ["\n"], "dry_multiplier": 0})";
+  for (const char *const preset : {"llama.cpp", "koboldcpp"}) {
+    EXPECT_EQ(error_of(preset, texts), "");
+    EXPECT_EQ(error_of(preset, R"({"dry_sequence_breakers": ["\n"], "dry_multiplier": 1})"),
+              "dry_sequence_breakers is [\"\\n\"]; it must be lists of token ids where DRY is on: "
+              "texts need a tokenizer");
+  }
+  EXPECT_EQ(error_of("llama.cpp", R"({"dry_sequence_breakers": ["\n"], "dry_multiplier": 1,
+      "dry_penalty_last_n": 0})"),
+            "");
+}
+
+// Texts that end a text are the server's; tokens are the library's.
+TEST(Parameters, OfStopAreTokensByTheLibrarysOwnNamesAlone) {
+  for (const char *const preset : {"vllm", "sglang", "llama.cpp", "ollama", "tensorrt_llm"}) {
+    const Request request = read(preset, R"({"stop": ["User:"]})");
+    EXPECT_TRUE(request.stop.empty());
+    EXPECT_EQ(request.notes.size(), 1u);
+  }
+  EXPECT_EQ(read("sampler", R"({"stop": [5]})").stop, (Ids{5}));
+  EXPECT_EQ(error_of("sampler", R"({"stop": ["User:"]})"),
+            "stop is [\"User:\"]; it must be made of token ids");
+}
+
+TEST(Parameters, OfTokensThatEndATextFollowWhatIsIgnored) {
+  // SGLang's ignore_eos is of its own stop tokens, too; vLLM's is not.
+  const char *const text = R"({"stop_token_ids": [5], "ignore_eos": true})";
+  EXPECT_EQ(read("vllm", text).ends(), (Ids{5}));
+  EXPECT_TRUE(read("sglang", text).ends().empty());
+  EXPECT_EQ(read("sglang", R"({"stop_token_ids": [5], "ignore_eos": false})").ends(), (Ids{5}));
+  EXPECT_EQ(
+      read("tensorrt_llm", R"({"end_id": 4, "stop_token_ids": [5], "ignore_eos": true})").ends(),
+      (Ids{5}));
+  EXPECT_TRUE(read("tensorrt_llm", R"({"end_id": -1})").stop.empty());
+  EXPECT_EQ(read("hugging_face", R"({"eos_token_id": [5, 6]})").ends(), (Ids{5, 6}));
+  // llama.cpp's bans them.
+  EXPECT_TRUE(read("llama.cpp", R"({"ignore_eos": true})").bans_end);
+  EXPECT_TRUE(read("koboldcpp", R"({"ban_eos_token": true})").bans_end);
+  EXPECT_TRUE(read("koboldcpp", R"({"bypass_eos": true})").ignores_end);
+}
+
+TEST(Parameters, OfATraceAreForcedTokens) {
+  const Request request = read("vllm", R"({"trace_decode_token_ids": [4, 9]})");
+  EXPECT_EQ(request.forced_token(0), 4);
+  EXPECT_EQ(request.forced_token(1), 9);
+  EXPECT_EQ(request.forced_token(2), -1);
+  EXPECT_NE(error_of("vllm", R"({"trace_decode_token_ids": []})"), "");
+}
+
+TEST(Parameters, InsideARequestsBody) {
+  const Request request = read("sglang", R"({"text": "a", "sampling_params": {"top_k": 7}})");
+  EXPECT_EQ(request.params.top_k, 7);
+  EXPECT_EQ(read("ollama", R"({"model": "a", "options": {"top_k": 7}})").params.top_k, 7);
+  EXPECT_EQ(error_of("ollama", R"({"top_k": 7, "options": {"top_k": 7}})"),
+            "top_k stands twice: in options and beside it");
+  EXPECT_EQ(error_of("ollama", R"({"options": 7})"), "options is 7; it must be an object");
+  EXPECT_EQ(error_of("ollama", R"({"options": {"top_q": 1}})"),
+            "top_q is no parameter of ollama that this program knows");
+}
+
+TEST(Parameters, OfSamplersHaveOtherNamesToo) {
+  const auto stages = [](const char *text) {
+    const sampler_params params = read("llama.cpp", text).params;
+    return std::vector<sampler_stage>(params.stages, params.stages + SAMPLER_MAX_STAGES);
+  };
+  const auto names = stages(R"({"samplers": ["top_k", "typ_p", "top_p", "temperature"]})");
+  EXPECT_EQ(names, stages(R"({"samplers": ["top-k", "typ", "nucleus", "temp"]})"));
+  EXPECT_EQ(names, stages(R"({"samplers": ["TopK", "typp", "topp", "Temperature"]})"));
+  EXPECT_EQ(names, stages(R"({"samplers": "kypt"})"));
+  EXPECT_EQ(
+      error_of("llama.cpp", R"({"samplers": "kq"})"),
+      "samplers is \"kq\"; it must be made of e, d, s, k, y, p, m, x, t and a, each once: 'q' "
+      "is not one of them");
+  EXPECT_NE(error_of("llama.cpp", R"({"samplers": "kk"})"), "");
+  // A default that a whole request spells out does not turn on what is not listed.
+  EXPECT_EQ(error_of("llama.cpp", R"({"samplers": ["temperature"], "top_k": 40, "min_p": 0.05})"),
+            "");
+  EXPECT_EQ(error_of("llama.cpp", R"({"mirostat": 2, "top_k": 40, "top_p": 0.95})"), "");
+}
+
+using Stages = std::vector<sampler_stage>;
+Stages stages_of(const Request &request) {
+  Stages stages(request.params.stages, request.params.stages + SAMPLER_MAX_STAGES);
+  while (!stages.empty() && stages.back() == 0) stages.pop_back();
+  return stages;
+}
+
+TEST(Koboldcpp, HasItsDefaultsAndOrder) {
+  const Request request = read("koboldcpp", "{}");
+  EXPECT_EQ(stages_of(request),
+            (Stages{SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_DRY,
+                    SAMPLER_STAGE_PENALTIES, SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_TYPICAL_P,
+                    SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TEMPERATURE,
+                    SAMPLER_STAGE_TOP_N_SIGMA, SAMPLER_STAGE_XTC, SAMPLER_STAGE_ADAPTIVE}));
+  const sampler_params &params = request.params;
+  EXPECT_EQ(params.temperature, 0.75F);
+  EXPECT_EQ(params.top_k, 100);
+  EXPECT_EQ(params.top_p, 0.92F);
+  EXPECT_EQ(params.min_p, 0.0F);
+  EXPECT_EQ(params.penalty_window, 320);
+  EXPECT_EQ(params.dry_window, 320);
+  EXPECT_EQ(params.xtc_threshold, 0.2F);
+  EXPECT_EQ(params.penalty_scope, SAMPLER_PENALTY_SCOPE_ALL);
+}
+
+TEST(Koboldcpp, TakesAnOrder) {
+  const Request request = read("koboldcpp", R"({"sampler_order": [6, 5, 2, 0], "top_k": 9})");
+  EXPECT_EQ(stages_of(request),
+            (Stages{SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_DRY,
+                    SAMPLER_STAGE_PENALTIES, SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_TOP_N_SIGMA,
+                    SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TOP_K,
+                    SAMPLER_STAGE_XTC, SAMPLER_STAGE_ADAPTIVE}));
+  EXPECT_EQ(request.params.top_k, 9);
+  // Without a top-k it is koboldcpp's own, before all others.
+  for (const char *const text :
+       {R"({"sampler_order": [6, 5, 2, 0], "top_k": 0})", R"({"sampler_order": [6, 5, 2]})"}) {
+    const Request most = read("koboldcpp", text);
+    EXPECT_EQ(stages_of(most)[4], SAMPLER_STAGE_TOP_K);
+    EXPECT_EQ(most.params.top_k, 3000);
+  }
+  EXPECT_EQ(read("koboldcpp", R"({"top_k": 5000})").params.top_k, 3000);
+  EXPECT_EQ(read("koboldcpp", R"({"sampler_order": []})").params.top_k, 100);
+
+  EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [6, 0, 1, 3, 2, 5], "typical": 0.9})"),
+            "typical is set, and sampler_order does not list 4");
+  EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [0], "rep_pen": 1.1})"),
+            "rep_pen is set, and sampler_order does not list 6");
+  EXPECT_NE(error_of("koboldcpp", R"({"sampler_order": [0, 6], "rep_pen": 1.1})"), "");
+  EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [0, 6], "rep_pen": 1})"), "");
+  EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [1, 3, 6, 0], "rep_pen": 1.1})"), "");
+  for (const char *const bad :
+       {"[7]", "[-1]", "[0, 0]", "[\"top_k\"]", "[0.5]", "5", "[0, 1, 2, 3, 4, 5, 6, 0]"}) {
+    const std::string text = "{\"sampler_order\": " + std::string(bad) + "}";
+    EXPECT_EQ(error_of("koboldcpp", text),
+              "sampler_order is " + nlohmann::json::parse(bad).dump() +
+                  "; it must be a list of at most 7 numbers from 0 to 6, each once");
+  }
+}
+
+TEST(Koboldcpp, HasWordsOfItsOwn) {
+  const Request request = read("koboldcpp", R"({"rep_pen": 1.2, "rep_pen_range": 0, "typical": 0.9,
+      "nsigma": 1.5, "max_length": 30, "sampler_seed": 4, "dry_penalty_last_n": 0,
+      "logit_bias": {"3": 200, "5": 1}, "custom_token_bans": "5, 7"})");
+  EXPECT_EQ(request.params.repetition_penalty, 1.2F);
+  EXPECT_EQ(request.params.penalty_window, 1);
+  EXPECT_EQ(request.params.dry_window, 0);
+  EXPECT_EQ(request.params.typical_p, 0.9F);
+  EXPECT_EQ(request.params.top_n_sigma, 1.5F);
+  EXPECT_EQ(request.max_new_tokens, 30);
+  EXPECT_EQ(request.seed, 4u);
+  EXPECT_EQ(request.biased, (Ids{3, 5, 7}));
+  EXPECT_EQ(request.biases, (std::vector<float>{100, -100, -100}));
+  EXPECT_NE(error_of("koboldcpp", R"({"custom_token_bans": "5, x"})"), "");
+  EXPECT_EQ(error_of("koboldcpp", R"({"rep_pen": 1.1, "rep_pen_slope": 0.7})"),
+            "rep_pen_slope is 0.7; it must be 1 where rep_pen is above 1: tokens count alike here");
+  EXPECT_EQ(error_of("koboldcpp", R"({"rep_pen_slope": 0.7})"), "");
+}
+
+TEST(Koboldcpp, HasMirostatAndAdaptiveP) {
+  const Request mirostat =
+      read("koboldcpp", R"({"mirostat": 2, "mirostat_tau": 3, "rep_pen": 1.1, "top_k": 100})");
+  EXPECT_EQ(stages_of(mirostat), (Stages{SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_DRY,
+                                         SAMPLER_STAGE_PENALTIES, SAMPLER_STAGE_TOP_K,
+                                         SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE}));
+  EXPECT_EQ(mirostat.params.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  EXPECT_EQ(mirostat.params.adaptive_target, 3.0F);
+  EXPECT_EQ(mirostat.params.top_k, 3000);
+  EXPECT_EQ(mirostat.params.top_p, 1.0F);
+  EXPECT_EQ(error_of("koboldcpp", R"({"mirostat": 1, "top_p": 0.5})"),
+            "top_p is set, and mirostat has no such sampler beside it");
+  EXPECT_EQ(error_of("koboldcpp", R"({"mirostat": 1, "dynatemp_range": 0.5})"),
+            "dynatemp_range is set, and mirostat has no such sampler beside it");
+
+  const Request adaptive = read("koboldcpp", R"({"adaptive_target": 0.4, "top_p": 1})");
+  EXPECT_EQ(adaptive.params.adaptive_kind, SAMPLER_ADAPTIVE_P);
+  EXPECT_EQ(adaptive.params.min_p, 0.002F);  // where no filter comes first
+  EXPECT_EQ(read("koboldcpp", R"({"adaptive_target": 0.4})").params.min_p, 0.0F);
+  EXPECT_EQ(read("koboldcpp", R"({"adaptive_target": 0})").params.adaptive_kind,
+            SAMPLER_ADAPTIVE_NONE);
+}
+
+TEST(Ollama, HasItsDefaultsAndLlamaCppsStages) {
+  const Request request = read("ollama", "{}");
+  EXPECT_EQ(stages_of(request), stages_of(read("llama.cpp", "{}")));
+  EXPECT_EQ(request.params.temperature, 0.8F);
+  EXPECT_EQ(request.params.top_k, 40);
+  EXPECT_EQ(request.params.top_p, 0.9F);
+  EXPECT_EQ(request.params.min_p, 0.0F);
+  EXPECT_EQ(request.params.penalty_window, 64);
+  EXPECT_EQ(read("ollama", R"({"num_predict": 9})").max_new_tokens, 9);
+  for (const char *const text : {R"({"num_predict": -1})", R"({"num_predict": -2})"}) {
+    EXPECT_FALSE(read("ollama", text).max_new_tokens) << text;
+  }
+  EXPECT_EQ(read("ollama", R"({"typical_p": 0})").params.typical_p, 1.0F);
+  EXPECT_NE(error_of("ollama", R"({"samplers": ["top_k"]})"), "");
+}
+
+// Whole files as people have them.
+TEST(Requests, OfEnginesAreRead) {
+  const auto read_file = [](const char *preset, const std::string &name) {
+    std::ifstream file(SAMPLER_RECORDED_DIR "requests/" + name);
+    return engine_parameters::read(preset, nlohmann::json::parse(file));
+  };
+  const Request llama = read_file("llama.cpp", "llama_cpp_completion.json");
+  EXPECT_EQ(llama.params.repetition_penalty, 1.1F);
+  EXPECT_EQ(llama.params.penalty_window, 128);
+  EXPECT_EQ(llama.params.top_k, 50);
+  EXPECT_EQ(llama.seed, 7u);
+  EXPECT_EQ(llama.max_new_tokens, 24);
+  EXPECT_EQ(llama.biased, (Ids{17, 42}));
+  EXPECT_EQ(llama.notes, (std::vector<std::string>{
+                             "not about sampling, and passed over: cache_prompt, id_slot, n_keep, "
+                             "n_probs, prompt, response_fields, return_tokens, stop, "
+                             "t_max_predict_ms"}));
+  const Request settings = read_file("llama.cpp", "llama_cpp_settings.json");
+  EXPECT_EQ(settings.params.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  EXPECT_EQ(settings.params.adaptive_target, 3.0F);
+  EXPECT_TRUE(settings.has_random_seed);
+  EXPECT_EQ(settings.biased, (Ids{11}));
+  EXPECT_EQ(settings.biases, (std::vector<float>{2.5F}));
+
+  const Request vllm = read_file("vllm", "vllm_sampling_params.json");
+  EXPECT_EQ(vllm.params.presence_penalty, 0.3F);
+  EXPECT_EQ(vllm.params.top_k, 20);
+  EXPECT_EQ(vllm.stop, (Ids{12, 2047}));
+  EXPECT_EQ(vllm.params.min_new_tokens, 2);
+  EXPECT_TRUE(vllm.has_random_seed);
+  const Request chat = read_file("vllm_v2", "vllm_chat.json");
+  EXPECT_EQ(chat.params.temperature, 0.6F);
+  EXPECT_EQ(chat.params.presence_penalty, 1.5F);
+  EXPECT_EQ(chat.max_new_tokens, 16);  // the newer name's
+
+  const Request sglang = read_file("sglang", "sglang_generate.json");
+  EXPECT_EQ(sglang.params.min_p, 0.05F);
+  EXPECT_EQ(sglang.params.frequency_penalty, 0.2F);
+  EXPECT_EQ(sglang.stop, (Ids{2}));
+
+  const Request kobold = read_file("koboldcpp", "koboldcpp_generate.json");
+  EXPECT_EQ(kobold.params.repetition_penalty, 1.07F);
+  EXPECT_EQ(kobold.params.dynamic_temperature_range, 0.2F);
+  EXPECT_EQ(kobold.max_new_tokens, 20);
+
+  const Request ollama = read_file("ollama", "ollama_generate.json");
+  EXPECT_EQ(ollama.params.typical_p, 0.7F);
+  EXPECT_EQ(ollama.params.frequency_penalty, 1.0F);
+  EXPECT_EQ(ollama.params.penalty_window, 33);
+  EXPECT_EQ(ollama.seed, 42u);
+
+  const Request gemma = read_file("hugging_face", "gemma3_generation_config.json");
+  EXPECT_EQ(gemma.params.top_k, 64);
+  EXPECT_EQ(gemma.params.top_p, 0.95F);
+  EXPECT_EQ(gemma.params.temperature, 1.0F);
+  EXPECT_EQ(gemma.stop, (Ids{1, 106}));
+  const Request phi = read_file("hugging_face", "phi_generation_config.json");
+  EXPECT_EQ(phi.params.temperature, 0.0F);
+  EXPECT_EQ(phi.stop, (Ids{200020, 199999}));
+  EXPECT_EQ(read_file("hugging_face", "llama2_generation_config.json").params.temperature, 0.0F);
+
+  const Request tensorrt = read_file("tensorrt_llm", "tensorrt_llm_sampling_params.json");
+  EXPECT_EQ(tensorrt.params.no_repeat_ngram_size, 4);
+  EXPECT_EQ(tensorrt.banned, (Ids{9}));
+  EXPECT_EQ(tensorrt.stop, (Ids{2, 3}));
 }
 
 TEST(Parameters, OfVllmHaveItsLeastTemperature) {
@@ -301,11 +833,18 @@ TEST(Parameters, OfVllmsSecondRunnerAreAsManyAsItHasRoomFor) {
 TEST(Parameters, OfAnUnknownPresetNameTheKnown) {
   const std::string error = engine_parameters::preset_error("vll");
   EXPECT_EQ(error.rfind("\"vll\" is given; it must be one of sampler, ", 0), 0u) << error;
+  const std::vector<std::string> names = engine_parameters::preset_names();
   for (std::int32_t i = 0; const char *name = sampler_preset_name(i); ++i) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  }
+  for (const std::string &name : names) {
     EXPECT_NE(error.find(name), std::string::npos) << name;
     EXPECT_EQ(engine_parameters::preset_error(name), "");
   }
-  EXPECT_EQ(engine_parameters::preset_error("sampler"), "");
+  for (const char *const name : {"sampler", "koboldcpp", "ollama"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    EXPECT_NE(engine_parameters::preset_error(name + std::string("@1")), "");
+  }
   EXPECT_EQ(error_of("vll", "{}"), "the preset: " + error);
 }
 

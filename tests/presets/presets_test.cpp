@@ -398,6 +398,58 @@ TEST(Bitmasks, LeaveTheSame) {
   EXPECT_EQ(filtered.negligible + filtered.tied + drawn.negligible + drawn.tied, 0);
 }
 
+// Ollama runs llama.cpp's server; koboldcpp's samplers in an order of llama.cpp's do what these do.
+TEST(LlamaCppsKin, KeepTheSame) {
+  const auto defaults = [](nlohmann::json parameters) {
+    const nlohmann::json others = {
+        {"temperature", 0.8}, {"top_k", 40}, {"top_p", 0.95}, {"min_p", 0.05}};
+    for (const auto &[name, value] : others.items()) parameters.emplace(name, value);
+    return parameters;
+  };
+  const std::set<std::string> of_ollama = {
+      "temperature",      "top_k",          "top_p",         "min_p",
+      "typical_p",        "repeat_penalty", "repeat_last_n", "presence_penalty",
+      "frequency_penalty"};
+  const std::map<std::string, std::string> of_koboldcpp = {{"temperature", "temperature"},
+                                                           {"top_k", "top_k"},
+                                                           {"top_p", "top_p"},
+                                                           {"min_p", "min_p"},
+                                                           {"typical_p", "typical"},
+                                                           {"repeat_penalty", "rep_pen"},
+                                                           {"repeat_last_n", "rep_pen_range"},
+                                                           {"presence_penalty", "presence_penalty"},
+                                                           {"logit_bias", "logit_bias"}};
+  Tally ollama, koboldcpp;
+  for (const Recorded &one : read_recorded(SAMPLER_RECORDED_DIR "llama_cpp.txt")) {
+    const nlohmann::json parameters = defaults(one.parameters);
+    Recorded kin = one;
+    bool is_ollamas = true, is_koboldcpps = true;
+    kin.parameters = nlohmann::json::object();
+    for (const auto &[name, value] : parameters.items()) {
+      is_ollamas = is_ollamas && of_ollama.count(name) > 0;
+      is_koboldcpps = is_koboldcpps && of_koboldcpp.count(name) > 0;
+      if (is_koboldcpps) kin.parameters[of_koboldcpp.at(name)] = value;
+    }
+    if (is_ollamas) {
+      Recorded same = one;
+      same.parameters = parameters;
+      ++ollama.rows;
+      compare("ollama", same, &ollama);
+    }
+    // koboldcpp has other words for "all" and "none", and no ban among biases.
+    const bool has_ban = parameters.dump().find("false") != std::string::npos;
+    const bool has_window = parameters.value("repeat_last_n", 64) > 0;
+    if (!is_koboldcpps || !has_window || has_ban) continue;
+    kin.parameters.emplace("rep_pen_range", 64);
+    kin.parameters["sampler_order"] = {6, 0, 1, 3, 4, 2, 5};
+    ++koboldcpp.rows;
+    compare("koboldcpp", kin, &koboldcpp);
+  }
+  EXPECT_GE(ollama.rows, 100);
+  EXPECT_GE(koboldcpp.rows, 100);
+  EXPECT_EQ(ollama.negligible + koboldcpp.negligible, 0);
+}
+
 // The small engines do what FlashInfer's and vLLM's rows without other parameters say.
 TEST(SmallEngines, KeepTheSame) {
   int num_filtered = 0, num_plain = 0;
@@ -411,7 +463,8 @@ TEST(SmallEngines, KeepTheSame) {
     Tally tally;
     compare("hf_vllm_aligned", one, &tally);
     ++num_filtered;
-    if (!is_plain) continue;
+    // Which refuses a temperature of 0.
+    if (!is_plain || one.parameters.value("temperature", 1.0) == 0.0) continue;
     compare("nano_vllm", one, &tally);
     EXPECT_EQ(engine_parameters::read("nano_vllm", one.parameters).draw_method,
               SAMPLER_DRAW_GUMBEL);
