@@ -149,7 +149,7 @@ class Run {
     end_tokens_ = options_.end_tokens;
     if (options_.end_token) end_tokens_.push_back(*options_.end_token);
     if (options_.engine) {
-      const std::vector<std::int32_t> &stop = options_.engine->stop;
+      const std::vector<std::int32_t> stop = options_.engine->ends();
       end_tokens_.insert(end_tokens_.end(), stop.begin(), stop.end());
     }
     end_tokens_.reserve(1);  // NULL would not be none

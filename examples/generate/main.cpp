@@ -49,11 +49,12 @@ std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std
 // The model's end token ends a text, unless --end-ids or the engine's parameters say otherwise.
 void set_end(const Gpt2Model &model, const BpeTokenizer &tokenizer, bool has_end_ids,
              GenerationOptions *options) {
-  if (!has_end_ids && !(options->engine && options->engine->ignores_end)) {
-    options->end_token = model.config().eos_token_id;
-    if (!options->end_token) options->end_token = tokenizer.end_of_text();
-  }
+  std::optional<std::int32_t> end = model.config().eos_token_id;
+  if (!end) end = tokenizer.end_of_text();
+  if (!has_end_ids && !(options->engine && options->engine->ignores_end)) options->end_token = end;
   if (!options->engine) return;
+  engine_parameters::check_vocabulary(*options->engine, model.config().vocab_size);
+  if (end && options->engine->bans_end) options->engine->banned.push_back(*end);
   std::vector<std::int32_t> ends = options->end_tokens;
   if (options->end_token) ends.push_back(*options->end_token);
   engine_parameters::end_at(ends, &*options->engine);
@@ -95,6 +96,9 @@ void run(Arguments arguments, Ranks *ranks) {
   const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
   set_end(model, tokenizer, arguments.has_end_ids, &options);
 
+  if (prints) {
+    for (const std::string &note : arguments.notes) std::cerr << "generate: " << note << '\n';
+  }
   Prompts prompts;
   for (const std::string &prompt : arguments.prompts) {
     prompts.push_back(encode_prompt(tokenizer, prompt));

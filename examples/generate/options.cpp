@@ -231,8 +231,9 @@ class Declaration {
   void declare_engine() {
     preset_ = app_->add_option("--preset", engine_,
                                "Sample as an engine does: llama.cpp, vllm, sglang, tensorrt_llm, "
-                               "hugging_face or another name of sampler_params_preset; or "
-                               "sampler: the library's defaults, and its own names in --params. "
+                               "hugging_face or another name of sampler_params_preset, koboldcpp "
+                               "or ollama; or sampler: the library's defaults, and its own names "
+                               "in --params. "
                                "With --mode beam its edits of logits alone")
                   ->type_name("NAME")
                   ->check(engine_parameters::preset_error);
@@ -246,7 +247,7 @@ class Declaration {
     }
   }
 
-  // Its seed and length are the default of --seed and --length.
+  // Its seed and length stand where --seed and --length do not.
   void read_engine() {
     if (preset_->count() == 0) return;
     GenerationOptions &generation = arguments_->generation;
@@ -256,10 +257,37 @@ class Declaration {
     } catch (const std::runtime_error &error) {
       fail(error.what());
     }
-    const engine_parameters::Request &request = *generation.engine;
-    if (request.seed && app_->count("--seed") == 0) generation.seed = *request.seed;
-    if (request.max_new_tokens.value_or(0) > 0 && app_->count("--length") == 0) {
-      generation.max_new_tokens = *request.max_new_tokens;
+    read_engine_seed(&*generation.engine);
+    read_engine_length(&*generation.engine);
+    arguments_->notes = generation.engine->notes;
+  }
+
+  void read_engine_seed(engine_parameters::Request *request) {
+    std::uint64_t &seed = arguments_->generation.seed;
+    if (app_->count("--seed") == 0) {
+      if (request->has_random_seed && arguments_->num_ranks > 0) {
+        fail(
+            "the seed of --params is a random one; with --ranks all processes must have the same, "
+            "--seed");
+      }
+      engine_parameters::draw_random_seed(request);
+      seed = request->seed.value_or(seed);
+    } else if (request->seed && *request->seed != seed) {
+      request->notes.push_back("--seed stands in place of the seed " +
+                               std::to_string(*request->seed) + " of --params");
+    }
+  }
+
+  void read_engine_length(engine_parameters::Request *request) {
+    int &length = arguments_->generation.max_new_tokens;
+    const std::int32_t wanted = request->max_new_tokens.value_or(-1);
+    if (wanted == 0) fail("--params want 0 new tokens; there must be at least 1");
+    if (wanted < 0) return;
+    if (app_->count("--length") == 0) {
+      length = wanted;
+    } else if (wanted != length) {
+      request->notes.push_back("--length stands in place of the " + std::to_string(wanted) +
+                               " new tokens of --params");
     }
   }
 

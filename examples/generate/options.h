@@ -19,10 +19,11 @@ struct Arguments {
   bool trace = false;
   bool colour = false;
   std::optional<int> explained_step;
-  int explained_text = 0;  // in the order in which texts are printed, from 0
-  int repeats = 1;         // runs with and without drafts or beams, in turn
-  std::string json;        // file; "": none
-  int num_ranks = 0;       // processes that share the model's last product; 0: not by MPI
+  int explained_text = 0;          // in the order in which texts are printed, from 0
+  int repeats = 1;                 // runs with and without drafts or beams, in turn
+  std::string json;                // file; "": none
+  int num_ranks = 0;               // processes that share the model's last product; 0: not by MPI
+  std::vector<std::string> notes;  // lines for a user: what was passed over, and why
 };
 
 // The name of a mode on the command line.
