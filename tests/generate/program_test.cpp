@@ -626,6 +626,14 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--preset=sampler", "--params={\"forced_token_id\": 3}", "--mode=beam"},
        "row_params->forced_token_id is set; beam search does not force tokens"},
       {{"--preset=vllm", "--params={\"top_q\": 1}"}, "top_q is no parameter of vllm"},
+      {{"--preset=vllm", "--params={\"top_q\": 1, \"top_r\": 1}"},
+       "top_q, top_r are no parameters of vllm"},
+      {{"--preset=sglang", "--params={\"top_p\": 0}"},
+       "top_p is 0; it must be in (0, 1], as SGLang has it"},
+      {{"--preset=vllm", "--params={\"logit_bias\": {\"2048\": 1}}"},
+       "logit_bias has token 2048; it must be of the vocabulary, [0, 2048), as vLLM has it"},
+      {{"--preset=llama.cpp", "--params={\"n_predict\": 0}"},
+       "--params want 0 new tokens; there must be at least 1"},
       {{"--preset=vllm", "--params={"}, "--params: not valid JSON"},
       {{"--params={}"}, "--params requires --preset"},
       {{"--preset=vllm", "--top-k=3"}, "--top-k excludes --preset"},
@@ -754,6 +762,51 @@ TEST(Program, APresetTakesTheEnginesOwnParameters) {
   const Outcome three = run_model(
       "target", {"--prompt=ROMEO:", "--preset=llama.cpp", R"(--params={"n_predict": 3})"});
   EXPECT_NE(three.err.find("3 new tokens"), std::string::npos) << three.err;
+}
+
+// What is passed over, or stands in place of something, is told.
+TEST(Program, APresetsParametersAreNotDroppedSilently) {
+  const auto err_of = [](const Strings &arguments) {
+    const Outcome result = run_model("target", joined({"--prompt=ROMEO:"}, arguments));
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    return result.err;
+  };
+  const Strings both = {"--preset=llama.cpp", R"(--params={"seed": 7, "n_predict": 3})"};
+  EXPECT_EQ(err_of(joined(both, {"--seed=8", "--length=4"}))
+                .rfind("generate: --seed stands in place of the seed 7 of --params\n"
+                       "generate: --length stands in place of the 3 new tokens of --params\n"
+                       "4 new tokens",
+                       0),
+            0u);
+  EXPECT_EQ(err_of(joined(both, {"--seed=7", "--length=3"})).rfind("3 new tokens", 0), 0u);
+  EXPECT_EQ(err_of({"--preset=ollama", R"(--params={"model": "a", "options": {"num_ctx": 8,
+                    "num_predict": 3}})"})
+                .rfind("generate: not about sampling, and passed over: model, num_ctx\n3 new", 0),
+            0u);
+  // A random seed is told, and gives the same text again.
+  const Strings random = {"--prompt=ROMEO:", "--length=12", "--preset=vllm",
+                          R"(--params={"seed": -1})"};
+  const Outcome drawn = run_model("target", random);
+  const std::string before = "generate: the seed is a random one: ";
+  ASSERT_EQ(drawn.err.rfind(before, 0), 0u) << drawn.err;
+  const std::string seed = drawn.err.substr(before.size(), drawn.err.find('\n') - before.size());
+  EXPECT_EQ(text_of("target", {"--prompt=ROMEO:", "--length=12", "--preset=vllm",
+                               "--params={\"seed\": " + seed + "}"}),
+            drawn.out);
+  EXPECT_NE(run_model("target", random).err.substr(0, before.size() + seed.size()),
+            before + seed);  // but for a chance of 2^-31
+}
+
+// llama.cpp's ignore_eos bans the model's end, which vLLM's makes a token as others.
+TEST(Program, AnEndThatIsIgnoredByLlamaCppIsBanned) {
+  const auto text = [](const char *preset) {
+    return run_model("target", {"--prompt=ROMEO:", "--length=6", std::string("--preset=") + preset,
+                                R"(--params={"logit_bias": {"2047": 100}, "ignore_eos": true})"});
+  };
+  EXPECT_NE(text("vllm").out.find("<|endoftext|>"), std::string::npos);
+  const Outcome banned = text("llama.cpp");
+  EXPECT_EQ(banned.out.find("<|endoftext|>"), std::string::npos) << banned.out;
+  EXPECT_EQ(banned.err.rfind("6 new tokens\n", 0), 0u) << banned.err;
 }
 
 // Hugging Face's min_length counts the prompt: token 11, always the likeliest, ends a text as soon

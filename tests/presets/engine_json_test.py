@@ -12,7 +12,9 @@ import sys
 import tempfile
 import unittest
 
-LOGITS = pathlib.Path(sys.argv.pop(2)) / "examples" / "recorded_logits" / "logits.f16"
+PROJECT = pathlib.Path(sys.argv.pop(2))
+LOGITS = PROJECT / "examples" / "recorded_logits" / "logits.f16"
+REQUESTS = PROJECT / "tests" / "presets" / "requests"
 PROGRAM = sys.argv.pop(1)
 
 
@@ -90,6 +92,43 @@ class EngineJsonTest(unittest.TestCase):
             run = run_program("nano_vllm", parameters, LOGITS)
             self.assertEqual((run.returncode, run.stdout.count("token ")), (0, count), run.stderr)
 
+    def test_a_token_that_ends_the_text_is_the_last(self):
+        free = steps("vllm", temperature=0)
+        fourth = free[3][0]
+        cases = [("vllm", {"temperature": 0, "stop_token_ids": [fourth]}),
+                 ("vllm", {"temperature": 0, "stop_token_ids": [fourth], "ignore_eos": True}),
+                 ("sglang", {"temperature": 0, "stop_token_ids": [5, fourth]}),
+                 ("hugging_face", {"eos_token_id": fourth}),
+                 ("tensorrt_llm", {"end_id": fourth}),
+                 ("sampler", {"temperature": 0, "stop": [fourth]})]
+        for preset, parameters in cases:
+            run = run_program(preset, json.dumps(parameters), LOGITS, 12)
+            self.assertEqual(run.stdout.count("token "),
+                             [token for token, _, _ in free].index(fourth) + 1, run.stderr)
+            self.assertIn(f"engine_json: token {fourth} ends the text\n", run.stderr)
+        self.assertEqual(steps("sglang", temperature=0, stop_token_ids=[fourth], ignore_eos=True),
+                         free)
+
+    def test_a_random_seed_is_another_one_each_time_and_told(self):
+        runs = [run_program("vllm", '{"seed": -1}', LOGITS, 12) for _ in range(2)]
+        seeds = [re.fullmatch(r"engine_json: the seed is a random one: (\d+)\n", run.stderr)[1]
+                 for run in runs]
+        self.assertNotEqual(*seeds)  # but for a chance of 2^-31
+        again = run_program("vllm", json.dumps({"seed": int(seeds[0])}), LOGITS, 12)
+        self.assertEqual((again.stdout, again.stderr), (runs[0].stdout, ""))
+
+    def test_whole_requests_draw_and_tell_once_what_they_pass_over(self):
+        presets = {"gemma3": "hugging_face", "koboldcpp": "koboldcpp", "llama2": "hugging_face",
+                   "llama_cpp": "llama.cpp", "ollama": "ollama", "phi": "hugging_face",
+                   "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "vllm": "vllm"}
+        files = sorted(REQUESTS.glob("*.json"))
+        self.assertGreaterEqual(len(files), len(presets))
+        for file in files:
+            preset = next(preset for name, preset in presets.items() if file.name.startswith(name))
+            run = run_program(preset, f"@{file}", LOGITS, 3)
+            self.assertEqual((run.returncode, run.stdout.count("token ")), (0, 3), run.stderr)
+            self.assertEqual(run.stderr.count("not about sampling, and passed over: "), 1, file)
+
     def test_wrong_input_is_named_with_its_rule(self):
         with tempfile.NamedTemporaryFile("w") as text:
             text.write("1 2 3\n")
@@ -99,6 +138,12 @@ class EngineJsonTest(unittest.TestCase):
                 (["vll", "{}", LOGITS], 'PRESET: "vll" is given; it must be one of sampler, llama'),
                 (["vllm", "{", LOGITS], "PARAMETERS: not valid JSON"),
                 (["vllm", '{"top_q": 1}', LOGITS], "top_q is no parameter of vllm"),
+                (["vllm", '{"logit_bias": {"2048": 1}}', LOGITS], "logit_bias has token 2048; it "
+                 "must be of the vocabulary, [0, 2048), as vLLM has it"),
+                (["vllm", '{"bad_words_token_ids": [[1, 9999]]}', LOGITS],
+                 "bad_words_token_ids has token 9999; it must be of the vocabulary"),
+                (["vllm", '{"top_q": 1, "top_r": 2}', LOGITS],
+                 "top_q, top_r are no parameters of vllm that this program knows"),
                 (["vllm", '{"min_tokens": 3}', LOGITS], "and no token that ends a text"),
                 (["vllm", "{}", "/nonexistent"], "/nonexistent: cannot be opened"),
                 (["vllm", "{}", "/dev/null"], "/dev/null has 0 bytes; it must be rows of 2048 f16"),
