@@ -4,13 +4,17 @@
 #include <sampler/session.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <future>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "error.h"
+#include "mask_thread.h"
 #include "stopping_text.h"
 
 namespace server {
@@ -116,6 +120,9 @@ class Engine::Scheduler {
     out_top_token_ids_.resize(num_places * kMaxLogprobs);
     out_top_logprobs_.resize(num_places * kMaxLogprobs);
     max_logprobs_ = std::min(kMaxLogprobs, model.config().vocab_size);
+    if (end_token) {
+      mask_thread_ = std::make_unique<MaskThread>(tokenizer, model.config().vocab_size, *end_token);
+    }
     sampler_ = make_sampler(options.num_threads);
     session_ = make_session();
   }
@@ -150,8 +157,10 @@ class Engine::Scheduler {
     plan.out_num_spans = &num_spans;
     check(sampler_session_plan(session_.get(), &plan));
     if (num_spans == 0) return;
+    leave_out_late(&num_spans);
+    if (num_spans == 0) return;
     run_model(num_spans);
-    write_masks(num_spans);
+    write_masks(&num_spans);
     advance(num_spans);
     for (std::int64_t i = 0; i < num_spans; ++i) {
       cache(spans_[size(i)].sequence).truncate(static_cast<int>(out_cache_lengths_[size(i)]));
@@ -183,8 +192,9 @@ class Engine::Scheduler {
     int choice;
     StoppingText text;
     std::optional<RegexGuide> guide;
-    int num_followers;  // choices that wait until this one's prompt is in its cache
-    std::optional<HttpError> error = std::nullopt;  // why it has no token
+    int num_followers;            // choices that wait until this one's prompt is in its cache
+    std::future<Mask> mask = {};  // of the next token, where there is a guide
+    bool is_late = false;         // the mask was not ready when its logits were
   };
 
   // All choices of a request but the first, and the prompt's keys and values without its last
@@ -241,6 +251,11 @@ class Engine::Scheduler {
     biases_.set(sequence, request.biases);
     running_[size(sequence)] = Running{completion, choice, StoppingText(request.stops),
                                        request.guide, choice == 0 ? request.num_choices - 1 : 0};
+    start_mask(&*running_[size(sequence)]);
+  }
+
+  void start_mask(Running *running) {
+    if (running->guide) running->mask = mask_thread_->start(*running->guide);
   }
 
   void add_followers(const Followers &followers) {
@@ -295,32 +310,55 @@ class Engine::Scheduler {
     model_.forward(spans, logits_.data());
   }
 
-  void write_mask(std::int32_t sequence) {
-    Running &running = *running_[size(sequence)];
-    std::uint32_t *const mask = &masks_[size(sequence) * mask_words_];
-    try {
-      running.guide->write_mask(tokenizer_, model_.config().vocab_size, *end_token_, mask);
-    } catch (const HttpError &error) {
-      // Its row then has no token.
-      std::fill(mask, mask + mask_words_, 0u);
-      running.error = error;
+  // Whether a span's next token waits for a mask.
+  bool lacks_mask(const sampler_span &span) const {
+    const std::future<Mask> &mask = running_[size(span.sequence)]->mask;
+    return span.num_logits > 0 && mask.valid() &&
+           mask.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
+
+  // Spans that the model has run to no purpose wait until their masks are there. Where these are
+  // all, so does the step, for a moment: requests may come or go.
+  void leave_out_late(std::int64_t *num_spans) {
+    const auto begin = spans_.begin(), end = begin + *num_spans;
+    const auto last = std::stable_partition(begin, end, [this](const sampler_span &span) {
+      return !(running_[size(span.sequence)]->is_late && lacks_mask(span));
+    });
+    *num_spans = last - begin;
+    if (last == begin) {
+      running_[size(begin->sequence)]->mask.wait_for(std::chrono::milliseconds(5));
     }
   }
 
-  // Each sequence's mask stands at its number.
-  void write_masks(std::int64_t num_spans) {
-    std::size_t row = 0;
-    for (std::int64_t i = 0; i < num_spans; ++i) {
-      const sampler_span &span = spans_[size(i)];
-      std::optional<RegexGuide> &guide = running_[size(span.sequence)]->guide;
-      if (guide && span.num_logits > 0) write_mask(span.sequence);
-      for (std::int64_t j = 0; j < span.num_logits; ++j) {
-        mask_indices_[row++] = guide ? span.sequence : -1;
+  // Each sequence's mask stands at its number. Spans whose masks are not ready are left out: the
+  // others do not wait.
+  void write_masks(std::int64_t *num_spans) {
+    const std::size_t row_size = size(model_.config().vocab_size);
+    std::size_t num_kept = 0, from_row = 0, row = 0;
+    for (std::size_t i = 0; i < size(*num_spans); ++i) {
+      const sampler_span span = spans_[i];
+      const std::size_t num_rows = size(span.num_logits);
+      Running &running = *running_[size(span.sequence)];
+      running.is_late = lacks_mask(span);
+      if (!running.is_late) {
+        if (num_rows > 0 && running.mask.valid()) {
+          const Mask mask = running.mask.get();
+          std::copy(mask.begin(), mask.end(), &masks_[size(span.sequence) * mask_words_]);
+        }
+        if (row != from_row) {
+          std::copy_n(&logits_[from_row * row_size], num_rows * row_size, &logits_[row * row_size]);
+        }
+        std::fill_n(&mask_indices_[row], num_rows, running.guide ? span.sequence : -1);
+        spans_[num_kept++] = span;
+        row += num_rows;
       }
+      from_row += num_rows;
     }
+    *num_spans = static_cast<std::int64_t>(num_kept);
   }
 
   void advance(std::int64_t num_spans) {
+    if (num_spans == 0) return;
     sampler_session_advance_args advance = {};
     advance.struct_size = sizeof advance;
     advance.spans = spans_.data();
@@ -362,7 +400,8 @@ class Engine::Scheduler {
     const sampler_finish_reason reason = out_finish_reasons_[size(i)];
     if (reason == SAMPLER_FINISH_BAD_ROW) {
       const HttpError error =
-          running.error.value_or(HttpError(500, "no token can follow the text"));
+          running.guide ? HttpError(400, "regex asks for a byte that no token begins with", "regex")
+                        : HttpError(500, "no token can follow the text");
       remove_all_of(*completion);
       completion->fail(error);
       return;
@@ -397,7 +436,11 @@ class Engine::Scheduler {
     if (has_finished) progress.text += running.text.finish();
     num_tokens_ += static_cast<std::int64_t>(progress.tokens.size());
     completion->add(std::move(progress));
-    if (has_finished) remove(sequence);
+    if (has_finished) {
+      remove(sequence);
+    } else {
+      start_mask(&running);
+    }
   }
 
   DrawnToken drawn_token(std::size_t place, const CompletionRequest &request) const {
@@ -442,6 +485,7 @@ class Engine::Scheduler {
 
   Sampler sampler_;
   Session session_;
+  std::unique_ptr<MaskThread> mask_thread_;  // none without an end token
 };
 
 Engine::Engine(const Gpt2Model &model, const BpeTokenizer &tokenizer,
