@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <future>
@@ -19,6 +20,7 @@
 #include "engine.h"
 #include "error.h"
 #include "gpt2.h"
+#include "http_server.h"
 #include "in_range.h"
 #include "service.h"
 
@@ -106,6 +108,15 @@ void drain(const sigset_t &signals, int seconds, server::Engine *engine,
   }
 }
 
+// Ends the process if it has not ended by then: a forward of a large model takes longer, and nobody
+// waits for it.
+void end_within(std::chrono::milliseconds time) {
+  std::thread([time] {
+    std::this_thread::sleep_for(time);
+    std::_Exit(0);
+  }).detach();
+}
+
 void run(const Arguments &arguments) {
   const sigset_t signals = block_signals();
   const Gpt2Model model(arguments.model);
@@ -120,13 +131,9 @@ void run(const Arguments &arguments) {
   server::Engine engine(model, tokenizer, end_token, arguments.engine);
   server::Service service(tokenizer, limits, &engine);
 
-  httplib::Server http;
-  // A handler's thread is taken as long as its request runs or waits. The others refuse what comes
-  // beyond, and tell how it goes.
-  const int num_handlers = arguments.engine.max_sequences + arguments.engine.max_waiting + 16;
-  http.new_task_queue = [num_handlers] {
-    return new httplib::ThreadPool(static_cast<std::size_t>(num_handlers));
-  };
+  // A handler's thread is taken as long as its request runs or waits. The others read requests,
+  // refuse what comes beyond, and tell how it goes.
+  server::HttpServer http(arguments.engine.max_sequences + arguments.engine.max_waiting + 32);
   int listener = -1;
   // Without SO_REUSEPORT, which lets a second server take the same port.
   http.set_socket_options([&listener](int socket) {
@@ -135,8 +142,6 @@ void run(const Arguments &arguments) {
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   });
   http.set_tcp_nodelay(true);
-  http.set_payload_max_length(1 << 20);
-  http.set_keep_alive_timeout(1);
   service.add_to(&http);
   const int port = arguments.port == 0 ? http.bind_to_any_port(arguments.host)
                    : http.bind_to_port(arguments.host, arguments.port) ? arguments.port
@@ -156,8 +161,9 @@ void run(const Arguments &arguments) {
   int signal = 0;
   sigwait(&signals, &signal);
   if (signal == SIGTERM) drain(signals, arguments.drain_seconds, &engine, service);
+  end_within(std::chrono::milliseconds(1500));
   engine.stop();
-  http.stop();
+  http.end();
   listening.wait();
 }
 

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "connection.h"
 #include "response.h"
 
 namespace server {
@@ -45,7 +44,7 @@ Service::Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine 
       engine_(engine),
       created_(std::time(nullptr)) {}
 
-void Service::add_to(httplib::Server *http) {
+void Service::add_to(HttpServer *http) {
   http->Get("/health", [this](const httplib::Request &, httplib::Response &response) {
     const EngineCounts counts = engine_->counts();
     answer({{"status", "ok"},
@@ -58,9 +57,9 @@ void Service::add_to(httplib::Server *http) {
     answer(model_list(limits_.model_name, created_), &response);
   });
   http->Post("/v1/completions",
-             [this](const httplib::Request &request, httplib::Response &response) {
+             [this, http](const httplib::Request &request, httplib::Response &response) {
                try {
-                 complete(request, &response);
+                 complete(request.body, http->connection(), &response);
                } catch (const HttpError &error) {
                  answer_error(error, &response);
                } catch (const std::exception &error) {
@@ -73,9 +72,9 @@ void Service::add_to(httplib::Server *http) {
       }));
 }
 
-void Service::complete(const httplib::Request &http_request, httplib::Response *http_response) {
-  const auto completion =
-      std::make_shared<Completion>(read_request(http_request.body, tokenizer_, limits_));
+void Service::complete(const std::string &body, const Connection &connection,
+                       httplib::Response *http_response) {
+  const auto completion = std::make_shared<Completion>(read_request(body, tokenizer_, limits_));
   // As long as this lives, it is answered: its copy in a stream ends with that.
   ++num_open_;
   const std::shared_ptr<void> open(nullptr, [this](void *) { --num_open_; });
@@ -84,7 +83,6 @@ void Service::complete(const httplib::Request &http_request, httplib::Response *
     stream(completion, open, http_response);
     return;
   }
-  const Connection connection(http_request.remote_addr, http_request.remote_port);
   Answer whole(completion->request, tokenizer_, limits_.model_name,
                "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
   for (;;) {

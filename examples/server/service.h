@@ -12,6 +12,7 @@
 #include "bpe.h"
 #include "completion.h"
 #include "engine.h"
+#include "http_server.h"
 #include "request.h"
 
 namespace server {
@@ -22,13 +23,14 @@ class Service {
   Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine *engine);
 
   // Adds its handlers. The service must outlive the server.
-  void add_to(httplib::Server *http);
+  void add_to(HttpServer *http);
 
   // Requests for a text that are being answered.
   int num_open() const { return num_open_; }
 
  private:
-  void complete(const httplib::Request &http_request, httplib::Response *http_response);
+  void complete(const std::string &body, const Connection &connection,
+                httplib::Response *http_response);
   void stream(const std::shared_ptr<Completion> &completion, const std::shared_ptr<void> &open,
               httplib::Response *http_response);
 
