@@ -720,12 +720,12 @@ bool Call::has_array(const std::string &member) const {
                      [&](const Array &array) { return array.member == member; });
 }
 
-std::vector<std::string> Call::outputs() const {
-  std::vector<std::string> names;
+std::vector<std::string> Call::names(Direction direction) const {
+  std::vector<std::string> members;
   for (const Array &array : arrays_) {
-    if (array.direction == Direction::kOut) names.push_back(array.member);
+    if (array.direction == direction) members.push_back(array.member);
   }
-  return names;
+  return members;
 }
 
 const Call::Array &Call::find(const std::string &member) const {

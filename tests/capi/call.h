@@ -186,11 +186,13 @@ class Call {
   bool has_array(const std::string &member) const;
   const Array &array(const std::string &member) const { return find(member); }
   Array &array(const std::string &member) { return find(member); }
-  // The outputs' names.
-  std::vector<std::string> outputs() const;
+  // The names of arrays that are only read, and of outputs.
+  std::vector<std::string> inputs_by_name() const { return names(Direction::kIn); }
+  std::vector<std::string> outputs() const { return names(Direction::kOut); }
   Buffer &buffer(const std::string &member) { return find(member).buffer; }
 
  private:
+  std::vector<std::string> names(Direction direction) const;
   Array &add(const std::string &member, Direction direction, std::size_t element_size,
              std::int64_t rows, std::int64_t cols, std::int64_t stride);
   void add_rows(const std::string &view, sampler_dtype dtype, sampler_input_kind kind,
