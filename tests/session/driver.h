@@ -4,8 +4,10 @@
 
 #include <sampler/sampler.h>
 
+#include <climits>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,8 +58,13 @@ class Driver {
   // Until none of these, or none at all, runs.
   void finish(const Tokens &sequences = {});
 
-  // An advance may fail so, once; what it was to do is planned again. The error's text.
-  void expect_failure(sampler_status status) { expected_failure_ = status; }
+  // An advance may fail so, once, and adding a sequence, or each of them as often; what it was to
+  // do is planned or tried again. The error's text.
+  void expect_failure(sampler_status status) { expected_failures_ = {status}; }
+  void expect_failures(const std::set<sampler_status> &statuses) {
+    expected_failures_ = statuses;
+    max_failures_ = INT_MAX;
+  }
   int num_failed = 0;
   std::string failure;
 
@@ -78,7 +85,12 @@ class Driver {
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;
   sampler_session_options options_;
-  sampler_status expected_failure_ = SAMPLER_OK;
+  bool may_fail(sampler_status status) const {
+    return expected_failures_.count(status) > 0 && num_failed < max_failures_;
+  }
+
+  std::set<sampler_status> expected_failures_;
+  int max_failures_ = 1;
   NextLogits target_, drafter_;
   Extras extras_;
   std::map<std::int32_t, Caches> caches_;

@@ -98,6 +98,7 @@ Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, const ScheduleKin
       driver_(options(), target_, drafter_, handle, extras_) {
   auto storage = sized<sampler_ngram_storage_options>();
   storage.vocabulary_size = kVocabulary;
+  if (kind.ngram_memory) storage.allocator = *kind.ngram_memory;
   sampler_ngram_storage_create(&storage, &storage_);
   sampler_ngram_storage_interface(storage_, &ngram_);
 }

@@ -20,6 +20,8 @@ struct ScheduleKind {
   bool has_masks;  // and first tokens with their log-probabilities
   // By any rule, else by SAMPLE_MATCH. Alone is in a session of its own then.
   bool has_rules;
+  // Of the n-grams; NULL: the C library's.
+  const sampler_allocator *ngram_memory = nullptr;
 };
 
 class Schedule {
@@ -32,6 +34,12 @@ class Schedule {
   Schedule &operator=(const Schedule &) = delete;
 
   void run();
+
+  // Which advancing and adding may fail with, and go on.
+  void expect_failures(const std::set<sampler_status> &statuses) {
+    driver_.expect_failures(statuses);
+  }
+  int num_failed() const { return driver_.num_failed; }
 
   std::int64_t num_compared = 0, num_tokens = 0, num_drafted = 0, num_accepted = 0;
   std::map<sampler_finish_reason, int> reasons;
