@@ -430,7 +430,7 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
 // ones, of which each thread knows its own. The result is what it reaches.
 template <class Context>
 SAMPLER_DEVICE uint64_t narrow_to_share(Team<Context> &team, const WeightBins &bins, uint64_t light,
-                                        float share, KeyRange *range) {
+                                        contract::Share share, KeyRange *range) {
   const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), light};
   const FoundBin found =
       find_bin(team, false, {true, share, 0}, keys, contract::kWeightBias, range);
@@ -551,22 +551,22 @@ class TeamFilters {
     return with_ties(last, ties, seen);
   }
 
-  SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
+  SAMPLER_DEVICE_CALL Rank top_p(contract::Share share, sampler_tie_rule ties, Rank seen) {
     const bool keeps_ties = ties == SAMPLER_TIES_KEEP;
     if (list_.covers(seen)) {
       const RowScale scale = scale_;
       const auto weight = [scale](uint64_t key) {
         return contract::weight(scale, RankOrder::value(key));
       };
-      const uint64_t target = Target{true, p, 0}.of(listed_weight(seen, weight));
+      const uint64_t target = Target{true, share, 0}.of(listed_weight(seen, weight));
       return with_ties(find({seen, summary_.first, target, kBinLimit, keeps_ties}, weight), ties,
                        seen);
     }
-    begin_top_p(p, seen);
+    begin_top_p(share, seen);
     const WeightBins bins = bins_of_range();
     const uint64_t light =
         fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range_.low), bins);
-    target_ = narrow_to_share(team_, bins, light, p, &range_);
+    target_ = narrow_to_share(team_, bins, light, share, &range_);
     return end_top_p(keeps_ties, ties, seen);
   }
 
@@ -588,9 +588,10 @@ class TeamFilters {
 
   // From where on top-p may cut. The first token is seen. All tokens lighter than this together
   // weigh no more than the filter may cut off.
-  SAMPLER_DEVICE_CALL void begin_top_p(float p, Rank seen) {
+  SAMPLER_DEVICE_CALL void begin_top_p(contract::Share share, Rank seen) {
     const uint64_t least = contract::weight(scale_, scale_max());
-    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    const uint64_t light =
+        (least - contract::top_p_threshold(share, least)) / uint64_t(row_.count());
     range_ = {lowest_rank(seen, light), summary_.first, 0, row_.count(), 0};
     if (range_.low < summary_.lowest) range_.low = summary_.lowest;
     lowest_ = range_.low;

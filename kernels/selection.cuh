@@ -498,7 +498,7 @@ SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
 // What a running measure is to reach: a number, or of a weight the share that top-p keeps.
 struct Target {
   bool is_share;
-  float share;
+  contract::Share share;
   uint64_t number;
 
   SAMPLER_DEVICE uint64_t of(uint64_t total) const {
@@ -638,7 +638,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     return true;
   });
   add_held<Measure>(ctx, shared, held);
-  const FoundBin found = find_bin(team, kCounts, {false, 0.0f, range->target}, keys, 0, range);
+  const FoundBin found = find_bin(team, kCounts, {false, {}, range->target}, keys, 0, range);
   if (found.is_reached) found.narrow(ctx, bins, range);
   return found.is_reached;
 }

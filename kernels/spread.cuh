@@ -39,17 +39,17 @@ class SpreadFilters : public TeamFilters<Context, Row> {
     if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters.min_p)) {
       seen = this->min_p(parameters.min_p, seen);
     }
-    this->begin_top_p(parameters.top_p, seen);
+    this->begin_top_p({parameters.top_p, rules.top_p_sum}, seen);
     return fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range_.low),
                      this->bins_of_range());
   }
 
-  SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
-    if (list_.covers(seen)) return Base::top_p(p, ties, seen);
-    this->begin_top_p(p, seen);
+  SAMPLER_DEVICE_CALL Rank top_p(contract::Share share, sampler_tie_rule ties, Rank seen) {
+    if (list_.covers(seen)) return Base::top_p(share, ties, seen);
+    this->begin_top_p(share, seen);
     take_bins();
-    target_ = narrow_to_share(team_, this->bins_of_range(), team_.is_first_thread() ? light_ : 0, p,
-                              &range_);
+    target_ = narrow_to_share(team_, this->bins_of_range(), team_.is_first_thread() ? light_ : 0,
+                              share, &range_);
     return this->end_top_p(ties == SAMPLER_TIES_KEEP, ties, seen);
   }
 

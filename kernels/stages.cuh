@@ -240,7 +240,7 @@ class TeamStages {
     return Runner(
         tokens, seen.kind, parameters,
         has_windows ? pipeline_.window_numbers(slot, values(slot)) : contract::WindowNumbers(),
-        rules_, has_windows ? pipeline_.typical_p_ties : SAMPLER_TIES_EXACT, seen.count);
+        rules_, has_windows ? pipeline_.window_rules : contract::WindowRules(), seen.count);
   }
 
   // How many of the row's first tokens decide what the windows leave; all of them where they are

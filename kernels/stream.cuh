@@ -1127,9 +1127,9 @@ class StreamBlock {
       return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
     }
 
-    SAMPLER_DEVICE int top_p(float p, sampler_tie_rule ties, int seen) const {
+    SAMPLER_DEVICE int top_p(contract::Share share, sampler_tie_rule ties, int seen) const {
       const uint64_t total = seen == kEverything ? total_ : block_.shared.sums[seen - 1];
-      const uint64_t least = contract::top_p_threshold(p, total);
+      const uint64_t least = contract::top_p_threshold(share, total);
       const uint64_t *const sums = block_.shared.sums;
       int length = block_.length_of([&](int i) { return i == 0 || sums[i - 1] < least; });
       // The list does not tell where the prefix ends.

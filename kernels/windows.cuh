@@ -120,10 +120,10 @@ class TeamWindows {
     return key == low ? seen.count() : end_of(contract::rank_of_key(key)) - seen.begin;
   }
 
-  SAMPLER_DEVICE_CALL int64_t top_p(const RowScale &row_scale, float p, Window seen) {
+  SAMPLER_DEVICE_CALL int64_t top_p(const RowScale &row_scale, contract::Share share, Window seen) {
     const Rank cut = look_at(seen);
     const RowScale scale = row_scale;
-    const uint64_t target = contract::top_p_threshold(p, weight_from(scale, cut));
+    const uint64_t target = contract::top_p_threshold(share, weight_from(scale, cut));
     const Rank last = select(cut, summary_.first, target, WeightOfRank{scale});
     return end_at(last) - seen.begin;
   }
@@ -374,7 +374,7 @@ class TeamWindows {
         }
       });
       const FoundBin found =
-          find_bin(team_, kCounts, {false, 0.0f, range.target}, BinnedKeys(), 0, &range);
+          find_bin(team_, kCounts, {false, {}, range.target}, BinnedKeys(), 0, &range);
       low += uint32_t(kBins - 1 - found.bin) << shift;
       if (shift == 0) return {low, range.target};
     }
@@ -473,8 +473,8 @@ class WindowWalk<kernels::TeamTokens<Context>> {
   SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) const {
     return windows_.count_while(seen, holds);
   }
-  SAMPLER_DEVICE int64_t top_p(const RowScale &row, float p, Window seen) const {
-    return windows_.top_p(row, p, seen);
+  SAMPLER_DEVICE int64_t top_p(const RowScale &row, Share share, Window seen) const {
+    return windows_.top_p(row, share, seen);
   }
   SAMPLER_DEVICE Window nearest(const Typical &rule, Window seen) const {
     return windows_.nearest(rule, seen);

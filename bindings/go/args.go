@@ -32,8 +32,8 @@ type Params struct {
 	// or greedy. Default 1.
 	Temperature float32
 
-	// Keeps the fewest first tokens whose probability is at least TopP. >= 1: off; <= 0: one token.
-	// Default 1.
+	// Keeps the fewest first tokens whose probability is at least TopP, or above it by TopPSum.
+	// >= 1: off; <= 0: one token. Default 1.
 	TopP float32
 
 	// Keeps the tokens at least MinP times as likely as the likeliest one. <= 0: off. Default 0.
@@ -44,6 +44,7 @@ type Params struct {
 
 	TopKTies         TieRule
 	TopPTies         TieRule
+	TopPSum          SumRule
 	FilterOrder      FilterOrder
 	TemperatureOrder TemperatureOrder
 
@@ -93,6 +94,11 @@ type Params struct {
 	XTCThreshold   float32 // 0: 0.1; negative: 0; above 0.5: off
 
 	TypicalPTies TieRule
+	TypicalPSum  SumRule
+
+	// With TiesKeep, epsilon and eta keep all tokens that equal the last one of those that MinKeep
+	// asks for.
+	CutoffTies TieRule
 
 	// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
 	// <= 1: one.

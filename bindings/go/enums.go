@@ -49,6 +49,16 @@ const (
 	TiesKeep = TieRule(raw.SAMPLER_TIES_KEEP)
 )
 
+// SumRule is what the probability of the tokens that top-p or typical-p keeps must do.
+type SumRule int32
+
+const (
+	// SumReaches: be at least the share.
+	SumReaches = SumRule(raw.SAMPLER_SUM_REACHES)
+	// SumExceeds: be more than the share.
+	SumExceeds = SumRule(raw.SAMPLER_SUM_EXCEEDS)
+)
+
 // FilterOrder is which filter sees what.
 type FilterOrder int32
 

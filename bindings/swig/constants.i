@@ -128,6 +128,9 @@
 %constant int SAMPLER_TIES_EXACT = 0;
 %constant int SAMPLER_TIES_KEEP = 1;
 
+%constant int SAMPLER_SUM_REACHES = 0;
+%constant int SAMPLER_SUM_EXCEEDS = 1;
+
 %constant int SAMPLER_FILTERS_SEQUENTIAL = 0;
 %constant int SAMPLER_FILTERS_JOINT = 1;
 %constant int SAMPLER_FILTERS_MIN_P_FIRST = 2;

@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 791638043;
+%constant int SHIM_INTERFACE = 964877297;
 %inline %{
-static inline int32_t shim_interface(void) { return 791638043; }
+static inline int32_t shim_interface(void) { return 964877297; }
 %}

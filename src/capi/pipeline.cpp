@@ -86,10 +86,14 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
   floats("row_params->xtc_threshold", params.xtc_threshold, arrays.xtc_threshold,
          &out->xtc_threshold);
   numbers("row_params->min_keep", params.min_keep, arrays.min_keep, &out->min_keep);
-  out->typical_p_ties = check.enumeration("params->typical_p_ties", params.typical_p_ties, 2);
+  contract::WindowRules &rules = out->window_rules;
+  rules.typical_p_ties = check.enumeration("params->typical_p_ties", params.typical_p_ties, 2);
+  rules.cutoff_ties = check.enumeration("params->cutoff_ties", params.cutoff_ties, 2);
+  rules.typical_p_sum = check.enumeration("params->typical_p_sum", params.typical_p_sum, 2);
   const contract::PerSlot<float> top_p = {params.top_p, arrays.top_p};  // which has been checked
   out->adaptive = read_adaptive(check, user, top_p, num_slots);
   check.zero("params->reserved", params.reserved);
+  check.zero("params->reserved2", params.reserved2);
   check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
                    num_slots);
   out->forced_token_ids = arrays.forced_token_id;

@@ -12,7 +12,8 @@ struct Preset {
 
   sampler_stage stages[SAMPLER_MAX_STAGES];
 
-  sampler_tie_rule top_k_ties, top_p_ties, typical_p_ties;
+  sampler_tie_rule top_k_ties, top_p_ties, typical_p_ties, cutoff_ties;
+  sampler_sum_rule top_p_sum, typical_p_sum;
   sampler_filter_order filter_order;
   sampler_penalty_scope penalty_scope;
   sampler_penalty_form penalty_form;
@@ -45,6 +46,7 @@ enum : sampler_stage {
   kAdaptive = SAMPLER_STAGE_ADAPTIVE
 };
 constexpr sampler_tie_rule kExact = SAMPLER_TIES_EXACT, kKeep = SAMPLER_TIES_KEEP;
+constexpr sampler_sum_rule kReaches = SAMPLER_SUM_REACHES, kExceeds = SAMPLER_SUM_EXCEEDS;
 constexpr sampler_filter_order kSequential = SAMPLER_FILTERS_SEQUENTIAL,
                                kJoint = SAMPLER_FILTERS_JOINT;
 constexpr sampler_penalty_scope kStandard = SAMPLER_PENALTY_SCOPE_STANDARD,
@@ -58,45 +60,55 @@ constexpr sampler_penalty_form kDivide = SAMPLER_PENALTY_DIVIDE,
 // clang-format off
 constexpr Preset kPresets[] = {
     // stages
-    // ties of top-k, top-p, typical-p; order of filters; scope, form of penalties; scope of bad words
+    // ties of top-k, top-p, typical-p, epsilon and eta; sums of top-p, typical-p
+    // order of filters; scope, form of penalties; scope of bad words
     // temperature, top-p, min-p, top-k; windows of penalties, DRY
     {"llama.cpp@0.5",
      {kBias, kMask, kPenalties, kDry, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature,
       kAdaptive},
-     kExact, kExact, kExact, kSequential, kAll, kDivide, kAll,
+     kExact, kExact, kExact, kExact, kReaches, kExceeds,
+     kSequential, kAll, kDivide, kAll,
      0.8f, 0.95f, 0.05f, 40, 64, 64},
     {"vllm@0.33",
      {kMask, kBias, kPenalties, kTemperature, kMinP, kTopK, kTopP},
-     kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,
+     kKeep, kExact, kExact, kExact, kReaches, kReaches,
+     kSequential, kStandard, kReciprocal, kOutput,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"vllm_v2@0.33",
      {kMask, kBias, kPenalties, kTemperature, kMinP, kTopK, kTopP},
-     kExact, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,
+     kExact, kExact, kExact, kExact, kReaches, kReaches,
+     kSequential, kStandard, kReciprocal, kOutput,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"sglang@0.5.23",
      {kPenalties, kMask, kBias, kTemperature, kTopK, kTopP, kMinP},
-     kExact, kExact, kExact, kJoint, kOutput, kCountsFirst, kAll,
+     kExact, kExact, kExact, kExact, kExceeds, kReaches,
+     kJoint, kOutput, kCountsFirst, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"tensorrt_llm@1.3",
      {kMask, kNgram, kBias, kPenalties, kTemperature, kMinP, kTopK, kTopP},
-     kExact, kExact, kExact, kSequential, kAll, kDivide, kAll,
+     kExact, kExact, kExact, kExact, kReaches, kReaches,
+     kSequential, kAll, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"hugging_face@5.23",
      {kBias, kPenalties, kNgram, kMask, kTemperature, kTopH, kTopK, kTopP, kMinP, kTypicalP, kEpsilon,
       kEta},
-     kKeep, kExact, kKeep, kSequential, kAll, kDivide, kAll,
+     kKeep, kExact, kKeep, kKeep, kReaches, kReaches,
+     kSequential, kAll, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 50, 0, 0},
     {"flashinfer@0.7.2",
      {kTemperature, kTopK, kTopP, kMinP},
-     kKeep, kKeep, kExact, kSequential, kStandard, kDivide, kAll,
+     kKeep, kKeep, kExact, kExact, kReaches, kReaches,
+     kSequential, kStandard, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"hf_vllm_aligned",
      {kTemperature, kTopK, kTopP},
-     kKeep, kExact, kExact, kSequential, kStandard, kDivide, kAll,
+     kKeep, kExact, kExact, kExact, kReaches, kReaches,
+     kSequential, kStandard, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
     {"nano_vllm",
      {kTemperature},
-     kExact, kExact, kExact, kSequential, kStandard, kDivide, kAll,
+     kExact, kExact, kExact, kExact, kReaches, kReaches,
+     kSequential, kStandard, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
 };
 // clang-format on
@@ -139,6 +151,9 @@ sampler_params params_of(const Preset &preset) {
   params.top_k_ties = preset.top_k_ties;
   params.top_p_ties = preset.top_p_ties;
   params.typical_p_ties = preset.typical_p_ties;
+  params.cutoff_ties = preset.cutoff_ties;
+  params.top_p_sum = preset.top_p_sum;
+  params.typical_p_sum = preset.typical_p_sum;
   params.filter_order = preset.filter_order;
   params.penalty_scope = preset.penalty_scope;
   params.penalty_form = preset.penalty_form;

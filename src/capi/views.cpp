@@ -23,7 +23,7 @@ contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_n
 
 // The paths of the members.
 struct RuleNames {
-  const char *top_k_ties, *top_p_ties, *filter_order, *temperature_order;
+  const char *top_k_ties, *top_p_ties, *filter_order, *temperature_order, *top_p_sum;
 };
 contract::FilterRules read_rules(Check &check, const RuleNames &names,
                                  const sampler_params &params) {
@@ -32,6 +32,7 @@ contract::FilterRules read_rules(Check &check, const RuleNames &names,
   rules.top_p_ties = check.enumeration(names.top_p_ties, params.top_p_ties, 2);
   rules.order = check.enumeration(names.filter_order, params.filter_order, 3);
   rules.temperature_order = check.enumeration(names.temperature_order, params.temperature_order, 2);
+  rules.top_p_sum = check.enumeration(names.top_p_sum, params.top_p_sum, 2);
   return rules;
 }
 
@@ -167,7 +168,7 @@ contract::Parameters read_parameters(Check &check, const UserParameters &user,
   result.min_p = read_per_slot(check, "row_params->min_p", params.min_p, arrays.min_p, num_slots);
   result.rules = read_rules(check,
                             {"params->top_k_ties", "params->top_p_ties", "params->filter_order",
-                             "params->temperature_order"},
+                             "params->temperature_order", "params->top_p_sum"},
                             params);
   return result;
 }
@@ -190,10 +191,11 @@ contract::Parameters read_draft_parameters(Check &check, const UserParameters &u
       read_per_slot(check, "draft_row_params->top_k", params.top_k, arrays.top_k, num_slots);
   result.min_p =
       read_per_slot(check, "draft_row_params->min_p", params.min_p, arrays.min_p, num_slots);
-  result.rules = read_rules(check,
-                            {"draft_params->top_k_ties", "draft_params->top_p_ties",
-                             "draft_params->filter_order", "draft_params->temperature_order"},
-                            params);
+  result.rules = read_rules(
+      check,
+      {"draft_params->top_k_ties", "draft_params->top_p_ties", "draft_params->filter_order",
+       "draft_params->temperature_order", "draft_params->top_p_sum"},
+      params);
   return result;
 }
 

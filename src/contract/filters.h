@@ -14,6 +14,7 @@ struct FilterRules {
   sampler_tie_rule top_p_ties = SAMPLER_TIES_EXACT;
   sampler_filter_order order = SAMPLER_FILTERS_SEQUENTIAL;
   sampler_temperature_order temperature_order = SAMPLER_TEMPERATURE_FIRST;
+  sampler_sum_rule top_p_sum = SAMPLER_SUM_REACHES;
 };
 
 // One row's parameters.
@@ -38,15 +39,23 @@ SAMPLER_HD inline bool any_filter_is_on(const RowParameters &row) {
   return top_k_is_on(row.top_k) || top_p_is_on(row.top_p) || min_p_is_on(row.min_p);
 }
 
-// ceil(fraction * total), exactly, for fraction in (0, 1].
-SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total) {
+// The share of what a filter sees that the tokens it keeps must reach or exceed.
+struct Share {
+  float fraction;
+  sampler_sum_rule sum = SAMPLER_SUM_REACHES;
+};
+
+// The least integer that reaches or exceeds fraction * total, exactly, for fraction in (0, 1].
+SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total,
+                                              sampler_sum_rule sum = SAMPLER_SUM_REACHES) {
   // fraction = significand * 2^-shift. A subnormal's significand has no leading 1, which does not
   // matter: it is among the shifts that leave nothing but the rounding up.
   const uint32_t bits = bits_of(fraction);
   const uint64_t significand = (bits & 0x7FFFFFu) | 0x800000u;
   const int shift = 150 - int(bits >> 23);
   const Product128 product = multiply_128(significand, total);  // below 2^88
-  if (shift >= 88) return total ? 1 : 0;
+  const bool exceeds = sum == SAMPLER_SUM_EXCEEDS;
+  if (shift >= 88) return total || exceeds ? 1 : 0;
   uint64_t quotient;
   bool remainder;
   if (shift < 64) {
@@ -57,13 +66,13 @@ SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total) {
     quotient = product.high >> rest;
     remainder = product.low != 0 || (product.high & ((uint64_t(1) << rest) - 1)) != 0;
   }
-  return quotient + (remainder ? 1 : 0);
+  return quotient + (remainder || exceeds ? 1 : 0);
 }
 
 // The weight, out of `total`, that top-p's prefix of rank order must reach. The first token is kept
 // whatever this is.
-SAMPLER_HD inline uint64_t top_p_threshold(float top_p, uint64_t total) {
-  return top_p > 0.0f ? fraction_of_weight(top_p, total) : 0;
+SAMPLER_HD inline uint64_t top_p_threshold(Share share, uint64_t total) {
+  return share.fraction > 0.0f ? fraction_of_weight(share.fraction, total, share.sum) : 0;
 }
 
 // The least weight that min-p keeps.
@@ -83,7 +92,7 @@ SAMPLER_HD inline Filter filter_at(sampler_filter_order order, int step) {
 
 // The prefix of rank order that all filters together keep.
 //
-// `row` answers for one filter each: `top_k(k, ties, seen)`, `top_p(p, ties, seen)` and
+// `row` answers for one filter each: `top_k(k, ties, seen)`, `top_p(share, ties, seen)` and
 // `min_p(p, seen)` give the prefix that the filter keeps of the prefix `seen`, `everything()` is
 // the whole row, and `shorter(a, b)` the shorter of two prefixes. What a prefix is, a length or a
 // cut, is the row's affair.
@@ -95,8 +104,9 @@ SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters
                                          : seen;
   };
   const auto top_p = [&](auto seen) {
-    return top_p_is_on(parameters.top_p) ? row.top_p(parameters.top_p, rules.top_p_ties, seen)
-                                         : seen;
+    return top_p_is_on(parameters.top_p)
+               ? row.top_p(Share{parameters.top_p, rules.top_p_sum}, rules.top_p_ties, seen)
+               : seen;
   };
   const auto min_p = [&](auto seen) {
     return min_p_is_on(parameters.min_p) ? row.min_p(parameters.min_p, seen) : seen;
@@ -133,7 +143,7 @@ SAMPLER_HD inline auto filtered_prefix_by_steps(Row &row, const RowParameters &p
         break;
       case Filter::kTopP:
         if (top_p_is_on(parameters.top_p)) {
-          next = row.top_p(parameters.top_p, rules.top_p_ties, seen);
+          next = row.top_p(Share{parameters.top_p, rules.top_p_sum}, rules.top_p_ties, seen);
         }
         break;
       default:

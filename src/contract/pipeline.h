@@ -85,6 +85,13 @@ struct WindowNumbers {
   }
 };
 
+// The rules of the windows, the same for all slots.
+struct WindowRules {
+  sampler_tie_rule typical_p_ties = SAMPLER_TIES_EXACT;
+  sampler_tie_rule cutoff_ties = SAMPLER_TIES_EXACT;  // of epsilon and eta
+  sampler_sum_rule typical_p_sum = SAMPLER_SUM_REACHES;
+};
+
 // The stages of a row, in their order.
 struct StageOrder {
   sampler_stage stages[SAMPLER_MAX_STAGES] = {};
@@ -107,7 +114,7 @@ struct Pipeline {
   StageOrder edits, windows;
   // Whether there is more than temperature, top-k, top-p and min-p in an order of FilterRules.
   bool has_windows = false;
-  sampler_tie_rule typical_p_ties = SAMPLER_TIES_EXACT;
+  WindowRules window_rules;
 
   PerSlot<float> dynamic_range{0}, dynamic_exponent{0};
   PerSlot<float> typical_p{0}, top_n_sigma{0}, epsilon{0}, eta{0}, top_h{0};

@@ -42,8 +42,8 @@ class RankedWindows {
     return at_least(with_ties(k < seen.count() ? k : seen.count(), ties, seen), seen);
   }
 
-  SAMPLER_HD Window top_p(float p, sampler_tie_rule ties, Window seen) const {
-    const int64_t count = walk_.top_p(scale(seen), p, seen);
+  SAMPLER_HD Window top_p(Share share, sampler_tie_rule ties, Window seen) const {
+    const int64_t count = walk_.top_p(scale(seen), share, seen);
     return at_least(with_ties(count, ties, seen), seen);
   }
 
@@ -53,12 +53,12 @@ class RankedWindows {
     return at_least(count_of_weight(min_p_threshold(p, first), seen), seen);
   }
 
-  SAMPLER_HD Window epsilon(float epsilon, Window seen) const {
-    return at_least(count_of_weight(epsilon_threshold(epsilon, weight(seen)), seen), seen);
+  SAMPLER_HD Window epsilon(float epsilon, sampler_tie_rule ties, Window seen) const {
+    return cutoff(epsilon_threshold(epsilon, weight(seen)), ties, seen);
   }
 
-  SAMPLER_HD Window eta(float epsilon, Window seen) const {
-    return at_least(count_of_weight(eta_threshold(epsilon, sums(seen)), seen), seen);
+  SAMPLER_HD Window eta(float epsilon, sampler_tie_rule ties, Window seen) const {
+    return cutoff(eta_threshold(epsilon, sums(seen)), ties, seen);
   }
 
   SAMPLER_HD Window top_n_sigma(float n, Window seen) const {
@@ -92,10 +92,10 @@ class RankedWindows {
     return at_least(kept, seen);
   }
 
-  SAMPLER_HD Window typical_p(float p, sampler_tie_rule ties, Window seen) const {
+  SAMPLER_HD Window typical_p(Share share, sampler_tie_rule ties, Window seen) const {
     const RowScale row = scale(seen);
     const EntropySums all = sums(seen);
-    const uint64_t threshold = top_p_threshold(p, all.weight);
+    const uint64_t threshold = top_p_threshold(share, all.weight);
     return walk_.nearest({row, mean_surprise(all), all.weight, threshold, ties, min_keep_}, seen);
   }
 
@@ -127,6 +127,12 @@ class RankedWindows {
   SAMPLER_HD Window at_least(int64_t count, Window seen) const {
     const int64_t wanted = count > min_keep_ ? count : min_keep_;
     return {seen.begin, wanted < seen.count() ? seen.begin + wanted : seen.end};
+  }
+
+  // Tokens of equal value weigh the same, so ties matter only to what min_keep asks for.
+  SAMPLER_HD Window cutoff(uint64_t least, sampler_tie_rule ties, Window seen) const {
+    const Window kept = at_least(count_of_weight(least, seen), seen);
+    return {kept.begin, kept.begin + with_ties(kept.count(), ties, seen)};
   }
 
   SAMPLER_HD uint64_t weight(Window seen) const { return walk_.weight(scale(seen), seen); }

@@ -123,6 +123,7 @@ inline uint64_t digest_parameters(const ShardCall &call) {
   const FilterRules &rules = parameters.rules;
   digest.add(int32_t(rules.top_k_ties)), digest.add(int32_t(rules.top_p_ties));
   digest.add(int32_t(rules.order)), digest.add(int32_t(rules.temperature_order));
+  digest.add(int32_t(rules.top_p_sum));
   digest.add(call.slots().of_rows != nullptr);
   digest.add(call.slots().count);
   return digest.value();

@@ -648,7 +648,7 @@ class ShardRounds {
     });
     const uint64_t seen = columns_.sum(own_seen);
     if (digit == 0) {
-      const uint64_t missing = top_p_threshold(row_.parameters.top_p, seen);
+      const uint64_t missing = top_p_threshold({row_.parameters.top_p, rules().top_p_sum}, seen);
       row_.search.missing = missing > 1 ? missing : 1;
     }
     const int value = row_.search.take(memory_.digits);

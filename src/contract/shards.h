@@ -114,9 +114,9 @@ class ListedPrefix {
     return with_ties(k < seen ? k : seen, ties, seen);
   }
 
-  SAMPLER_HD int64_t top_p(float p, sampler_tie_rule ties, int64_t seen) const {
+  SAMPLER_HD int64_t top_p(Share share, sampler_tie_rule ties, int64_t seen) const {
     const uint64_t threshold =
-        top_p_threshold(p, seen > known_ ? total_weight_ : weight_of_first(seen));
+        top_p_threshold(share, seen > known_ ? total_weight_ : weight_of_first(seen));
     const int64_t end = smaller(first_tie_, seen);
     const int64_t last = tokens_.find(scale_, end, threshold > 1 ? threshold : 1);
     if (last < end) return with_ties(last + 1, ties, seen);

@@ -25,14 +25,14 @@ class StageRunner {
   // those of the row, -inf too.
   SAMPLER_HD StageRunner(const Tokens &tokens, sampler_input_kind kind,
                          const RowParameters &parameters, const WindowNumbers &numbers,
-                         const FilterRules &rules, sampler_tie_rule typical_p_ties,
+                         const FilterRules &rules, const WindowRules &window_rules,
                          int64_t num_elements)
       : tokens_(tokens),
         kind_(kind),
         parameters_(parameters),
         numbers_(numbers),
         rules_(rules),
-        typical_p_ties_(typical_p_ties),
+        window_rules_(window_rules),
         num_elements_(num_elements) {}
 
   // `xtc_word` is the slot's word of Purpose::kXtc. `note(stage, seen, kept)` is told what each
@@ -132,13 +132,14 @@ class StageRunner {
                          uint32_t xtc_word) const {
     switch (stage) {
       case SAMPLER_STAGE_TYPICAL_P:
-        return windows.typical_p(numbers_.typical_p, typical_p_ties_, seen);
+        return windows.typical_p({numbers_.typical_p, window_rules_.typical_p_sum},
+                                 window_rules_.typical_p_ties, seen);
       case SAMPLER_STAGE_TOP_N_SIGMA:
         return windows.top_n_sigma(numbers_.top_n_sigma, seen);
       case SAMPLER_STAGE_EPSILON:
-        return windows.epsilon(numbers_.epsilon, seen);
+        return windows.epsilon(numbers_.epsilon, window_rules_.cutoff_ties, seen);
       case SAMPLER_STAGE_ETA:
-        return windows.eta(numbers_.eta, seen);
+        return windows.eta(numbers_.eta, window_rules_.cutoff_ties, seen);
       case SAMPLER_STAGE_TOP_H:
         return windows.top_h(numbers_.top_h, seen);
       case SAMPLER_STAGE_XTC:
@@ -148,7 +149,7 @@ class StageRunner {
       case SAMPLER_STAGE_TOP_K:
         return windows.top_k(parameters_.top_k, rules_.top_k_ties, seen);
       case SAMPLER_STAGE_TOP_P:
-        return windows.top_p(parameters_.top_p, rules_.top_p_ties, seen);
+        return windows.top_p({parameters_.top_p, rules_.top_p_sum}, rules_.top_p_ties, seen);
       case SAMPLER_STAGE_ADAPTIVE:
         return numbers_.mirostat == SAMPLER_ADAPTIVE_MIROSTAT_V1
                    ? windows.mirostat_v1(numbers_.mu, num_elements_, seen)
@@ -163,7 +164,7 @@ class StageRunner {
   RowParameters parameters_;
   WindowNumbers numbers_;
   FilterRules rules_;
-  sampler_tie_rule typical_p_ties_;
+  WindowRules window_rules_;
   int64_t num_elements_;
 };
 

@@ -71,8 +71,8 @@ class WindowWalk {
   }
 
   // How many of the first tokens top-p keeps, without ties.
-  SAMPLER_HD int64_t top_p(const RowScale &row, float p, Window seen) const {
-    const uint64_t threshold = top_p_threshold(p, weight(row, seen));
+  SAMPLER_HD int64_t top_p(const RowScale &row, Share share, Window seen) const {
+    const uint64_t threshold = top_p_threshold(share, weight(row, seen));
     int64_t count = 0;
     uint64_t sum = 0;
     do {

@@ -27,10 +27,10 @@ class RankedRow {
     return with_ties(std::min<int64_t>(k, seen), seen, ties);
   }
 
-  int64_t top_p(float p, sampler_tie_rule ties, int64_t seen) const {
+  int64_t top_p(contract::Share share, sampler_tie_rule ties, int64_t seen) const {
     uint64_t sum = 0;
     for (int64_t i = 0; i < seen; ++i) sums_[i] = sum += weight(i);
-    const uint64_t threshold = contract::top_p_threshold(p, sum);
+    const uint64_t threshold = contract::top_p_threshold(share, sum);
     const int64_t last = std::lower_bound(sums_, sums_ + seen, threshold) - sums_;
     return with_ties(last + 1, seen, ties);
   }

@@ -60,7 +60,7 @@ class Removals {
     const contract::StageRunner<Ranks> runner(
         tokens, row->kind(), parameters,
         has_windows ? pipeline->window_numbers(slot) : contract::WindowNumbers(), rules,
-        has_windows ? pipeline->typical_p_ties : SAMPLER_TIES_EXACT, row->view().count);
+        has_windows ? pipeline->window_rules : contract::WindowRules(), row->view().count);
     runner.run(has_windows ? pipeline->windows : contract::order_of(rules), count, xtc_word, note);
   }
 

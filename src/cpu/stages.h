@@ -184,7 +184,7 @@ class RowStages {
   auto runner(const Tokens &tokens, const contract::RowParameters &parameters,
               const contract::FilterRules &rules, int64_t slot, const Row &row) const {
     return contract::StageRunner(tokens, row.kind(), parameters, window_numbers(slot), rules,
-                                 pipeline_->typical_p_ties, row.view().count);
+                                 pipeline_->window_rules, row.view().count);
   }
 
   // A row of which typical-p will ask how many tokens may be drawn has them counted on the way.

@@ -16,6 +16,7 @@ inline sampler_params plain_params(const sampler_params &params) {
   result.top_p_ties = params.top_p_ties;
   result.filter_order = params.filter_order;
   result.temperature_order = params.temperature_order;
+  result.top_p_sum = params.top_p_sum;
   return result;
 }
 

@@ -125,6 +125,10 @@ void read_params(Check &check, Session *session, const sampler_params *user_para
       {"bad_word_scope", out->bad_word_scope, common.bad_word_scope},
       {"typical_p_ties", out->typical_p_ties, common.typical_p_ties},
       {"reserved", out->reserved, common.reserved},
+      {"top_p_sum", out->top_p_sum, common.top_p_sum},
+      {"typical_p_sum", out->typical_p_sum, common.typical_p_sum},
+      {"cutoff_ties", out->cutoff_ties, common.cutoff_ties},
+      {"reserved2", out->reserved2, common.reserved2},
   };
   for (const auto &member : members) {
     if (member.value == member.common) continue;

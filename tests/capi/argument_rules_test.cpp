@@ -189,8 +189,9 @@ void break_enumerations(Rules *rules) {
   outside("output_dtype", 3);
   outside("params.filter_order", 3);
   outside("logprob_kind", 3);
-  for (const char *member : {"params.top_k_ties", "params.top_p_ties", "params.temperature_order",
-                             "token_id_type", "draw_method", "output_kind", "accumulate_counts"}) {
+  for (const char *member :
+       {"params.top_k_ties", "params.top_p_ties", "params.top_p_sum", "params.temperature_order",
+        "token_id_type", "draw_method", "output_kind", "accumulate_counts"}) {
     outside(member, 2);
   }
   rules->refuse(
@@ -538,6 +539,7 @@ void break_adaptive_numbers(Rules *rules) {
         "params->adaptive_target is -0.5; mirostat's must not be negative");
   }
   rules->refuse("params.reserved", std::int32_t(1), "params->reserved is 1; it must be 0");
+  rules->refuse("params.reserved2", std::int32_t(1), "params->reserved2 is 1; it must be 0");
 }
 
 // Of verification, whose stages tests/verification has, and those that a device refuses
@@ -553,8 +555,8 @@ void break_stage_numbers(Rules *rules) {
     rules->refuse(member, std::int32_t(3),
                   name_in_errors(member) + " is 3; it must be one of its constants, 0 to 2");
   }
-  for (const char *member :
-       {"params.typical_p_ties", "pipeline.token_id_type", "pipeline.token_bitmask_rule"}) {
+  for (const char *member : {"params.typical_p_ties", "params.typical_p_sum", "params.cutoff_ties",
+                             "pipeline.token_id_type", "pipeline.token_bitmask_rule"}) {
     rules->refuse(member, std::int32_t(-1),
                   name_in_errors(member) + " is -1; it must be one of its constants, 0 to 1");
   }

@@ -93,7 +93,8 @@ Members members_of<sampler_params>() {
   MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h) MEMBER(xtc_probability)
   MEMBER(xtc_threshold) MEMBER(typical_p_ties) MEMBER(min_keep) MEMBER(stages)
   MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
-  MEMBER(top_p_least) MEMBER(reserved)
+  MEMBER(top_p_least) MEMBER(reserved) MEMBER(top_p_sum) MEMBER(typical_p_sum)
+  MEMBER(cutoff_ties) MEMBER(reserved2)
   return members;
 }
 

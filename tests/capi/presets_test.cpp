@@ -133,6 +133,7 @@ TEST(Presets, AreRulesWithoutOtherStages) {
     sampler_filter_order filter_order;
     sampler_temperature_order temperature_order;
     sampler_tie_rule top_k_ties, top_p_ties;
+    sampler_sum_rule top_p_sum = SAMPLER_SUM_REACHES;
   };
   constexpr sampler_tie_rule kExact = SAMPLER_TIES_EXACT, kKeep = SAMPLER_TIES_KEEP;
   const Rules all[] = {
@@ -140,7 +141,8 @@ TEST(Presets, AreRulesWithoutOtherStages) {
       {"vllm", SAMPLER_FILTERS_MIN_P_FIRST, SAMPLER_TEMPERATURE_FIRST, kKeep, kExact},
       {"vllm_v2", SAMPLER_FILTERS_MIN_P_FIRST, SAMPLER_TEMPERATURE_FIRST, kExact, kExact},
       {"tensorrt_llm", SAMPLER_FILTERS_MIN_P_FIRST, SAMPLER_TEMPERATURE_FIRST, kExact, kExact},
-      {"sglang", SAMPLER_FILTERS_JOINT, SAMPLER_TEMPERATURE_FIRST, kExact, kExact},
+      {"sglang", SAMPLER_FILTERS_JOINT, SAMPLER_TEMPERATURE_FIRST, kExact, kExact,
+       SAMPLER_SUM_EXCEEDS},
       {"llama.cpp", SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_TEMPERATURE_LAST, kExact, kExact},
       {"flashinfer", SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_TEMPERATURE_FIRST, kKeep, kKeep}};
   constexpr std::int64_t kCols = 500;
@@ -184,6 +186,7 @@ TEST(Presets, AreRulesWithoutOtherStages) {
     by_hand.temperature_order = rules.temperature_order;
     by_hand.top_k_ties = rules.top_k_ties;
     by_hand.top_p_ties = rules.top_p_ties;
+    by_hand.top_p_sum = rules.top_p_sum;
     const std::vector<float> row = softmax(by_hand);
     EXPECT_EQ(softmax(preset(rules.preset)), row) << rules.preset;
     results.insert(row);

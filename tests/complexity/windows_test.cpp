@@ -81,7 +81,7 @@ double cost_of(const Windows &windows, const cpu_bench::AlignedBytes &values, in
   contract::Pipeline pipeline;
   for (const sampler_stage stage : windows.order) pipeline.windows.add(stage);
   pipeline.has_windows = true;
-  pipeline.typical_p_ties = windows.ties;
+  pipeline.window_rules.typical_p_ties = windows.ties;
   pipeline.dynamic_range.value = windows.numbers.dynamic_range;
   pipeline.typical_p.value = windows.numbers.typical_p;
   pipeline.top_n_sigma.value = windows.numbers.top_n_sigma;

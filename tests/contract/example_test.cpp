@@ -55,7 +55,7 @@ TEST(Example, ThresholdAndTarget) {
   EXPECT_EQ(by_rank[2], 27672676663296u);
   EXPECT_EQ(by_rank[3], 30370525347840u);
   EXPECT_EQ(by_rank[4], 31143472070656u);
-  EXPECT_EQ(top_p_threshold(0.9f, 31143472070656), 28029124121073u);
+  EXPECT_EQ(top_p_threshold({0.9f}, 31143472070656), 28029124121073u);
   const std::vector<uint64_t> by_id = running_sums({0, 2, 5, 7});
   EXPECT_EQ(by_id[0], 5040245309440u);
   EXPECT_EQ(by_id[1], 10080490618880u);

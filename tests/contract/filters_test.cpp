@@ -21,16 +21,17 @@ using test::next_down;
 using test::next_up;
 using test::Random;
 
-// ceil(fraction * total), from the fraction's decomposition by the C library.
-uint64_t exact_ceiling(float fraction, uint64_t total) {
+// The least integer that is at least fraction * total, or above it, from the fraction's
+// decomposition by the C library.
+uint64_t exact_ceiling(float fraction, uint64_t total, bool exceeds = false) {
   __extension__ using Wide = unsigned __int128;
   int exponent;
   const uint64_t significand = uint64_t(std::ldexp(std::frexp(fraction, &exponent), 24));
   const int shift = 24 - exponent;  // fraction = significand * 2^-shift
   const Wide product = Wide(significand) * total;
-  if (shift >= 128) return product ? 1 : 0;
+  if (shift >= 128) return product || exceeds ? 1 : 0;
   const Wide quotient = product >> shift;
-  return uint64_t(quotient) + (quotient << shift != product ? 1 : 0);
+  return uint64_t(quotient) + (quotient << shift != product || exceeds ? 1 : 0);
 }
 
 constexpr uint64_t kLargestTotal = UINT64_MAX - (uint64_t(1) << 44) + 1;  // 2^64 - 2^44
@@ -62,6 +63,9 @@ TEST(FractionOfWeight, IsExactAtItsEdges) {
         for (const uint64_t near : {total - 1, total, total + 1}) {
           failures.expect(fraction_of_weight(fraction, near) == exact_ceiling(fraction, near),
                           bits_of(fraction));
+          failures.expect(fraction_of_weight(fraction, near, SAMPLER_SUM_EXCEEDS) ==
+                              exact_ceiling(fraction, near, true),
+                          bits_of(fraction));
         }
       }
       for (const uint64_t total : {kLargestTotal, UINT64_MAX}) {
@@ -85,9 +89,19 @@ TEST(FractionOfWeight, OfWorkedExamples) {
 }
 
 TEST(Thresholds, OfTopPAndMinP) {
-  EXPECT_EQ(top_p_threshold(0.5f, 9), 5u);
-  EXPECT_EQ(top_p_threshold(kSmallestSubnormal, 9), 1u);
-  for (const float p : {0.0f, -0.0f, -1.0f, -kInfinity}) EXPECT_EQ(top_p_threshold(p, 9), 0u) << p;
+  constexpr sampler_sum_rule kExceeds = SAMPLER_SUM_EXCEEDS;
+  EXPECT_EQ(top_p_threshold({0.5f}, 9), 5u);
+  EXPECT_EQ(top_p_threshold({0.5f, kExceeds}, 9), 5u);
+  EXPECT_EQ(top_p_threshold({0.5f}, 8), 4u);
+  EXPECT_EQ(top_p_threshold({0.5f, kExceeds}, 8), 5u);
+  EXPECT_EQ(top_p_threshold({next_down(0.5f), kExceeds}, 8), 4u);
+  EXPECT_EQ(top_p_threshold({next_down(1.0f), kExceeds}, 9), 9u);
+  EXPECT_EQ(top_p_threshold({kSmallestSubnormal}, 9), 1u);
+  EXPECT_EQ(top_p_threshold({kSmallestSubnormal, kExceeds}, 9), 1u);
+  for (const float p : {0.0f, -0.0f, -1.0f, -kInfinity}) {
+    EXPECT_EQ(top_p_threshold({p}, 9), 0u) << p;
+    EXPECT_EQ(top_p_threshold({p, kExceeds}, 9), 0u) << p;
+  }
   constexpr uint64_t kMaxWeight = uint64_t(1) << 44;
   EXPECT_EQ(min_p_threshold(0.25f, kMaxWeight), kMaxWeight / 4);
   EXPECT_EQ(min_p_threshold(kSmallestSubnormal, kMaxWeight), 1u);
@@ -128,9 +142,10 @@ struct Recorder {
   std::string top_k(int32_t k, sampler_tie_rule ties, const std::string &seen) const {
     return "k" + std::to_string(k) + (ties == SAMPLER_TIES_KEEP ? "+" : "") + "(" + seen + ")";
   }
-  std::string top_p(float p, sampler_tie_rule ties, const std::string &seen) const {
-    return "p" + std::to_string(int(100 * p)) + (ties == SAMPLER_TIES_KEEP ? "+" : "") + "(" +
-           seen + ")";
+  std::string top_p(Share share, sampler_tie_rule ties, const std::string &seen) const {
+    return "p" + std::to_string(int(100 * share.fraction)) +
+           (share.sum == SAMPLER_SUM_EXCEEDS ? ">" : "") + (ties == SAMPLER_TIES_KEEP ? "+" : "") +
+           "(" + seen + ")";
   }
   std::string min_p(float p, const std::string &seen) const {
     return "m" + std::to_string(int(100 * p)) + "(" + seen + ")";
@@ -161,6 +176,8 @@ TEST(sampler_filter_order, LeavesOutWhatIsOff) {
   EXPECT_EQ(order_of({1.0f, 0, 0.5f, 0.0f}, rules), "p50+(row)");
   rules.order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(order_of({1.0f, 0, 0.5f, 0.0f}, rules), "min(min(p50+(row), row), row)");
+  rules.top_p_sum = SAMPLER_SUM_EXCEEDS;
+  EXPECT_EQ(order_of({1.0f, 0, 0.5f, 0.0f}, rules), "min(min(p50>+(row), row), row)");
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ struct Arguments {
   float fraction;  // in (0, 1)
   float other;     // > 0: a number of tokens, of deviations, XTC's probability, or mu + 1
   sampler_tie_rule ties;
+  sampler_sum_rule sum;  // of top-p and typical-p
   uint32_t word;
 };
 
@@ -143,6 +144,7 @@ Arguments any_arguments(Random &random) {
   if (random.between(0, 31) == 0) result.other = kInfinity;
   result.ties = random.between(0, 1) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
   result.word = random.bits32();
+  result.sum = result.word & 1 ? SAMPLER_SUM_EXCEEDS : SAMPLER_SUM_REACHES;
   return result;
 }
 
@@ -160,19 +162,19 @@ Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage,
     case Stage::kTopK:
       return windows.top_k(int32_t(tokens_of(stage.other)), stage.ties, seen);
     case Stage::kTopP:
-      return windows.top_p(stage.fraction, stage.ties, seen);
+      return windows.top_p({stage.fraction, stage.sum}, stage.ties, seen);
     case Stage::kMinP:
       return windows.min_p(stage.fraction, seen);
     case Stage::kEpsilon:
-      return windows.epsilon(stage.fraction, seen);
+      return windows.epsilon(stage.fraction, stage.ties, seen);
     case Stage::kEta:
-      return windows.eta(stage.fraction, seen);
+      return windows.eta(stage.fraction, stage.ties, seen);
     case Stage::kTopNSigma:
       return windows.top_n_sigma(stage.other, seen);
     case Stage::kTopH:
       return windows.top_h(stage.fraction, seen);
     case Stage::kTypicalP:
-      return windows.typical_p(stage.fraction, stage.ties, seen);
+      return windows.typical_p({stage.fraction, stage.sum}, stage.ties, seen);
     case Stage::kMirostatV1:
       return windows.mirostat_v1(stage.other - 1.0f, elements_of(stage), seen);
     case Stage::kMirostatV2:
@@ -187,23 +189,24 @@ Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage,
 oracle::Window::Places by_oracle(const oracle::Window &window, const Arguments &stage) {
   const oracle::Ties ties =
       stage.ties == SAMPLER_TIES_KEEP ? oracle::Ties::kKeep : oracle::Ties::kExact;
+  const bool exceeds = stage.sum == SAMPLER_SUM_EXCEEDS;
   switch (stage.stage) {
     case Stage::kTopK:
       return window.top_k(tokens_of(stage.other), ties);
     case Stage::kTopP:
-      return window.top_p(stage.fraction, ties);
+      return window.top_p(stage.fraction, ties, exceeds);
     case Stage::kMinP:
       return window.min_p(stage.fraction);
     case Stage::kEpsilon:
-      return window.epsilon(stage.fraction);
+      return window.epsilon(stage.fraction, ties);
     case Stage::kEta:
-      return window.eta(stage.fraction);
+      return window.eta(stage.fraction, ties);
     case Stage::kTopNSigma:
       return window.top_n_sigma(stage.other);
     case Stage::kTopH:
       return window.top_h(stage.fraction);
     case Stage::kTypicalP:
-      return window.typical_p(stage.fraction, ties);
+      return window.typical_p(stage.fraction, ties, exceeds);
     case Stage::kMirostatV1:
       return window.mirostat_v1(stage.other - 1.0f, elements_of(stage));
     case Stage::kMirostatV2:
@@ -285,7 +288,7 @@ TEST(Windows, AreWeighedByTheirOwnFirstToken) {
   const RankedWindows<Tokens> windows(tokens, SAMPLER_LOGITS, 0.5f, 1);
   const RowScale scale = logits_row_scale(2.0f, 0.5f);
   EXPECT_EQ(windows.sums({1, 4}).weight, (uint64_t(1) << 44) + 2 * weight(scale, 1.0f));
-  const Window kept = windows.top_p(0.99f, SAMPLER_TIES_EXACT, {1, 4});
+  const Window kept = windows.top_p({0.99f}, SAMPLER_TIES_EXACT, {1, 4});
   EXPECT_EQ(kept.begin, 1);
   EXPECT_EQ(kept.end, 4);
 }
@@ -319,22 +322,34 @@ TEST(Stages, OfAnExampleInHalves) {
   EXPECT_EQ(mean_surprise(row.sums()), 0.75f);
   EXPECT_EQ(entropy(row.sums()), 1.75f);
 
-  const auto epsilon = [](float share) {
-    return [=](const auto &windows, Window seen) { return windows.epsilon(share, seen); };
+  const auto epsilon = [](float share, sampler_tie_rule ties = SAMPLER_TIES_EXACT) {
+    return [=](const auto &windows, Window seen) { return windows.epsilon(share, ties, seen); };
   };
   EXPECT_WINDOW(kept_by(kHalves, epsilon(0.125f)), 0, 4);
   EXPECT_WINDOW(kept_by(kHalves, epsilon(next_up(0.125f))), 0, 2);
   EXPECT_WINDOW(kept_by(kHalves, epsilon(0.75f)), 0, 1);
   EXPECT_WINDOW(kept_by(kHalves, epsilon(0.75f), 3), 0, 3);
   EXPECT_WINDOW(kept_by(kHalves, epsilon(0.75f), 9), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, epsilon(0.75f, SAMPLER_TIES_KEEP)), 0, 1);
+  EXPECT_WINDOW(kept_by(kHalves, epsilon(0.75f, SAMPLER_TIES_KEEP), 3), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, epsilon(0.2f, SAMPLER_TIES_KEEP)), 0, 2);
+
+  const auto top_p = [](float p, sampler_sum_rule sum) {
+    return [=](const auto &windows, Window seen) {
+      return windows.top_p({p, sum}, SAMPLER_TIES_EXACT, seen);
+    };
+  };
+  EXPECT_WINDOW(kept_by(kHalves, top_p(0.75f, SAMPLER_SUM_REACHES)), 0, 2);
+  EXPECT_WINDOW(kept_by(kHalves, top_p(0.75f, SAMPLER_SUM_EXCEEDS)), 0, 3);
 
   // 0.5 · 2^-1.75 = 0.1487 is below 0.25.
-  const auto eta = [](float share) {
-    return [=](const auto &windows, Window seen) { return windows.eta(share, seen); };
+  const auto eta = [](float share, sampler_tie_rule ties = SAMPLER_TIES_EXACT) {
+    return [=](const auto &windows, Window seen) { return windows.eta(share, ties, seen); };
   };
   EXPECT_WINDOW(kept_by(kHalves, eta(0.25f)), 0, 2);
   EXPECT_WINDOW(kept_by(kHalves, eta(0.125f)), 0, 4);  // 0.1051, below 0.125
   EXPECT_WINDOW(kept_by(kHalves, eta(0.01f)), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, eta(0.25f, SAMPLER_TIES_KEEP), 3), 0, 4);
 
   // Parts of the entropy: 0.5, 0.5, 0.375, 0.375 of 1.75.
   const auto top_h = [](float share) {
@@ -349,14 +364,15 @@ TEST(Stages, OfAnExampleInHalves) {
   EXPECT_WINDOW(kept_by({1.0f, 0x1p-60f}, top_h(0.9f)), 0, 1);
 
   // Surprises 1, 2, 3, 3: the second is nearest 1.75, then the first.
-  const auto typical = [](float share, sampler_tie_rule ties = SAMPLER_TIES_EXACT) {
+  const auto typical = [](Share share, sampler_tie_rule ties = SAMPLER_TIES_EXACT) {
     return [=](const auto &windows, Window seen) { return windows.typical_p(share, ties, seen); };
   };
-  EXPECT_WINDOW(kept_by(kHalves, typical(0.25f)), 1, 2);
-  EXPECT_WINDOW(kept_by(kHalves, typical(0.26f)), 0, 2);
-  EXPECT_WINDOW(kept_by(kHalves, typical(0.76f)), 0, 3);
-  EXPECT_WINDOW(kept_by(kHalves, typical(0.76f, SAMPLER_TIES_KEEP)), 0, 4);
-  EXPECT_WINDOW(kept_by(kHalves, typical(0.1f), 3), 0, 3);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.25f})), 1, 2);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.25f, SAMPLER_SUM_EXCEEDS})), 0, 2);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.26f})), 0, 2);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.76f})), 0, 3);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.76f}, SAMPLER_TIES_KEEP)), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, typical({0.1f}), 3), 0, 3);
 
   const auto xtc = [](float threshold) {
     return [=](const auto &windows, Window seen) { return windows.xtc(threshold, seen); };
@@ -382,10 +398,19 @@ TEST(Stages, OfAnExampleInHalves) {
 TEST(Stages, OfEqualTokens) {
   const std::vector<float> equal(10, 0.25f);  // log2 is exact, as is the sum's share below
   const auto typical = [](sampler_tie_rule ties) {
-    return [=](const auto &windows, Window seen) { return windows.typical_p(0.5f, ties, seen); };
+    return [=](const auto &windows, Window seen) { return windows.typical_p({0.5f}, ties, seen); };
   };
   EXPECT_WINDOW(kept_by(equal, typical(SAMPLER_TIES_EXACT)), 0, 5);
   EXPECT_WINDOW(kept_by(equal, typical(SAMPLER_TIES_KEEP)), 0, 10);
+  const auto exceeding = [](const auto &w, Window seen) {
+    return w.typical_p({0.5f, SAMPLER_SUM_EXCEEDS}, SAMPLER_TIES_EXACT, seen);
+  };
+  EXPECT_WINDOW(kept_by(equal, exceeding), 0, 6);
+  const auto epsilon = [](sampler_tie_rule ties) {
+    return [=](const auto &w, Window seen) { return w.epsilon(0.5f, ties, seen); };
+  };
+  EXPECT_WINDOW(kept_by(equal, epsilon(SAMPLER_TIES_EXACT)), 0, 1);
+  EXPECT_WINDOW(kept_by(equal, epsilon(SAMPLER_TIES_KEEP)), 0, 10);
   EXPECT_WINDOW(
       kept_by(equal, [](const auto &w, Window seen) { return w.top_n_sigma(0.1f, seen); }), 0, 10);
   EXPECT_WINDOW(
@@ -695,11 +720,13 @@ std::vector<float> kept_by_contract(const std::vector<float> &row, const Recorde
   std::sort(tokens.values.begin(), tokens.values.end(), std::greater<float>());
   const RankedWindows<Tokens> windows(tokens, SAMPLER_LOGITS, 1.0f, recorded.min_keep);
   const Window all = tokens.everything();
-  if (recorded.stage == "epsilon") return values_of(tokens, windows.epsilon(parameter, all));
-  if (recorded.stage == "eta") return values_of(tokens, windows.eta(parameter, all));
+  if (recorded.stage == "epsilon")
+    return values_of(tokens, windows.epsilon(parameter, SAMPLER_TIES_KEEP, all));
+  if (recorded.stage == "eta")
+    return values_of(tokens, windows.eta(parameter, SAMPLER_TIES_KEEP, all));
   if (recorded.stage == "top_h") return values_of(tokens, windows.top_h(parameter, all));
   EXPECT_EQ(recorded.stage, "typical_p");
-  return values_of(tokens, windows.typical_p(parameter, SAMPLER_TIES_KEEP, all));
+  return values_of(tokens, windows.typical_p({parameter}, SAMPLER_TIES_KEEP, all));
 }
 
 TEST(Windows, OfHuggingFaceAreTheSame) {

@@ -631,6 +631,7 @@ TEST_F(Rules, Enumerations) {
   refuse_values(all_, "params->top_p_ties", MEMBER(params.top_p_ties), not_two);
   refuse_values(all_, "params->filter_order", MEMBER(params.filter_order), not_three);
   refuse_values(all_, "params->temperature_order", MEMBER(params.temperature_order), not_two);
+  refuse_values(all_, "params->top_p_sum", MEMBER(params.top_p_sum), not_two);
   refuse_values(all_, "logits_dtype", MEMBER(target.logits_dtype), not_three);
   refuse_values(all_, "reserved", MEMBER(target.reserved), Int32s{1, -1, INT32_MAX});
   const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};

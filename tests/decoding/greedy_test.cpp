@@ -176,6 +176,7 @@ void make_sampling(std::uint64_t seed, Generation *generation) {
   params->top_k_ties = sampler_tie_rule(random.between(0, 1));
   params->top_p_ties = sampler_tie_rule(random.between(0, 1));
   params->temperature_order = sampler_temperature_order(random.between(0, 1));
+  params->top_p_sum = sampler_sum_rule(random.between(0, 1));
   if (random.one_in(8)) generation->args.params = nullptr;
 }
 

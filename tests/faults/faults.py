@@ -287,8 +287,8 @@ FAULTS = [
     Fault(
         "top_p_of_the_largest_weight",
         "top-p is relative to the likeliest token's weight, not to the sum",
-        [("src/cpu/distribution.cpp", "contract::top_p_threshold(p, sum)",
-          "contract::top_p_threshold(p, weight(0))")],
+        [("src/cpu/distribution.cpp", "contract::top_p_threshold(share, sum)",
+          "contract::top_p_threshold(share, weight(0))")],
         [statistics("Distribution.TopP"), golden("top_p_logits_f32")]),
     Fault(
         "min_p_of_the_sum",

@@ -28,9 +28,11 @@ std::int32_t kept_count(const Problem &problem) {
   return static_cast<std::int32_t>(result.at(2));
 }
 
-std::int32_t kept_by_top_p(const std::vector<float> &probabilities, float top_p) {
+std::int32_t kept_by_top_p(const std::vector<float> &probabilities, float top_p,
+                           sampler_sum_rule sum = SAMPLER_SUM_REACHES) {
   Problem problem = sample_problem(SAMPLER_PROBABILITIES, probabilities);
   problem.rows[0].top_p = top_p;
+  problem.top_p_sum = sum;
   return kept_count(problem);
 }
 
@@ -45,6 +47,63 @@ TEST(Edges, TopPIsReachedByExactlyItsShare) {
   EXPECT_EQ(kept_by_top_p({0.5f, 0.25f, 0.25f}, std::nextafter(0.5f, 1.0f)), 2);
   EXPECT_EQ(kept_by_top_p({0.5f, 0.25f, 0.25f}, 0.75f), 2);
   EXPECT_EQ(kept_by_top_p({0.5f, 0.25f, 0.25f}, std::nextafter(0.75f, 1.0f)), 3);
+}
+
+TEST(Edges, TopPExceedsItsShare) {
+  const auto kept = [](const std::vector<float> &probabilities, float top_p) {
+    return kept_by_top_p(probabilities, top_p, SAMPLER_SUM_EXCEEDS);
+  };
+  const std::vector<float> halves = {0.5f, 0.25f, 0.125f, 0.125f};
+  EXPECT_EQ(kept(halves, 0.5f), 2);
+  EXPECT_EQ(kept(halves, 0.75f), 3);
+  EXPECT_EQ(kept(halves, std::nextafter(0.75f, 0.0f)), 2);
+  EXPECT_EQ(kept(halves, std::nextafter(1.0f, 0.0f)), 4);
+  EXPECT_EQ(kept(halves, 0.0f), 1);
+  EXPECT_EQ(kept(halves, -1.0f), 1);
+  EXPECT_EQ(kept({1.0f, 1.0f}, 0.5f), 2);
+  EXPECT_EQ(kept({1.0f, 1.0f, 0x1p-44f}, 0.5f), 2);
+}
+
+// 64 tokens of one logit, among others that weigh nothing or cannot be drawn, so that each of their
+// sums is exact: in every order of the filters, of rows short and long, and of candidates.
+TEST(Edges, TopPOfLogitsIsCutAtAnExactSum) {
+  struct Case {
+    std::int64_t num_cols;
+    float others;
+    bool has_candidates;
+  };
+  const Case cases[] = {{64, 0.0f, false},       {500, -INFINITY, false},  {500, -100.0f, true},
+                        {3000, -100.0f, false},  {9000, -INFINITY, false}, {9000, -100.0f, false},
+                        {70000, -100.0f, false}, {70000, -100.0f, true}};
+  const SamplerPtr sampler = make_sampler();
+  for (const Case &tested : cases) {
+    std::vector<float> logits(static_cast<std::size_t>(tested.num_cols), tested.others);
+    for (std::size_t i = 0; i < 64; ++i) logits[i * 1237 % logits.size()] = 0.0f;
+    Problem problem = sample_problem(SAMPLER_LOGITS, logits);
+    problem.has_candidates = tested.has_candidates;
+    for (std::int32_t id = 0; tested.has_candidates && id < tested.num_cols; ++id) {
+      problem.rows[0].target[0].ids.push_back(id);
+    }
+    RowInput &row = problem.rows[0];
+    row.top_p = 0.25f;
+    for (const sampler_sum_rule sum : {SAMPLER_SUM_REACHES, SAMPLER_SUM_EXCEEDS}) {
+      problem.top_p_sum = sum;
+      const auto more = static_cast<std::uint32_t>(sum);
+      const auto expect = [&](sampler_filter_order order, std::int32_t top_k, float min_p,
+                              sampler_tie_rule ties, std::uint32_t expected) {
+        problem.filter_order = order;
+        problem.top_p_ties = ties;
+        row.top_k = top_k;
+        row.min_p = min_p;
+        EXPECT_EQ(run(sampler.get(), problem).at(0).at(2), expected) << describe(problem);
+      };
+      expect(SAMPLER_FILTERS_SEQUENTIAL, 0, 0.0f, SAMPLER_TIES_EXACT, 16 + more);
+      expect(SAMPLER_FILTERS_SEQUENTIAL, 0, 0.0f, SAMPLER_TIES_KEEP, 64);
+      expect(SAMPLER_FILTERS_SEQUENTIAL, 32, 0.5f, SAMPLER_TIES_EXACT, 8 + more);
+      expect(SAMPLER_FILTERS_JOINT, 32, 0.5f, SAMPLER_TIES_EXACT, 16 + more);
+      expect(SAMPLER_FILTERS_MIN_P_FIRST, 0, 0.5f, SAMPLER_TIES_EXACT, 16 + more);
+    }
+  }
 }
 
 // One unit of weight, 2^-44 of the largest, decides: half of 2 + 2^-44 is more than 1.

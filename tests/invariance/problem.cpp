@@ -64,6 +64,7 @@ void read_parameters(const sampler_params &params, const sampler_row_params &arr
   problem->top_p_ties = params.top_p_ties;
   problem->filter_order = params.filter_order;
   problem->temperature_order = params.temperature_order;
+  problem->top_p_sum = params.top_p_sum;
   for (std::size_t i = 0; i < problem->rows.size(); ++i) {
     RowInput &row = problem->rows[i];
     row.temperature = number(arrays.temperature, i, params.temperature);
@@ -183,8 +184,8 @@ std::string describe(const Problem &problem) {
        << " drafts=" << problem.num_drafts << " draft_dtype=" << problem.draft_dtype
        << " draft_kind=" << problem.draft_kind << " ties=" << problem.top_k_ties
        << problem.top_p_ties << " order=" << problem.filter_order
-       << " temperature_order=" << problem.temperature_order << " draw=" << problem.draw_method
-       << (problem.has_candidates ? " candidates" : "");
+       << " temperature_order=" << problem.temperature_order << " sum=" << problem.top_p_sum
+       << " draw=" << problem.draw_method << (problem.has_candidates ? " candidates" : "");
   return text.str();
 }
 

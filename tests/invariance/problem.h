@@ -62,6 +62,7 @@ struct Problem {
   sampler_output_kind output_kind = SAMPLER_OUTPUT_PROBABILITIES;
   sampler_tie_rule top_k_ties = SAMPLER_TIES_EXACT;
   sampler_tie_rule top_p_ties = SAMPLER_TIES_EXACT;
+  sampler_sum_rule top_p_sum = SAMPLER_SUM_REACHES;
   sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
   sampler_temperature_order temperature_order = SAMPLER_TEMPERATURE_FIRST;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;

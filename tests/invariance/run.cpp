@@ -330,6 +330,7 @@ class Call {
     params_.top_p_ties = problem_.top_p_ties;
     params_.filter_order = problem_.filter_order;
     params_.temperature_order = problem_.temperature_order;
+    params_.top_p_sum = problem_.top_p_sum;
     args->params = &params_;
     args->row_params = has_scalars ? nullptr : &row_params_;
     if (setting_.slots.empty()) return;

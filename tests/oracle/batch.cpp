@@ -123,7 +123,8 @@ std::string describe(const Batch &batch, std::int64_t row, const oracle::Filters
        << " p=" << filters.top_p << " min_p=" << filters.min_p
        << " ties=" << static_cast<int>(filters.top_k_ties) << static_cast<int>(filters.top_p_ties)
        << " order=" << static_cast<int>(filters.filter_order)
-       << " temperature_order=" << static_cast<int>(filters.temperature_order);
+       << " temperature_order=" << static_cast<int>(filters.temperature_order)
+       << (filters.top_p_exceeds ? " exceeds" : "");
   return text.str();
 }
 
@@ -160,6 +161,7 @@ sampler_params c_params(const oracle::Filters &orders) {
   params.temperature_order = orders.temperature_order == TemperatureOrder::kLast
                                  ? SAMPLER_TEMPERATURE_LAST
                                  : SAMPLER_TEMPERATURE_FIRST;
+  params.top_p_sum = orders.top_p_exceeds ? SAMPLER_SUM_EXCEEDS : SAMPLER_SUM_REACHES;
   return params;
 }
 

@@ -54,6 +54,7 @@ Filters pick_orders(Random *random) {
   orders.filter_order = static_cast<FilterOrder>(random->below(3));
   orders.temperature_order =
       random->below(2) == 0 ? TemperatureOrder::kFirst : TemperatureOrder::kLast;
+  orders.top_p_exceeds = random->below(2) == 0;
   return orders;
 }
 

@@ -304,18 +304,19 @@ Cut Row::apply_top_k(const Cut &input, std::int64_t k, Ties ties) const {
 
 // More tokens before the filter mean more weight, a higher threshold and so a later cut: the ends
 // of the interval before the filter give the ends of the interval after it.
-Cut Row::apply_top_p(const Weights &weights, const Cut &input, float p, Ties ties) const {
-  Cut cut = cut_top_p(weights, input.count, p, ties);
+Cut Row::apply_top_p(const Weights &weights, const Cut &input, const Filters &filters) const {
+  Cut cut = cut_top_p(weights, input.count, filters);
   if (input.lowest != input.count) {
-    cut.lowest = cut_top_p(weights, input.lowest, p, ties).lowest;
+    cut.lowest = cut_top_p(weights, input.lowest, filters).lowest;
   }
   if (input.highest != input.count) {
-    cut.highest = cut_top_p(weights, input.highest, p, ties).highest;
+    cut.highest = cut_top_p(weights, input.highest, filters).highest;
   }
   return cut;
 }
 
-// The shortest prefix whose weight S_j reaches p * W, among the first `size` ranks of weight W.
+// The shortest prefix whose weight S_j reaches, or exceeds, p * W, among the first `size` ranks of
+// weight W.
 //
 // The library decides by the sign of S'_j - p * W', exactly, on weights that are each within
 // their error e_i of the weights here. Tokens in the prefix enter with the factor 1 - p, the
@@ -325,7 +326,9 @@ Cut Row::apply_top_p(const Weights &weights, const Cut &input, float p, Ties tie
 // tokens inside and b outside, that is |(1 - p) * a - p * b| * e. If the exact difference at j is
 // farther from 0 than this, the library is on the same side; its sums rise with j, so a side
 // known at j bounds the cut.
-Cut Row::cut_top_p(const Weights &weights, std::int64_t size, float p, Ties ties) const {
+Cut Row::cut_top_p(const Weights &weights, std::int64_t size, const Filters &filters) const {
+  const float p = filters.top_p;
+  const Ties ties = filters.top_p_ties;
   if (p >= 1.0F) return {size, size, size, kInfinity};
   if (p <= 0.0F) {
     const std::int64_t count = extend_over_ties(1, size, ties);
@@ -354,16 +357,17 @@ Cut Row::cut_top_p(const Weights &weights, std::int64_t size, float p, Ties ties
            own_error;
   };
 
-  std::int64_t below = 0;  // excess(below) < 0 <= excess(cut)
+  const auto is_enough = [&](Real more) { return filters.top_p_exceeds ? more > 0 : more >= 0; };
+  std::int64_t below = 0;  // not enough, where cut is
   std::int64_t cut = size;
   while (cut - below > 1) {
     const std::int64_t middle = below + (cut - below) / 2;
-    (excess(middle) >= 0 ? cut : below) = middle;
+    (is_enough(excess(middle)) ? cut : below) = middle;
   }
   std::int64_t lowest = cut;
-  while (lowest > 1 && excess(lowest - 1) + bound(lowest - 1) >= 0) --lowest;
+  while (lowest > 1 && is_enough(excess(lowest - 1) + bound(lowest - 1))) --lowest;
   std::int64_t highest = cut;
-  while (highest < size && excess(highest) - bound(highest) < 0) ++highest;
+  while (highest < size && !is_enough(excess(highest) - bound(highest))) ++highest;
 
   return {extend_over_ties(cut, size, ties), extend_over_ties(lowest, size, ties),
           extend_over_ties(highest, size, ties), std::min(excess(cut), -excess(cut - 1)) / total};
@@ -428,17 +432,17 @@ Kept Row::keep(const Filters &filters) const {
   switch (filters.filter_order) {
     case FilterOrder::kSequential:
       kept.top_k = apply_top_k(whole, filters.top_k, filters.top_k_ties);
-      kept.top_p = apply_top_p(seen, kept.top_k, filters.top_p, filters.top_p_ties);
+      kept.top_p = apply_top_p(seen, kept.top_k, filters);
       kept.all = intersect(kept.top_p, kept.min_p);
       break;
     case FilterOrder::kJoint:
       kept.top_k = apply_top_k(whole, filters.top_k, filters.top_k_ties);
-      kept.top_p = apply_top_p(seen, whole, filters.top_p, filters.top_p_ties);
+      kept.top_p = apply_top_p(seen, whole, filters);
       kept.all = intersect(intersect(kept.top_k, kept.top_p), kept.min_p);
       break;
     case FilterOrder::kMinPFirst:
       kept.top_k = apply_top_k(kept.min_p, filters.top_k, filters.top_k_ties);
-      kept.top_p = apply_top_p(seen, kept.top_k, filters.top_p, filters.top_p_ties);
+      kept.top_p = apply_top_p(seen, kept.top_k, filters);
       kept.all = kept.top_p;
       kept.all.margin = std::min(kept.top_p.margin, kept.min_p.margin);
       break;

@@ -37,6 +37,7 @@ struct Filters {
   float min_p = 0.0F;      // at most 0: off; above 1: counts as 1
   Ties top_k_ties = Ties::kExact;
   Ties top_p_ties = Ties::kExact;
+  bool top_p_exceeds = false;  // what top-p keeps must be above top_p, not only reach it
   FilterOrder filter_order = FilterOrder::kSequential;
   TemperatureOrder temperature_order = TemperatureOrder::kFirst;
 };
@@ -122,8 +123,8 @@ class Row {
   void finish_weights(Weights *out) const;
 
   Cut apply_top_k(const Cut &input, std::int64_t k, Ties ties) const;
-  Cut apply_top_p(const Weights &weights, const Cut &input, float p, Ties ties) const;
-  Cut cut_top_p(const Weights &weights, std::int64_t size, float p, Ties ties) const;
+  Cut apply_top_p(const Weights &weights, const Cut &input, const Filters &filters) const;
+  Cut cut_top_p(const Weights &weights, std::int64_t size, const Filters &filters) const;
   Cut cut_min_p(const Weights &weights, float p) const;
   std::int64_t extend_over_ties(std::int64_t count, std::int64_t size, Ties ties) const;
 

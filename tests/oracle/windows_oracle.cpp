@@ -98,16 +98,29 @@ std::uint64_t surprise_of(const Relative &token) {
   return token.e == 0 ? 0 : in_units(-token.r * token.e);
 }
 
-// ⌈fraction · total⌉ for a fraction in (0, 1].
-std::uint64_t ceiling(float fraction, std::uint64_t total) {
+// ⌊fraction · total⌋ for a fraction in (0, 1], and whether that is all of it.
+struct Floor {
+  std::uint64_t value;
+  bool is_exact;
+};
+Floor floor_of(float fraction, std::uint64_t total) {
   int exponent = 0;
   const auto significand =
       static_cast<std::uint64_t>(std::ldexp(std::frexp(fraction, &exponent), 24));
   const int shift = 24 - exponent;
   const Wide product = Wide{significand} * total;
-  if (shift >= 128) return product != 0 ? 1 : 0;
+  if (shift >= 128) return {0, product == 0};
   const Wide floor = product >> shift;
-  return in_64_bits(floor + ((floor << shift) != product ? 1 : 0));
+  return {in_64_bits(floor), (floor << shift) == product};
+}
+std::uint64_t ceiling(float fraction, std::uint64_t total) {
+  const Floor floor = floor_of(fraction, total);
+  return floor.is_exact ? floor.value : floor.value + 1;
+}
+
+// The least weight that is at least the fraction, or above it.
+std::uint64_t least_of(float fraction, std::uint64_t total, bool exceeds) {
+  return exceeds ? floor_of(fraction, total).value + 1 : ceiling(fraction, total);
 }
 
 float log2_of_sum(std::uint64_t weight) {
@@ -235,8 +248,8 @@ Window::Places Window::top_k(std::int64_t k, Ties ties) const {
   return finish(kept, rank_order_);
 }
 
-Window::Places Window::top_p(float p, Ties ties) const {
-  const std::uint64_t threshold = p > 0 ? ceiling(p, sums_.weight) : 0;
+Window::Places Window::top_p(float p, Ties ties, bool exceeds) const {
+  const std::uint64_t threshold = p > 0 ? least_of(p, sums_.weight, exceeds) : 0;
   std::int64_t count = 1;
   std::uint64_t sum = tokens_[0].weight;
   while (sum < threshold) sum += tokens_[static_cast<std::size_t>(count++)].weight;
@@ -248,14 +261,27 @@ Window::Places Window::min_p(float p) const {
   return finish(weighing(ceiling(std::min(p, 1.0F), tokens_[0].weight)), rank_order_);
 }
 
-Window::Places Window::epsilon(float epsilon) const {
-  return finish(weighing(ceiling(epsilon, sums_.weight)), rank_order_);
+// With ties, nothing goes that has the value of the last token that min_keep protects.
+Window::Places Window::cut_off(float fraction, Ties ties) const {
+  const std::uint64_t least = ceiling(fraction, sums_.weight);
+  if (ties == Ties::kExact) return finish(weighing(least), rank_order_);
+  const float spared = values_[static_cast<std::size_t>(std::min(min_keep_, size()) - 1)];
+  Places kept;
+  for (std::int64_t i = 0; i < size(); ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    if (tokens_[place].weight >= least || values_[place] >= spared) kept.push_back(i);
+  }
+  return kept;
 }
 
-Window::Places Window::eta(float epsilon) const {
+Window::Places Window::epsilon(float epsilon, Ties ties) const {
+  return cut_off(epsilon, ties);
+}
+
+Window::Places Window::eta(float epsilon, Ties ties) const {
   const float share = exp2_of_t_plus_1(-entropy_of(sums_) - 1.0F);
   const float fraction = std::min(epsilon, std::sqrt(epsilon) * share);
-  return finish(weighing(ceiling(fraction, sums_.weight)), rank_order_);
+  return cut_off(fraction, ties);
 }
 
 Window::Places Window::top_n_sigma(float n) const {
@@ -293,7 +319,7 @@ Window::Places Window::top_h(float share) const {
   return finish(kept, rank_order_);
 }
 
-Window::Places Window::typical_p(float p, Ties ties) const {
+Window::Places Window::typical_p(float p, Ties ties, bool exceeds) const {
   const float mean = mean_surprise_of(sums_);
   const auto excess = [&](std::int64_t i) {
     return tokens_[static_cast<std::size_t>(i)].relative_log2 + mean;
@@ -305,7 +331,7 @@ Window::Places Window::typical_p(float p, Ties ties) const {
   Places order = rank_order_;
   std::sort(order.begin(), order.end(),
             [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
-  const std::uint64_t threshold = ceiling(p, sums_.weight);
+  const std::uint64_t threshold = least_of(p, sums_.weight, exceeds);
   std::uint64_t sum = 0;
   Places kept;
   for (const std::int64_t i : order) {

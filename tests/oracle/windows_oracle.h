@@ -44,13 +44,14 @@ class Window {
          std::int64_t min_keep);
 
   Places top_k(std::int64_t k, Ties ties) const;
-  Places top_p(float p, Ties ties) const;
+  // `exceeds`: the weight that is kept must be above the share, not only reach it.
+  Places top_p(float p, Ties ties, bool exceeds) const;
   Places min_p(float p) const;
-  Places epsilon(float epsilon) const;
-  Places eta(float epsilon) const;
+  Places epsilon(float epsilon, Ties ties) const;
+  Places eta(float epsilon, Ties ties) const;
   Places top_n_sigma(float n) const;
   Places top_h(float share) const;
-  Places typical_p(float p, Ties ties) const;
+  Places typical_p(float p, Ties ties, bool exceeds) const;
   Places xtc(std::uint32_t word, float probability, float threshold) const;
   // `num_elements` are those of the row.
   Places mirostat_v1(float mu, std::int64_t num_elements) const;
@@ -68,6 +69,7 @@ class Window {
 
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
   Places weighing(std::uint64_t least) const;
+  Places cut_off(float fraction, Ties ties) const;
   // With the first ones of `order` where there are fewer than min_keep.
   Places finish(Places kept, const Places &order) const;
 

@@ -283,6 +283,7 @@ Problem make_problem(std::uint64_t seed) {
   problem.params.top_k_ties = static_cast<std::int32_t>(random.between(0, 1));
   problem.params.top_p_ties = static_cast<std::int32_t>(random.between(0, 1));
   problem.params.temperature_order = random.one_in(3) ? 1 : 0;
+  problem.params.top_p_sum = static_cast<std::int32_t>(random.between(0, 1));
   return problem;
 }
 
@@ -295,6 +296,8 @@ Problem make_staged_problem(std::uint64_t seed) {
   std::iota(problem.slot_of_row.begin(), problem.slot_of_row.end(), 0);
   problem.slots.resize(problem.rows.size());
   problem.params.typical_p_ties = static_cast<std::int32_t>(random.between(0, 1));
+  problem.params.typical_p_sum = static_cast<std::int32_t>(random.between(0, 1));
+  problem.params.cutoff_ties = static_cast<std::int32_t>(random.between(0, 1));
   if (random.one_in(4)) {
     problem.kind = SAMPLER_PROBABILITIES;
     if (problem.params.temperature > 0) problem.params.temperature = 1;
@@ -525,12 +528,14 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     Places kept(elements.size());
     std::iota(kept.begin(), kept.end(), 0);
     if (stage == SAMPLER_STAGE_TYPICAL_P && fraction_is_on(n.typical_p))
-      kept = window.typical_p(n.typical_p, ties_of(params.typical_p_ties));
+      kept = window.typical_p(n.typical_p, ties_of(params.typical_p_ties),
+                              params.typical_p_sum == SAMPLER_SUM_EXCEEDS);
     if (stage == SAMPLER_STAGE_TOP_N_SIGMA && n.top_n_sigma > 0)
       kept = window.top_n_sigma(n.top_n_sigma);
     if (stage == SAMPLER_STAGE_EPSILON && fraction_is_on(n.epsilon_cutoff))
-      kept = window.epsilon(n.epsilon_cutoff);
-    if (stage == SAMPLER_STAGE_ETA && fraction_is_on(n.eta_cutoff)) kept = window.eta(n.eta_cutoff);
+      kept = window.epsilon(n.epsilon_cutoff, ties_of(params.cutoff_ties));
+    if (stage == SAMPLER_STAGE_ETA && fraction_is_on(n.eta_cutoff))
+      kept = window.eta(n.eta_cutoff, ties_of(params.cutoff_ties));
     if (stage == SAMPLER_STAGE_TOP_H && fraction_is_on(n.top_h)) kept = window.top_h(n.top_h);
     const float threshold = n.xtc_threshold == 0 ? 0.1F : n.xtc_threshold;
     if (stage == SAMPLER_STAGE_XTC && has_coin && n.xtc_probability > 0 && threshold <= 0.5F)
@@ -538,7 +543,8 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     if (stage == SAMPLER_STAGE_TOP_K && params.top_k > 0)
       kept = window.top_k(params.top_k, ties_of(params.top_k_ties));
     if (stage == SAMPLER_STAGE_TOP_P && adaptive.top_p < 1)
-      kept = window.top_p(adaptive.top_p, ties_of(params.top_p_ties));
+      kept = window.top_p(adaptive.top_p, ties_of(params.top_p_ties),
+                          params.top_p_sum == SAMPLER_SUM_EXCEEDS);
     if (stage == SAMPLER_STAGE_MIN_P && params.min_p > 0) kept = window.min_p(params.min_p);
     if (stage == SAMPLER_STAGE_ADAPTIVE && n.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1) {
       const auto num_elements = static_cast<std::int64_t>(values.size());

@@ -450,6 +450,27 @@ TEST(LlamaCppsKin, KeepTheSame) {
   EXPECT_EQ(ollama.negligible + koboldcpp.negligible, 0);
 }
 
+// Where a sum is a filter's share exactly, and a probability its threshold, engines differ in which
+// side they are on.
+TEST(Edges, KeepTheSame) {
+  std::map<std::string, Tally> tallies;
+  for (const char *file : {"edges.txt", "edges_vllm_v2.txt"}) {
+    for (const RecordedEdge &edge : read_edges(std::string(SAMPLER_RECORDED_DIR) + file)) {
+      Tally &tally = tallies[edge.preset];
+      tally.has_search = edge.preset == "vllm_v2";
+      ++tally.rows;
+      compare(edge.preset, edge.row, &tally);
+    }
+  }
+  EXPECT_EQ(tallies.size(), 6u);
+  for (const auto &[preset, tally] : tallies) {
+    std::printf("%s: %d rows, %d tied, %d whole, %d short\n", preset.c_str(), tally.rows,
+                tally.tied, tally.whole, tally.cut_short);
+    EXPECT_GE(tally.rows, 100) << preset;
+    EXPECT_EQ(tally.negligible, 0) << preset;
+  }
+}
+
 // The small engines do what FlashInfer's and vLLM's rows without other parameters say.
 TEST(SmallEngines, KeepTheSame) {
   int num_filtered = 0, num_plain = 0;

@@ -71,6 +71,12 @@ Row parse_row(const std::string &part) {
   return row;
 }
 
+float number_of(std::uint32_t bits) {
+  float number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
 std::vector<float> logits_of(const Row &row) {
   std::vector<float> logits;
   for (std::uint64_t i = 0; i < row.columns; ++i) logits.push_back(logit(row, i));
@@ -88,6 +94,29 @@ void parse_request(const std::vector<std::string> &parts, One *one) {
   }
 }
 
+// "bits", and those of each logit.
+std::vector<float> logits_of_bits(const std::string &part) {
+  std::vector<float> logits;
+  std::istringstream words(part.substr(part.find(' ')));
+  words >> std::hex;
+  for (std::uint32_t bits; words >> bits;) logits.push_back(number_of(bits));
+  return logits;
+}
+
+RecordedEdge parse_edge(const std::string &line) {
+  std::vector<std::string> parts = split(line);
+  EXPECT_EQ(parts.size(), 8u) << line;
+  RecordedEdge edge;
+  edge.preset = parts[0];
+  parts.erase(parts.begin());
+  Recorded &one = edge.row;
+  one.text = line;
+  one.logits = logits_of_bits(parts[0]);
+  parse_request(parts, &one);
+  one.kept = parse_kept(parts[5], parts[6], one.logits.size());
+  return edge;
+}
+
 Recorded parse(const std::string &line) {
   const std::vector<std::string> parts = split(line);
   EXPECT_TRUE(parts.size() == 7 || parts.size() == 9) << line;
@@ -102,12 +131,6 @@ Recorded parse(const std::string &line) {
   one.kept = parse_kept(parts[5], parts[6], row.columns);
   if (parts.size() == 9) one.other = parse_kept(parts[7], parts[8], row.columns);
   return one;
-}
-
-float number_of(std::uint32_t bits) {
-  float number;
-  std::memcpy(&number, &bits, sizeof number);
-  return number;
 }
 
 RecordedText parse_text(const std::string &line) {
@@ -155,6 +178,10 @@ std::uint64_t hash_of(const std::vector<float> &logits) {
 
 std::vector<Recorded> read_recorded(const std::string &path) {
   return read_lines(path, parse);
+}
+
+std::vector<RecordedEdge> read_edges(const std::string &path) {
+  return read_lines(path, parse_edge);
 }
 
 std::vector<RecordedText> read_texts(const std::string &path) {

@@ -18,16 +18,22 @@ struct Kept {
 };
 
 struct Recorded {
-  std::string text;    // the line
-  std::uint64_t seed;  // of the logits
+  std::string text;        // the line
+  std::uint64_t seed = 0;  // of the logits
   std::vector<float> logits;
-  bool has_ties;  // many logits are equal
+  bool has_ties = false;  // many logits are equal
   nlohmann::json parameters;
   std::vector<std::int32_t> history;
   std::int32_t prompt_length;
   std::optional<std::uint64_t> edited;  // hash_of the logits after the edits; none: not compared
   Kept kept;
   std::optional<Kept> other;  // where XTC's coin falls on its other side
+};
+
+// A row whose sums are exact.
+struct RecordedEdge {
+  std::string preset;
+  Recorded row;
 };
 
 // A text that llama.cpp has written with mirostat or adaptive-p.
@@ -49,6 +55,7 @@ struct RecordedText {
 std::uint64_t hash_of(const std::vector<float> &logits);
 
 std::vector<Recorded> read_recorded(const std::string &path);
+std::vector<RecordedEdge> read_edges(const std::string &path);
 std::vector<RecordedText> read_texts(const std::string &path);
 
 }  // namespace presets_test

@@ -31,15 +31,16 @@ inline sampler_params draw_params(std::mt19937_64 &random, sampler_input_kind ki
   params.top_p_ties = int32_t(random() % 2);
   params.filter_order = int32_t(random() % 3);
   params.temperature_order = int32_t(random() % 2);
+  params.top_p_sum = int32_t(random() % 2);
   return params;
 }
 
 inline std::string to_text(const sampler_params &params) {
   char text[200];
-  std::snprintf(text, sizeof text, "T %g top_k %d/%d top_p %.9g/%d min_p %g order %d at %d",
+  std::snprintf(text, sizeof text, "T %g top_k %d/%d top_p %.9g/%d/%d min_p %g order %d at %d",
                 double(params.temperature), int(params.top_k), int(params.top_k_ties),
-                double(params.top_p), int(params.top_p_ties), double(params.min_p),
-                int(params.filter_order), int(params.temperature_order));
+                double(params.top_p), int(params.top_p_ties), int(params.top_p_sum),
+                double(params.min_p), int(params.filter_order), int(params.temperature_order));
   return text;
 }
 
@@ -199,6 +200,7 @@ inline SampleCall draw_call(std::mt19937_64 &random) {
   call.params.top_p_ties = int32_t(random() % 2);
   call.params.filter_order = int32_t(random() % 3);
   call.params.temperature_order = int32_t(random() % 2);
+  call.params.top_p_sum = int32_t(random() % 2);
   call.args.draw_method = int32_t(random() % 3 == 0);
   call.args.logprob_kind = int32_t(random() % 3);
   call.wanted = {true, true, true, true, true, 0};

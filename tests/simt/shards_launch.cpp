@@ -99,6 +99,7 @@ class Problem {
     to.rules.top_k_ties = sampler_tie_rule(between(0, 1));
     to.rules.top_p_ties = sampler_tie_rule(between(0, 1));
     to.rules.order = sampler_filter_order(between(0, 2));
+    to.rules.top_p_sum = sampler_sum_rule(between(0, 1));
     request_.random.seed.value = random_();
     request_.draw_method = sampler_draw_method(one_in(3));
     request_.logprob_kind = one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;

@@ -336,6 +336,7 @@ class Builder {
     params.top_p_ties = any<int>(2);
     params.filter_order = any<int>(3);
     params.temperature_order = any<int>(2);
+    params.top_p_sum = params.top_p_ties ^ params.top_k_ties;
     const bool may_have = has_filters || (by_slot && one_in(4));
     const int filters = may_have ? any<int>(8) | any<int>(8) : 0;
     if ((filters & 1) || (has_filters && fixed_.top_k)) {

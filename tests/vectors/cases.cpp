@@ -311,6 +311,7 @@ class Cases {
   void add_widths();
   void add_scalars();
   void add_seeds();
+  void add_sums();
   void add_enumerations();
   void add_candidates();
   void add_row_indices();
@@ -339,6 +340,7 @@ bool Cases::has(const std::string &member) const {
   static const std::map<std::string, std::vector<std::string>> kParametersOf = {
       {"params.top_k_ties", {"top_k"}},
       {"params.top_p_ties", {"top_p"}},
+      {"params.top_p_sum", {"top_p"}},
       {"params.filter_order", {"top_k", "top_p"}}};
   if (!operation_.has(member)) return false;
   for (const std::string &name : kAllParameters) {
@@ -533,9 +535,21 @@ void Cases::add_enumeration(const std::string &name, sampler_input_kind kind, in
   }
 }
 
+// Rows of an even number of equal tokens, of which top-p 0.5 may keep one more than half.
+void Cases::add_sums() {
+  if (!has("params.top_p_sum")) return;
+  add("top_p_sum 1, logits", spec(), {RowKind::kEqual}, [&](Call *call) {
+    call->args().set<std::int32_t>("params.top_p_sum", SAMPLER_SUM_EXCEEDS);
+    call->args().set("params.top_p", 0.5f);
+    if (has_parameter("top_k")) call->args().set<std::int32_t>("params.top_k", 6);
+    if (has_parameter("min_p")) call->args().set("params.min_p", 0.0f);
+  });
+}
+
 void Cases::add_enumerations() {
   add_enumeration("top_k_ties", SAMPLER_LOGITS, 2);
   add_enumeration("top_p_ties", SAMPLER_LOGITS, 2);
+  add_sums();
   add_enumeration("filter_order", SAMPLER_LOGITS, 3);
   add_enumeration("temperature_order", SAMPLER_LOGITS, 2);
   add_enumeration("draw_method", SAMPLER_LOGITS, 2);

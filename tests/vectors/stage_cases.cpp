@@ -272,8 +272,20 @@ const std::vector<Stage> &single_stages() {
          rows[0][3] = rows[1][5] = 2;
          b.rows("input", rows, SAMPLER_LOGITS);
        }},
+      {"typical_p exceeds its share",
+       [](Builder &b) {
+         b.set_float("params.typical_p", 0.5f).set("params.typical_p_sum", SAMPLER_SUM_EXCEEDS);
+         b.rows("input", Rows(3, Row(kCols, 0.0f)), SAMPLER_LOGITS);
+       }},
       {"top_n_sigma", [](Builder &b) { b.set_float("params.top_n_sigma", 1.25f); }},
       {"epsilon_cutoff", [](Builder &b) { b.set_float("params.epsilon_cutoff", 0.03f); }},
+      {"epsilon_cutoff keeps ties",
+       [](Builder &b) {
+         b.set_float("params.epsilon_cutoff", 0.5f).set("params.cutoff_ties", SAMPLER_TIES_KEEP);
+         Rows rows(3, Row(kCols, 0.0f));
+         rows[0][3] = rows[0][5] = rows[1][5] = rows[1][7] = 2;
+         b.rows("input", rows, SAMPLER_LOGITS);
+       }},
       {"eta_cutoff", [](Builder &b) { b.set_float("params.eta_cutoff", 0.02f); }},
       {"top_h", [](Builder &b) { b.set_float("params.top_h", 0.4f); }},
       {"min_keep",

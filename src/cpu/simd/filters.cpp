@@ -11,6 +11,7 @@ namespace sampler::cpu {
 using contract::Rank;
 using contract::RowParameters;
 using contract::RowScale;
+using contract::Share;
 
 namespace {
 
@@ -39,11 +40,11 @@ class SimdRow::Filters {
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
   }
 
-  Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
+  Rank top_p(Share share, sampler_tie_rule ties, Rank seen) {
     if (!row_.list_.covers(seen) && row_.is_sparse(seen)) row_.list_all(seen);
-    if (!row_.list_.covers(seen)) return top_p_of_row(p, ties, seen);
+    if (!row_.list_.covers(seen)) return top_p_of_row(share, ties, seen);
     row_.shrink_list(seen);
-    const uint64_t target = target_of(p, row_.weigh(row_.kept_of_list(), scaling_, nullptr));
+    const uint64_t target = target_of(share, row_.weigh(row_.kept_of_list(), scaling_, nullptr));
     return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
   }
 
@@ -84,9 +85,9 @@ class SimdRow::Filters {
     uint64_t weight;
   };
 
-  // The first token is kept whatever p is.
-  static uint64_t target_of(float p, uint64_t total) {
-    return std::max<uint64_t>(contract::top_p_threshold(p, total), 1);
+  // The first token is kept whatever the share is.
+  static uint64_t target_of(Share share, uint64_t total) {
+    return std::max<uint64_t>(contract::top_p_threshold(share, total), 1);
   }
 
   // By weights, or by counts without a scaling.
@@ -121,19 +122,19 @@ class SimdRow::Filters {
     return wanted / weight + (wanted % weight != 0);
   }
 
-  Rank top_p_of_row(float p, sampler_tie_rule ties, Rank seen) {
+  Rank top_p_of_row(Share share, sampler_tie_rule ties, Rank seen) {
     const RowView &row = row_.row_;
     if (row.count < kLeastSampledRow) {
       const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
-      const uint64_t target = target_of(p, total);
+      const uint64_t target = target_of(share, total);
       const float low = lightest_kept(total - target, seen);
       row_.list_all(shorter(seen, contract::rank_of_key(contract::value_key(low))));
       return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
     }
     const Sample sample = take_sample(contract::value_of_rank(seen));
     Heavy heavy;
-    const uint64_t total = weigh_row(sample, p, seen, &heavy);
-    const uint64_t target = target_of(p, total);
+    const uint64_t total = weigh_row(sample, share, seen, &heavy);
+    const uint64_t target = target_of(share, total);
     Bracket bracket = {lightest_kept(total - target, seen), kInfinity, 0};
     Estimate estimate;
     if (make_estimate(sample, total - target, &estimate)) {
@@ -171,10 +172,10 @@ class SimdRow::Filters {
 
   // The weight of what is seen. In the same pass, where a sample without heavy tokens tells which
   // they are, that of the tokens which top-p surely keeps.
-  uint64_t weigh_row(const Sample &sample, float p, Rank seen, Heavy *heavy) {
+  uint64_t weigh_row(const Sample &sample, Share share, Rank seen, Heavy *heavy) {
     *heavy = {kInfinity, 0};
     const Kept tokens = row_.kept_of_row(seen);
-    const uint64_t cut_off = sample.weight - target_of(p, sample.weight);
+    const uint64_t cut_off = sample.weight - target_of(share, sample.weight);
     const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
     const uint64_t not_surely_kept = cut_off + spread_of(cut_off, heaviest);
     if (sample.weight / kManyTokens < heaviest || not_surely_kept >= sample.weight) {
@@ -269,8 +270,8 @@ Rank SimdRow::top_k_cut(int64_t k, Rank seen) {
   return Filters(*this, {}).top_k(int32_t(k), SAMPLER_TIES_EXACT, seen);
 }
 
-Rank SimdRow::top_p_cut(const RowScale &scale, float p, Rank seen) {
-  return Filters(*this, scale).top_p(p, SAMPLER_TIES_EXACT, seen);
+Rank SimdRow::top_p_cut(const RowScale &scale, Share share, Rank seen) {
+  return Filters(*this, scale).top_p(share, SAMPLER_TIES_EXACT, seen);
 }
 
 // Weighs the tokens of the cut, by the distribution's scale.

@@ -202,7 +202,8 @@ class SimdRow {
   float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
   // Where these filters cut the tokens down to `seen`; ties are not kept.
   contract::Rank top_k_cut(int64_t k, contract::Rank seen);
-  contract::Rank top_p_cut(const contract::RowScale &scale, float p, contract::Rank seen);
+  contract::Rank top_p_cut(const contract::RowScale &scale, contract::Share share,
+                           contract::Rank seen);
   void weigh_kept(contract::Rank cut, float temperature);
   void begin_later(contract::Rank first, float *memory);
   void draw_from(contract::Rank first, contract::Rank cut, float temperature);

@@ -200,8 +200,8 @@ contract::DeviationSums RowWindows::deviations(const RowScale &scale,
   return result;
 }
 
-int64_t RowWindows::top_p(const RowScale &scale, float p, Window seen) {
-  return end_of(row_.top_p_cut(scale, p, look_at(seen))) - seen.begin;
+int64_t RowWindows::top_p(const RowScale &scale, contract::Share share, Window seen) {
+  return end_of(row_.top_p_cut(scale, share, look_at(seen))) - seen.begin;
 }
 
 const Distribution &RowWindows::keep(Window window, float temperature, bool draws_alone) {

@@ -36,7 +36,7 @@ class RowWindows {
   contract::EntropySums sums(const contract::RowScale &scale, Window seen);
   contract::DeviationSums deviations(const contract::RowScale &scale,
                                      const contract::DeviationScale &unit, Window seen);
-  int64_t top_p(const contract::RowScale &scale, float p, Window seen);
+  int64_t top_p(const contract::RowScale &scale, contract::Share share, Window seen);
   Window nearest(const contract::Typical &rule, Window seen);
 
   // See contract::WindowWalk. The condition holds for values from some bound up.
@@ -136,8 +136,8 @@ class WindowWalk<cpu::RowTokens> {
   int64_t count_while(Window seen, const Holds &holds) const {
     return windows_.count_while(seen, holds);
   }
-  int64_t top_p(const RowScale &row, float p, Window seen) const {
-    return windows_.top_p(row, p, seen);
+  int64_t top_p(const RowScale &row, Share share, Window seen) const {
+    return windows_.top_p(row, share, seen);
   }
   Window nearest(const Typical &rule, Window seen) const { return windows_.nearest(rule, seen); }
 

@@ -28,7 +28,18 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // bin.
 constexpr int kWidths[] = {8200, 40009, 70001, 140003, 262145};
 
-enum class Content { kModel, kFlat, kEqual, kMasked, kTied, kNaN, kInfinite, kEmpty, kNumContents };
+enum class Content {
+  kModel,
+  kFlat,
+  kEqual,
+  kMasked,
+  kTied,
+  kHalves,
+  kNaN,
+  kInfinite,
+  kEmpty,
+  kNumContents
+};
 
 // What may be left to the general kernel: more ties than a list holds, and top-p of flat rows.
 bool may_be_left(Content content) {
@@ -50,6 +61,9 @@ void fill(Content content, int num_cols, std::mt19937_64 &random, float *row) {
       case Content::kEmpty:
         row[i] = -kInfinity;
         break;
+      case Content::kHalves:  // sums of all but 64 tokens are exact: the others weigh nothing
+        row[i] = -100.0f;
+        break;
       case Content::kTied:
         row[i] = std::floor(normal(random) * 4) / 4;
         break;
@@ -59,6 +73,9 @@ void fill(Content content, int num_cols, std::mt19937_64 &random, float *row) {
   }
   if (content == Content::kMasked) {
     for (int i = 0; i < 40; ++i) row[place(random)] = normal(random);
+  }
+  if (content == Content::kHalves) {
+    for (int i = 0; i < 64; ++i) row[(i * 1237 + 11) % num_cols] = 0.0f;
   }
   if (content == Content::kNaN) row[place(random)] = std::nanf("");
   if (content == Content::kInfinite) row[place(random)] = kInfinity;
@@ -112,6 +129,7 @@ Batch make_batch(int num_rows, int num_cols, sampler_dtype dtype, int lead, std:
       one_of(SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_FILTERS_JOINT, SAMPLER_FILTERS_MIN_P_FIRST);
   batch.rules.top_k_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
   batch.rules.top_p_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+  batch.rules.top_p_sum = one_of(SAMPLER_SUM_REACHES, SAMPLER_SUM_EXCEEDS);
   if (dtype != SAMPLER_F32) {
     for (const float x : batch.floats) {
       batch.halves.push_back(dtype == SAMPLER_F16 ? contract::narrow_f16(x)
@@ -146,6 +164,7 @@ Result on_cpu(const Batch &batch) {
   params.filter_order = batch.rules.order;
   params.top_k_ties = batch.rules.top_k_ties;
   params.top_p_ties = batch.rules.top_p_ties;
+  params.top_p_sum = batch.rules.top_p_sum;
   sampler_row_params rows = {};
   rows.struct_size = sizeof rows;
   rows.temperature = batch.temperature.data();

@@ -34,8 +34,7 @@ def renormalised(probabilities, kept):
     return left / left.sum()
 
 
-def recorded(case, names):
-    given = softmax(case.logits.astype(numpy.float64) / numpy.float32(names.get('temperature', 1)))
+def filtered(given, names):
     row = given
     if 'top_k' in names:
         row = renormalised(row, top_k(given, names['top_k']))
@@ -45,6 +44,11 @@ def recorded(case, names):
     if 'min_p' in names:
         row = renormalised(row, row >= row.max() * float(numpy.float32(names['min_p'])))
     return row > 0, row
+
+
+def recorded(case, names):
+    temperature = numpy.float32(names.get('temperature', 1))
+    return filtered(softmax(case.logits.astype(numpy.float64) / temperature), names)
 
 
 def parameters(rng):

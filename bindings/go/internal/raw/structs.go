@@ -153,6 +153,10 @@ type Params struct {
 	TopPDecay                  float32
 	TopPLeast                  float32
 	Reserved                   int32
+	TopPSum                    int32
+	TypicalPSum                int32
+	CutoffTies                 int32
+	Reserved2                  int32
 }
 
 type RowParams struct {

@@ -24,6 +24,10 @@ pub type sampler_input_kind = i32;
 /// What a filter does with tokens that equal the last kept one in value.
 pub type sampler_tie_rule = i32;
 
+/// What the probability of the tokens that top-p or typical-p keeps must do. It differs only where a
+/// sum is the share exactly.
+pub type sampler_sum_rule = i32;
+
 /// Which filter sees what.
 pub type sampler_filter_order = i32;
 
@@ -344,6 +348,10 @@ constants! {
     SAMPLER_TIES_EXACT: sampler_tie_rule = 0;
     /// all of them are kept (FlashInfer's renorms, Hugging Face's top-k)
     SAMPLER_TIES_KEEP: sampler_tie_rule = 1;
+    /// be at least the share, so 0.5 keeps 4 of 8 equal tokens
+    SAMPLER_SUM_REACHES: sampler_sum_rule = 0;
+    /// be more than the share, so 0.5 keeps 5 of 8 (SGLang's top-p)
+    SAMPLER_SUM_EXCEEDS: sampler_sum_rule = 1;
     /// top-k; then top-p of the weight that top-k kept; then min-p.
     SAMPLER_FILTERS_SEQUENTIAL: sampler_filter_order = 0;
     /// Each filter sees the whole row; what all of them keep is kept.
@@ -760,8 +768,8 @@ structs! {
         /// they are: there it must be 1, or at most 1e-5. Not NaN. Default 1.
         temperature: f32 = 1.0;
         /// Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,
-        /// is at least top_p (nucleus sampling, Holtzman et al. 2020). >= 1: off; <= 0: one token.
-        /// Not NaN. Default 1.
+        /// is at least top_p, or above it by top_p_sum (nucleus sampling, Holtzman et al. 2020).
+        /// >= 1: off; <= 0: one token. Not NaN. Default 1.
         top_p: f32 = 1.0;
         /// Keeps the tokens at least min_p times as likely as the likeliest one (Nguyen et al. 2024).
         /// <= 0: off; above 1: 1. Not NaN. Default 0.
@@ -855,6 +863,16 @@ structs! {
         top_p_least: f32 = 0.0;
         /// Must be 0.
         reserved: i32 = 0;
+        /// Rules that came later. All default to 0, the first constant of their enumeration.
+        ///
+        /// Whether what top-p and typical-p keep must reach their share or exceed it.
+        top_p_sum: sampler_sum_rule = 0;
+        typical_p_sum: sampler_sum_rule = 0;
+        /// Ties of epsilon and eta: with KEEP, all tokens stay that equal the last one of those that
+        /// min_keep asks for, so all of the likeliest where no token reaches the threshold.
+        cutoff_ties: sampler_tie_rule = 0;
+        /// Must be 0.
+        reserved2: i32 = 0;
     }
     /// The same by slot: [number of slots] each, in the handle's memory, or host memory with the
     /// handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
@@ -945,10 +963,10 @@ structs! {
         /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
         /// given, the rest is of what the edits left.
         pipeline: *const sampler_pipeline = null();
-        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
-        /// left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
-        /// part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
-        /// Section 15 of docs/contract.md has their arithmetic.
+        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its
+        /// edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
+        /// have no part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not
+        /// wanted. Section 15 of docs/contract.md has their arithmetic.
         ///
         /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
         /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs

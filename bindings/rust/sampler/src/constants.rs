@@ -103,6 +103,14 @@ enumerations! {
         KEEP = SAMPLER_TIES_KEEP,
     }
 
+    /// What the probability of the tokens that top-p or typical-p keeps must do.
+    SumRule {
+        /// Be at least the share. The default.
+        REACHES = SAMPLER_SUM_REACHES,
+        /// Be more than the share.
+        EXCEEDS = SAMPLER_SUM_EXCEEDS,
+    }
+
     /// Which filter sees what.
     FilterOrder {
         /// top-k; then top-p of the weight that top-k kept; then min-p. The default.

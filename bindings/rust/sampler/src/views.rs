@@ -99,8 +99,8 @@ pub(crate) fn or(value: usize, default: usize) -> usize {
 pub struct Params {
     /// Logits are divided by the temperature. At most 1e-5: greedy. Probabilities need 1 or greedy.
     pub temperature: f32,
-    /// Keeps the shortest prefix of rank order whose probability is at least this. >= 1: off; <= 0:
-    /// one token.
+    /// Keeps the shortest prefix of rank order whose probability is at least this, or above it by
+    /// `top_p_sum`. >= 1: off; <= 0: one token.
     pub top_p: f32,
     /// Keeps the tokens at least this many times as likely as the likeliest one. <= 0: off; above
     /// 1: 1.
@@ -111,6 +111,8 @@ pub struct Params {
     pub top_k_ties: TieRule,
     /// What top-p does with ties.
     pub top_p_ties: TieRule,
+    /// Whether what top-p keeps must reach its share or exceed it.
+    pub top_p_sum: SumRule,
     /// Which filter sees what.
     pub filter_order: FilterOrder,
     /// When the temperature applies.
@@ -168,6 +170,10 @@ pub struct Params {
     pub xtc_threshold: f32,
     /// What typical-p does with ties.
     pub typical_p_ties: TieRule,
+    /// Whether what typical-p keeps must reach its share or exceed it.
+    pub typical_p_sum: SumRule,
+    /// What epsilon and eta do with ties of the last token that `min_keep` asks for.
+    pub cutoff_ties: TieRule,
     /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
     /// <= 1: one.
     pub min_keep: i32,
@@ -243,6 +249,7 @@ impl Params {
             top_k: c.top_k,
             top_k_ties: TieRule::from_raw(c.top_k_ties),
             top_p_ties: TieRule::from_raw(c.top_p_ties),
+            top_p_sum: SumRule::from_raw(c.top_p_sum),
             filter_order: FilterOrder::from_raw(c.filter_order),
             temperature_order: TemperatureOrder::from_raw(c.temperature_order),
             repetition_penalty: c.repetition_penalty,
@@ -268,6 +275,8 @@ impl Params {
             xtc_probability: c.xtc_probability,
             xtc_threshold: c.xtc_threshold,
             typical_p_ties: TieRule::from_raw(c.typical_p_ties),
+            typical_p_sum: SumRule::from_raw(c.typical_p_sum),
+            cutoff_ties: TieRule::from_raw(c.cutoff_ties),
             min_keep: c.min_keep,
             stages: c.stages.map(Stage::from_raw),
             adaptive_kind: AdaptiveKind::from_raw(c.adaptive_kind),
@@ -286,6 +295,7 @@ impl Params {
             top_k: self.top_k,
             top_k_ties: self.top_k_ties.raw(),
             top_p_ties: self.top_p_ties.raw(),
+            top_p_sum: self.top_p_sum.raw(),
             filter_order: self.filter_order.raw(),
             temperature_order: self.temperature_order.raw(),
             repetition_penalty: self.repetition_penalty,
@@ -311,6 +321,8 @@ impl Params {
             xtc_probability: self.xtc_probability,
             xtc_threshold: self.xtc_threshold,
             typical_p_ties: self.typical_p_ties.raw(),
+            typical_p_sum: self.typical_p_sum.raw(),
+            cutoff_ties: self.cutoff_ties.raw(),
             min_keep: self.min_keep,
             stages: self.stages.map(Stage::raw),
             adaptive_kind: self.adaptive_kind.raw(),
@@ -768,8 +780,8 @@ mod tests {
                 top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep
                 adaptive_target adaptive_rate top_p_decay top_p_least;
             enumerations: penalty_scope: PenaltyScope penalty_form: PenaltyForm
-                bad_word_scope: PenaltyScope typical_p_ties: TieRule
-                adaptive_kind: AdaptiveKind
+                bad_word_scope: PenaltyScope typical_p_ties: TieRule typical_p_sum: SumRule
+                cutoff_ties: TieRule adaptive_kind: AdaptiveKind
         );
         assert_eq!(params.raw().stages, [0; MAX_STAGES]);
         params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);

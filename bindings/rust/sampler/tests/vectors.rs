@@ -331,6 +331,7 @@ numbers! {
     bool: |number| number != 0;
     InputKind: |number| InputKind::from_raw(number as i32);
     TieRule: |number| TieRule::from_raw(number as i32);
+    SumRule: |number| SumRule::from_raw(number as i32);
     FilterOrder: |number| FilterOrder::from_raw(number as i32);
     TemperatureOrder: |number| TemperatureOrder::from_raw(number as i32);
     PenaltyScope: |number| PenaltyScope::from_raw(number as i32);
@@ -423,12 +424,13 @@ structs! {
         values num_rows num_cols row_stride candidate_ids candidate_counts kind
     }
     Params {
-        temperature top_p min_p top_k top_k_ties top_p_ties filter_order temperature_order
+        temperature top_p min_p top_k top_k_ties top_p_ties top_p_sum filter_order
+        temperature_order
         repetition_penalty frequency_penalty presence_penalty penalty_window penalty_scope
         penalty_form dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
         min_new_tokens bad_word_scope dynamic_temperature_range dynamic_temperature_exponent
         typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold
-        typical_p_ties min_keep stages adaptive_kind adaptive_target adaptive_rate top_p_decay
+        typical_p_ties typical_p_sum cutoff_ties min_keep stages adaptive_kind adaptive_target adaptive_rate top_p_decay
         top_p_least
     }
     RowParams<'a> {

@@ -417,6 +417,7 @@ final class Call {
     put(to + Layout.PARAMS_TOP_K, params.topK);
     put(to + Layout.PARAMS_TOP_K_TIES, params.topKTies.ordinal());
     put(to + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
+    put(to + Layout.PARAMS_TOP_P_SUM, params.topPSum.ordinal());
     put(to + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
     put(to + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
     final boolean hasMore = params.hasMore;
@@ -450,6 +451,8 @@ final class Call {
     put(to + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
     put(to + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
     put(to + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
+    put(to + Layout.PARAMS_TYPICAL_P_SUM, params.typicalPSum.ordinal());
+    put(to + Layout.PARAMS_CUTOFF_TIES, params.cutoffTies.ordinal());
     put(to + Layout.PARAMS_MIN_KEEP, params.minKeep);
     final int[] stages = params.stages;
     for (int i = 0; i < stages.length; ++i) {

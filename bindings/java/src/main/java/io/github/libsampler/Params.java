@@ -18,6 +18,7 @@ public final class Params {
   int topK;
   TieRule topKTies = TieRule.EXACT;
   TieRule topPTies = TieRule.EXACT;
+  SumRule topPSum = SumRule.REACHES;
   FilterOrder filterOrder = FilterOrder.SEQUENTIAL;
   TemperatureOrder temperatureOrder = TemperatureOrder.FIRST;
   float repetitionPenalty;
@@ -43,6 +44,8 @@ public final class Params {
   float xtcProbability;
   float xtcThreshold;
   TieRule typicalPTies = TieRule.EXACT;
+  SumRule typicalPSum = SumRule.REACHES;
+  TieRule cutoffTies = TieRule.EXACT;
   int minKeep;
   int[] stages = NO_STAGES;
   AdaptiveKind adaptiveKind = AdaptiveKind.NONE;
@@ -153,6 +156,17 @@ public final class Params {
    */
   public Params topPTies(TieRule topPTies) {
     this.topPTies = Arguments.required("top_p_ties", topPTies);
+    return this;
+  }
+
+  /**
+   * Sets whether what top-p keeps must reach its share or exceed it.
+   *
+   * @param topPSum REACHES by default
+   * @return this
+   */
+  public Params topPSum(SumRule topPSum) {
+    this.topPSum = Arguments.required("top_p_sum", topPSum);
     return this;
   }
 
@@ -432,6 +446,29 @@ public final class Params {
    */
   public Params typicalPTies(TieRule typicalPTies) {
     this.typicalPTies = Arguments.required("typical_p_ties", typicalPTies);
+    return more();
+  }
+
+  /**
+   * Sets whether what typical-p keeps must reach its share or exceed it.
+   *
+   * @param typicalPSum REACHES by default
+   * @return this
+   */
+  public Params typicalPSum(SumRule typicalPSum) {
+    this.typicalPSum = Arguments.required("typical_p_sum", typicalPSum);
+    return more();
+  }
+
+  /**
+   * Sets what epsilon and eta do with tokens that equal the last one of those that {@link
+   * #minKeep} asks for.
+   *
+   * @param cutoffTies EXACT by default
+   * @return this
+   */
+  public Params cutoffTies(TieRule cutoffTies) {
+    this.cutoffTies = Arguments.required("cutoff_ties", cutoffTies);
     return more();
   }
 

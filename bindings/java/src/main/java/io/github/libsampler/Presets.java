@@ -57,6 +57,7 @@ final class Presets {
     params.topK = memory.getInt(Layout.PARAMS_TOP_K);
     params.topKTies = TieRule.values()[memory.getInt(Layout.PARAMS_TOP_K_TIES)];
     params.topPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TOP_P_TIES)];
+    params.topPSum = SumRule.values()[memory.getInt(Layout.PARAMS_TOP_P_SUM)];
     params.filterOrder = FilterOrder.values()[memory.getInt(Layout.PARAMS_FILTER_ORDER)];
     params.temperatureOrder =
         TemperatureOrder.values()[memory.getInt(Layout.PARAMS_TEMPERATURE_ORDER)];
@@ -83,6 +84,8 @@ final class Presets {
     params.xtcProbability = memory.getFloat(Layout.PARAMS_XTC_PROBABILITY);
     params.xtcThreshold = memory.getFloat(Layout.PARAMS_XTC_THRESHOLD);
     params.typicalPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_TIES)];
+    params.typicalPSum = SumRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_SUM)];
+    params.cutoffTies = TieRule.values()[memory.getInt(Layout.PARAMS_CUTOFF_TIES)];
     params.minKeep = memory.getInt(Layout.PARAMS_MIN_KEEP);
     params.adaptiveKind = AdaptiveKind.values()[memory.getInt(Layout.PARAMS_ADAPTIVE_KIND)];
     params.adaptiveTarget = memory.getFloat(Layout.PARAMS_ADAPTIVE_TARGET);

@@ -370,6 +370,7 @@ final class SamplerTest {
     expectNumbers("SAMPLER_DEVICE_", DeviceType.values());
     expectNumbers("SAMPLER_OUTPUT_", OutputKind.values());
     expectNumbers("SAMPLER_TIES_", TieRule.values());
+    expectNumbers("SAMPLER_SUM_", SumRule.values());
     expectNumbers("SAMPLER_FILTERS_", FilterOrder.values());
     expectNumbers("SAMPLER_TEMPERATURE_", TemperatureOrder.values());
     expectNumbers("SAMPLER_DRAW_", DrawMethod.values());

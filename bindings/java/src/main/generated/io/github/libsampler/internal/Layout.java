@@ -102,7 +102,7 @@ public final class Layout {
   public static final int PIPELINE_STATE = 328;
   public static final int PIPELINE_ADAPTIVE_VALUES = 336;
 
-  public static final int PARAMS_SIZE = 224;
+  public static final int PARAMS_SIZE = 240;
   public static final int PARAMS_STRUCT_SIZE = 0;
   public static final int PARAMS_TEMPERATURE = 8;
   public static final int PARAMS_TOP_P = 12;
@@ -143,6 +143,10 @@ public final class Layout {
   public static final int PARAMS_TOP_P_DECAY = 212;
   public static final int PARAMS_TOP_P_LEAST = 216;
   public static final int PARAMS_RESERVED = 220;
+  public static final int PARAMS_TOP_P_SUM = 224;
+  public static final int PARAMS_TYPICAL_P_SUM = 228;
+  public static final int PARAMS_CUTOFF_TIES = 232;
+  public static final int PARAMS_RESERVED2 = 236;
 
   public static final int ROW_PARAMS_SIZE = 256;
   public static final int ROW_PARAMS_STRUCT_SIZE = 0;

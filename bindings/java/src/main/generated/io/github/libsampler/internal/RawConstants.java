@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 791638043;
+  public final static int SHIM_INTERFACE = 964877297;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -113,6 +113,8 @@ public interface RawConstants {
   public final static int SAMPLER_PROBABILITIES = 1;
   public final static int SAMPLER_TIES_EXACT = 0;
   public final static int SAMPLER_TIES_KEEP = 1;
+  public final static int SAMPLER_SUM_REACHES = 0;
+  public final static int SAMPLER_SUM_EXCEEDS = 1;
   public final static int SAMPLER_FILTERS_SEQUENTIAL = 0;
   public final static int SAMPLER_FILTERS_JOINT = 1;
   public final static int SAMPLER_FILTERS_MIN_P_FIRST = 2;
