@@ -38,6 +38,9 @@ class Case:
         self.logits = numpy.array(levels, numpy.float32) * -LN_2
         self.probabilities = 2.0**-numpy.array(levels) / numpy.sum(2.0**-numpy.array(levels))
         self.columns = len(levels)
+        # Whether the likeliest tokens tie, or any others but the least likely ones.
+        self.has_ties = levels.count(min(levels)) > 1 or len(set(levels)) < sum(
+            level < max(levels) for level in levels) + 1
         self.row = ['bits', *('%x' % bits for bits in self.logits.view(numpy.uint32))]
 
     @property
