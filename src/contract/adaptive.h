@@ -165,6 +165,9 @@ SAMPLER_HD inline AdaptivePState adaptive_p_moved(const AdaptivePState &state, f
 // Makes a row of logits of the tokens that are kept: those whose probability is near `wanted`
 // become likelier. It is drawn from as any other row is, at temperature 1.
 struct AdaptiveP {
+  static constexpr float kWidth = 0.3f;
+  static constexpr float kSteepness = -10.0f;
+
   RowScale seen;
   float total;   // the sum of the relative probabilities
   float wanted;  // in [0, 1]
@@ -175,8 +178,8 @@ struct AdaptiveP {
   // The new logit of a token of this probability.
   SAMPLER_HD float logit(float probability) const {
     const float above = probability - wanted;
-    const float d = (above < 0.0f ? -above : above) / 0.3f;
-    return d * d / (1.0f + d) * -10.0f;
+    const float d = (above < 0.0f ? -above : above) / kWidth;
+    return d * d / (1.0f + d) * kSteepness;
   }
 };
 

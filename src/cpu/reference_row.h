@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contract/adaptive.h"
 #include "contract/entropy.h"
 #include "contract/philox.h"
 #include "cpu/distribution.h"
@@ -33,6 +34,10 @@ class ReferenceRow {
                                  const contract::FilterRules &rules);
   // That of the tokens of rank `first` to `last`, which is the row's from here on.
   const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
+  // Gives the kept tokens adaptive-p's logits: from here on the row is one of these, all of which
+  // are kept at temperature 1. `memory` has room for its values, which may be there, and stays with
+  // the row.
+  const Distribution &reweigh(const contract::AdaptiveP &stage, float *memory, bool draws_alone);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.

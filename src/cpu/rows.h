@@ -35,7 +35,7 @@ class Task<contract::RowsRequest, Row> {
       parameters = stages_.adapt(parameters, slot);
       row_.settle();
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
-      if (!is_mask()) stages_.reweigh(kept, slot, &row_);
+      if (!is_mask()) stages_.reweigh(kept, slot, &row_, false);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);
     } else {

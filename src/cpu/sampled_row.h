@@ -57,7 +57,8 @@ class SampledRow {
 
     distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
                                        use == Use::kNothingElse && only_draws());
-    distribution_ = stages_.reweigh(distribution_, place.slot, &row_);
+    distribution_ = stages_.reweigh(distribution_, place.slot, &row_,
+                                    use == Use::kNothingElse && !request_.reports);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     return SAMPLER_ROW_OK;

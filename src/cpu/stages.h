@@ -116,25 +116,16 @@ class RowStages {
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
-  // Makes of the tokens that `kept` keeps of the row the logits of adaptive-p, where it is on.
+  // Makes of the tokens that `kept`, the row's own distribution, keeps the logits of adaptive-p,
+  // where it is on. `draws_alone`: no more is asked of the row from here on than draws, and values
+  // of tokens.
   template <class Row>
-  const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row) {
+  const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row, bool draws_alone) {
     if (kept.greedy || !adaptive_.is_adaptive_p()) return kept;
-    const Distribution seen = kept;
     adaptive_p_ = contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
                                        contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
-                                       seen.scale, seen.kept_weight);
-    row->copy_values(kept_values_);  // which may be where they are
-    const float lowest = contract::value_of_rank(seen.cut);
-    for (int64_t i = 0; i < seen_.count; ++i) {
-      float &x = kept_values_[i];
-      const bool is_kept = x >= lowest && seen.keeps(contract::rank_of(x, uint32_t(seen_.id(i))));
-      x = is_kept ? adaptive_p_.logit(adaptive_p_.probability(x)) : contract::negative_infinity();
-    }
-    contract::RowView reweighed = kept_view();
-    reweighed.kind = SAMPLER_LOGITS;
-    row->load(reweighed);
-    return row->distribute({1.0f, 0, 1.0f, 0.0f}, {});
+                                       kept.scale, kept.kept_weight);
+    return row->reweigh(adaptive_p_, kept_values_, draws_alone);
   }
 
   // What moves the slot's adaptive stage on after this token of the row, which is drawn from
@@ -249,13 +240,6 @@ class RowStages {
   bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
   bool has_stages() const { return has_edits() || has_windows(); }
-
-  contract::RowView kept_view() const {
-    contract::RowView kept = seen_;
-    kept.values = kept_values_;
-    kept.dtype = SAMPLER_F32;
-    return kept;
-  }
 
   const contract::Pipeline *pipeline_;
   int64_t num_cols_;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
-                 kDeviationCost = 4, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
+                 kDeviationCost = 4, kReweighCost = 8, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
@@ -74,6 +74,11 @@ const cpu::Passes *counting_passes() {
   counting.copy = [](const RowView &row, float at_most, float *out, float *maxima) {
     add(kCopyCost, row.count);
     return real->copy(row, at_most, out, maxima);
+  };
+  counting.reweigh = [](const RowView &row, const contract::AdaptiveP &stage, float at_least,
+                        float *out, float *maxima) {
+    add(kReweighCost, row.count);
+    return real->reweigh(row, stage, at_least, out, maxima);
   };
   counting.find_range = [](const RowView &source, int64_t begin, int64_t end, float at_least,
                            float at_most) {

@@ -60,6 +60,11 @@ std::vector<Windows> all_windows() {
   mirostat = add("mirostat v2", {SAMPLER_STAGE_ADAPTIVE}, 3);
   mirostat->numbers.mirostat = SAMPLER_ADAPTIVE_MIROSTAT_V2;
   mirostat->numbers.mu = 10;
+  for (const float target : {0.0f, 0.05f, 0.5f}) {
+    Windows *const adaptive = add("adaptive-p", {SAMPLER_STAGE_ADAPTIVE}, 4);
+    adaptive->numbers.mirostat = SAMPLER_ADAPTIVE_P;
+    adaptive->numbers.mu = 2 * target;
+  }
   add("dynamic temperature", {SAMPLER_STAGE_TEMPERATURE}, 4)->numbers.dynamic_range = 0.5f;
   add("top-p", {SAMPLER_STAGE_TOP_P}, 6)->parameters.top_p = 0.95f;
   add("min-p", {SAMPLER_STAGE_MIN_P}, 2)->parameters.min_p = 0.05f;

@@ -1217,8 +1217,8 @@ FAULTS = [
     Fault(
         "new_logits_at_another_temperature",
         "adaptive-p's logits are drawn from at temperature 2",
-        [("src/cpu/stages.h", "row->distribute({1.0f, 0, 1.0f, 0.0f}, {});",
-          "row->distribute({2.0f, 0, 1.0f, 0.0f}, {});")],
+        [("src/cpu/reference_row.cpp", "load(reweighed);\n  return distribute({1.0f, 0, 1.0f, 0.0f}, {});",
+          "load(reweighed);\n  return distribute({2.0f, 0, 1.0f, 0.0f}, {});")],
         [stages("OfWindows")]),
     Fault(
         "lone_probability_by_a_product",

@@ -266,6 +266,36 @@ void SimdRow::weigh_kept(Rank cut, float temperature) {
   result.normalizer = contract::normalizer(result.kept_weight);
 }
 
+const Distribution &SimdRow::reweigh(const contract::AdaptiveP &stage, float *memory,
+                                     bool draws_alone) {
+  constexpr contract::RowParameters kAll = {1.0f, 0, 1.0f, 0.0f};
+  const Rank cut = distribution_.cut;
+  const Kept kept = kept_of_row(cut);
+  if (!list_.covers(cut) && kept.split == row_.count) {
+    const float max = passes_.reweigh(row_, stage, kept.at_least, memory, maxima_);
+    begin(contract::f32_view(memory, row_.count));
+    first_ = contract::rank_of(max, uint32_t(passes_.find_first(row_, maxima_, max)));
+    return distribute(kAll, {});
+  }
+  if (!list_.covers(cut)) list_all(cut);
+  const float max =
+      passes_.reweigh(list_source(), stage, contract::value_of_rank(contract::lowest_cut(kind())),
+                      list_values_, scratch_values_);
+  if (!draws_alone) {
+    std::fill_n(memory, row_.count, -kInfinity);
+    for (int64_t i = 0; i < list_.count; ++i) memory[list_ids_[i]] = list_values_[i];
+    load(contract::f32_view(memory, row_.count));
+    return distribute(kAll, {});
+  }
+  row_.kind = SAMPLER_LOGITS;
+  is_only_listed_ = is_reweighed_ = true;
+  list_.floor = contract::lowest_cut(SAMPLER_LOGITS);
+  first_ = contract::rank_of(max, uint32_t(list_ids_[passes_.find_nth(list_source(), max, 1)]));
+  distribution_.first = ~Rank(0);
+  weigh_kept(list_.floor, 1.0f);
+  return distribution_;
+}
+
 Rank SimdRow::top_k_cut(int64_t k, Rank seen) {
   return Filters(*this, {}).top_k(int32_t(k), SAMPLER_TIES_EXACT, seen);
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "contract/adaptive.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/philox.h"
@@ -103,6 +104,11 @@ struct Passes {
   // As scan, of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
   // `at_most`. `out` may be the row's own array of f32.
   RowScan (*copy)(const RowView &row, float at_most, float *out, float *maxima);
+
+  // Writes the logits that adaptive-p makes of elements, -inf for those below `at_least`, and their
+  // group maxima. The result is the largest. `out` may be the row's own array of f32.
+  float (*reweigh)(const RowView &row, const contract::AdaptiveP &stage, float at_least, float *out,
+                   float *maxima);
 
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);

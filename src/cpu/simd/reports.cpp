@@ -49,6 +49,13 @@ void SimdRow::list_first() {
   list_ = {1, first_};
 }
 
+// -inf of a token that is not listed.
+float SimdRow::listed_value(int64_t id) const {
+  const auto *const place = std::lower_bound(list_ids_, list_ids_ + list_.count, id);
+  const bool is_listed = place < list_ids_ + list_.count && *place == id;
+  return is_listed ? list_values_[place - list_ids_] : -kInfinity;
+}
+
 int64_t SimdRow::select_kept(int64_t wanted, const Rank **ranks) {
   if (distribution_.greedy) list_first();
   if (list_.covers(distribution_.cut)) wanted = std::min(wanted, list_.count);

@@ -62,7 +62,7 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
-  is_only_listed_ = has_earlier_ = has_others_ = false;
+  is_only_listed_ = is_reweighed_ = has_earlier_ = has_others_ = false;
   loaded_with_ = nullptr;
   edited_ = nullptr;
   first_ = 0;

@@ -79,6 +79,10 @@ class SimdRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
+  // Gives the kept tokens adaptive-p's logits: from here on the row is one of these, all of which
+  // are kept at temperature 1. `memory` has room for its values, which may be there, and stays with
+  // the row. `draws_alone`: no more is asked of it than draws, and values of tokens.
+  const Distribution &reweigh(const contract::AdaptiveP &stage, float *memory, bool draws_alone);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -102,7 +106,10 @@ class SimdRow {
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
-  float value_of(int64_t id) const { return edited_ ? edited_->seen(id) : row_.value(id); }
+  float value_of(int64_t id) const {
+    if (is_reweighed_) return listed_value(id);
+    return edited_ ? edited_->seen(id) : row_.value(id);
+  }
 
   // For reports: the row as it lies in memory; how many of its tokens, or of another row without
   // ids, come before the one of this rank; the sums that the entropy of the whole row, and of what
@@ -222,6 +229,7 @@ class SimdRow {
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_first();
+  float listed_value(int64_t id) const;
   contract::Rank first_of_list() const;
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
@@ -246,6 +254,7 @@ class SimdRow {
   // Whether the row's values are not those of its tokens: it has tokens before the first, or values
   // from before edits. What is listed is right.
   bool is_only_listed_ = false;
+  bool is_reweighed_ = false;  // by adaptive-p, where that is so
   // After draw_from(): whether it still has tokens before the first, and its list others than what
   // is kept.
   bool has_earlier_ = false, has_others_ = false;

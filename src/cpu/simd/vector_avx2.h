@@ -82,6 +82,9 @@ SAMPLER_INLINE Floats sub(Floats a, Floats b) {
 SAMPLER_INLINE Floats mul(Floats a, Floats b) {
   return _mm256_mul_ps(a, b);
 }
+SAMPLER_INLINE Floats div(Floats a, Floats b) {
+  return _mm256_div_ps(a, b);
+}
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return _mm256_fmadd_ps(a, b, c);
 }

@@ -81,6 +81,9 @@ SAMPLER_INLINE Floats sub(Floats a, Floats b) {
 SAMPLER_INLINE Floats mul(Floats a, Floats b) {
   return _mm512_mul_ps(a, b);
 }
+SAMPLER_INLINE Floats div(Floats a, Floats b) {
+  return _mm512_div_ps(a, b);
+}
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return _mm512_fmadd_ps(a, b, c);
 }

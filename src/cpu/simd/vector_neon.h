@@ -77,6 +77,9 @@ SAMPLER_INLINE Floats sub(Floats a, Floats b) {
 SAMPLER_INLINE Floats mul(Floats a, Floats b) {
   return vmulq_f32(a, b);
 }
+SAMPLER_INLINE Floats div(Floats a, Floats b) {
+  return vdivq_f32(a, b);
+}
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return vfmaq_f32(c, a, b);
 }

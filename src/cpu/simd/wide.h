@@ -73,6 +73,10 @@ SAMPLER_INLINE Floats mul(Floats a, Floats b) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::mul(a.piece[i], b.piece[i]); });
 }
+SAMPLER_INLINE Floats div(Floats a, Floats b) {
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::div(a.piece[i], b.piece[i]); });
+}
 SAMPLER_INLINE Floats max(Floats a, Floats b) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::max(a.piece[i], b.piece[i]); });

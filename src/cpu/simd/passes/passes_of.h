@@ -7,6 +7,7 @@
 
 #include "cpu/simd/passes/gumbel.h"
 #include "cpu/simd/passes/list.h"
+#include "cpu/simd/passes/reweigh.h"
 #include "cpu/simd/passes/scan.h"
 #include "cpu/simd/passes/sums.h"
 #include "cpu/simd/passes/weigh.h"
@@ -15,22 +16,17 @@ namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,          isa,
-          scan,          scan_range,
-          scan_allowed,  copy,
-          find_first,    find_nth,
-          count,         count_groups,
-          find_range,    fold_maxima,
-          list,          pack,
-          pack_beyond,   mark_ids,
-          pick_ids,      count_id,
-          sample,        weigh,
-          weigh_between, weigh_split,
-          sum_entropy,   sum_deviations,
-          sum_weights,   write_probabilities,
-          write_values,  set_bits,
-          subtract,      sample_words,
-          gumbel};
+  return {name,           isa,          scan,
+          scan_range,     scan_allowed, copy,
+          reweigh,        find_first,   find_nth,
+          count,          count_groups, find_range,
+          fold_maxima,    list,         pack,
+          pack_beyond,    mark_ids,     pick_ids,
+          count_id,       sample,       weigh,
+          weigh_between,  weigh_split,  sum_entropy,
+          sum_deviations, sum_weights,  write_probabilities,
+          write_values,   set_bits,     subtract,
+          sample_words,   gumbel};
 }
 
 }  // namespace
