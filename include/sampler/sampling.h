@@ -287,9 +287,9 @@ typedef struct sampler_sample_args {
 
   sampler_random random;
 
-  /* How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size above
-   * 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie, so that
-   * the lowest id of them is drawn. */
+  /* How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
+   * above 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie,
+   * so that the lowest id of them is drawn. */
   sampler_draw_method draw_method;
 
   /* Of which distribution out_logprobs is. */

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
-                 kDeviationCost = 4, kReweighCost = 8, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
+                 kDeviationCost = 4, kReweighCost = 8, kRangeCost = 1.5, kScanAllowedCost = 1.5,
+                 kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 

@@ -17,7 +17,6 @@ using oracle::Filters;
 using oracle::TemperatureOrder;
 using oracle::Ties;
 
-
 Filters pick_parameters(const Grid &grid, Random *random) {
   const auto v = static_cast<std::int64_t>(grid.num_cols);
   static const std::vector<float> kTopPs = {-1.0F, 0.0F,  1e-30F,          1e-7F, 0.1F, 0.5F,
@@ -25,7 +24,7 @@ Filters pick_parameters(const Grid &grid, Random *random) {
   static const std::vector<float> kMinPs = {-1.0F, 0.0F, 0.0F, 1e-30F, 1e-12F,
                                             0.05F, 0.5F, 1.0F, 3.0F};
   static const std::vector<float> kTemperatures = {
-      1.0F,  1.0F, 0.7F,  0.5F,   2.0F,  0.1F, 1e-3F,   1.0000001e-5F,
+      1.0F,  1.0F, 0.7F,  0.5F,   2.0F,  0.1F,  1e-3F,   1.0000001e-5F,
       1e-5F, 0.0F, -1.0F, 100.0F, 1e10F, 1e15F, 0x1p64F, 1.7F};
   Filters filters;
   filters.top_k = random->pick(std::vector<std::int64_t>{

@@ -412,7 +412,8 @@ Cut intersect(const Cut &a, const Cut &b) {
 Kept Row::keep(const Filters &filters) const {
   Kept kept;
   kept.status = status_;
-  if (std::isnan(filters.temperature) || filters.temperature > kLargestTemperature || std::isnan(filters.top_p) || std::isnan(filters.min_p)) {
+  if (std::isnan(filters.temperature) || filters.temperature > kLargestTemperature ||
+      std::isnan(filters.top_p) || std::isnan(filters.min_p)) {
     kept.status = RowStatus::kInvalid;
   }
   const bool is_greedy = filters.temperature <= kGreedyTemperature;

@@ -732,7 +732,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 964877297; }
+static inline int32_t shim_interface(void) { return 1303443121; }
 
 
 #ifdef __cplusplus

@@ -120,7 +120,10 @@ pub type sampler_penalty_scope = i32;
 /// last one in its order too.
 pub type sampler_penalty_form = i32;
 
-/// What the bitmask says of ids that it has no bit for.
+/// What the bitmask says of ids that it has no word for. A vocabulary that is padded beyond the
+/// tokenizer's has such ids where the mask is made for the tokenizer's: LEAVES, the default, lets
+/// them be drawn whatever the grammar says. Set FORBIDS unless all that the row has beyond the mask
+/// may be drawn.
 pub type sampler_mask_rule = i32;
 
 /// When a draft x is accepted where the target gives it p(x) and the drafter gave it q(x). A greedy
@@ -435,7 +438,9 @@ constants! {
     SAMPLER_PENALTY_RECIPROCAL: sampler_penalty_form = 1;
     /// as DIVIDE, repetition last (SGLang)
     SAMPLER_PENALTY_COUNTS_FIRST: sampler_penalty_form = 2;
+    /// they are as they are (xgrammar)
     SAMPLER_MASK_LEAVES: sampler_mask_rule = 0;
+    /// they are banned (llguidance)
     SAMPLER_MASK_FORBIDS: sampler_mask_rule = 1;
     /// Lossless: what is emitted follows the target's distribution.
     ///
@@ -740,10 +745,11 @@ structs! {
         /// DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic
         /// order. Others make rows with DRY bad (INVALID_LIST).
         dry_breakers: sampler_token_lists = sampler_token_lists::INIT;
-        /// [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
-        /// (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
-        /// candidate_ids it must be given. Masks: 1 at least, and without token_bitmask_indices as many as
-        /// output rows; 0 where token_bitmasks is NULL.
+        /// [num_token_bitmasks, token_bitmask_stride] Ids from 32 token_bitmask_stride on, as a padded
+        /// vocabulary has, are allowed unless token_bitmask_rule is FORBIDS. Bit i of word j is 1 where id
+        /// 32 j + i may be drawn (xgrammar). The stride, in words, is the length of a mask, too; 0:
+        /// ceil(num_cols / 32). With candidate_ids it must be given. Masks: 1 at least, and without
+        /// token_bitmask_indices as many as output rows; 0 where token_bitmasks is NULL.
         token_bitmasks: *const u32 = null();
         num_token_bitmasks: i64 = 0;
         token_bitmask_stride: i64 = 0;
@@ -939,7 +945,9 @@ structs! {
         /// NULL: the same for all.
         row_params: *const sampler_row_params = null();
         random: sampler_random = sampler_random::INIT;
-        /// How the token is drawn.
+        /// How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size above
+        /// 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie, so that
+        /// the lowest id of them is drawn.
         draw_method: sampler_draw_method = 0;
         /// Of which distribution out_logprobs is.
         logprob_kind: sampler_logprob_kind = 0;

@@ -98,9 +98,15 @@ enum {
   SAMPLER_PENALTY_COUNTS_FIRST = 2 /* as DIVIDE, repetition last (SGLang) */
 };
 
-/* What the bitmask says of ids that it has no bit for. */
+/* What the bitmask says of ids that it has no word for. A vocabulary that is padded beyond the
+ * tokenizer's has such ids where the mask is made for the tokenizer's: LEAVES, the default, lets
+ * them be drawn whatever the grammar says. Set FORBIDS unless all that the row has beyond the mask
+ * may be drawn. */
 typedef int32_t sampler_mask_rule;
-enum { SAMPLER_MASK_LEAVES = 0, SAMPLER_MASK_FORBIDS = 1 };
+enum {
+  SAMPLER_MASK_LEAVES = 0, /* they are as they are (xgrammar) */
+  SAMPLER_MASK_FORBIDS = 1 /* they are banned (llguidance) */
+};
 
 /* Lists of token ids, one after the other in one array: list i has token_ids[offsets[i]] to
  * token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: there are none.
@@ -175,10 +181,11 @@ typedef struct sampler_pipeline {
    * order. Others make rows with DRY bad (INVALID_LIST). */
   sampler_token_lists dry_breakers;
 
-  /* [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
-   * (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
-   * candidate_ids it must be given. Masks: 1 at least, and without token_bitmask_indices as many as
-   * output rows; 0 where token_bitmasks is NULL. */
+  /* [num_token_bitmasks, token_bitmask_stride] Ids from 32 token_bitmask_stride on, as a padded
+   * vocabulary has, are allowed unless token_bitmask_rule is FORBIDS. Bit i of word j is 1 where id
+   * 32 j + i may be drawn (xgrammar). The stride, in words, is the length of a mask, too; 0:
+   * ceil(num_cols / 32). With candidate_ids it must be given. Masks: 1 at least, and without
+   * token_bitmask_indices as many as output rows; 0 where token_bitmasks is NULL. */
   const uint32_t *token_bitmasks;
   int64_t num_token_bitmasks;
   int64_t token_bitmask_stride;

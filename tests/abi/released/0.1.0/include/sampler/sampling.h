@@ -59,8 +59,8 @@ typedef struct sampler_params {
   float temperature;
 
   /* Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,
-   * is at least top_p (nucleus sampling, Holtzman et al. 2020). >= 1: off; <= 0: one token.
-   * Not NaN. Default 1. */
+   * is at least top_p, or above it by top_p_sum (nucleus sampling, Holtzman et al. 2020).
+   * >= 1: off; <= 0: one token. Not NaN. Default 1. */
   float top_p;
 
   /* Keeps the tokens at least min_p times as likely as the likeliest one (Nguyen et al. 2024).
@@ -151,6 +151,19 @@ typedef struct sampler_params {
 
   /* Must be 0. */
   int32_t reserved;
+
+  /* Rules that came later. All default to 0, the first constant of their enumeration. */
+
+  /* Whether what top-p and typical-p keep must reach their share or exceed it. */
+  sampler_sum_rule top_p_sum;
+  sampler_sum_rule typical_p_sum;
+
+  /* Ties of epsilon and eta: with KEEP, all tokens stay that equal the last one of those that
+   * min_keep asks for, so all of the likeliest where no token reaches the threshold. */
+  sampler_tie_rule cutoff_ties;
+
+  /* Must be 0. */
+  int32_t reserved2;
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
@@ -190,7 +203,8 @@ static inline sampler_params sampler_params_default(void) {
     0.0f, 0.0f, 0.0f, 0, 0, 0, 0.0f, 0.0f, 0, 0, 0, 0, 0,       /* edits */
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, /* windows */
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},           /* their order */
-    0, 0.0f, 0.0f, 0.0f, 0.0f, 0};                              /* adaptive stages */
+    0, 0.0f, 0.0f, 0.0f, 0.0f, 0,                               /* adaptive stages */
+    0, 0, 0, 0};                                                /* sums, ties */
   /* clang-format on */
   return params;
 }
@@ -273,7 +287,9 @@ typedef struct sampler_sample_args {
 
   sampler_random random;
 
-  /* How the token is drawn. */
+  /* How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
+   * above 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie,
+   * so that the lowest id of them is drawn. */
   sampler_draw_method draw_method;
 
   /* Of which distribution out_logprobs is. */
@@ -307,10 +323,10 @@ typedef struct sampler_sample_args {
    * given, the rest is of what the edits left. */
   const sampler_pipeline *pipeline;
 
-  /* Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
-   * left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
-   * part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
-   * Section 15 of docs/contract.md has their arithmetic. */
+  /* Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its
+   * edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
+   * have no part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not
+   * wanted. Section 15 of docs/contract.md has their arithmetic. */
 
   /* [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
    * token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs

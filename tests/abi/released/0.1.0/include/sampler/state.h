@@ -17,10 +17,10 @@
  *
  * Only create and destroy take and release memory, and on a CUDA handle serialize and deserialize,
  * for a copy of the slots on the host; no call needs a workspace. All but create, size, destroy,
- * serialize and deserialize run in stream order; those wait for the device. Calls that change the same state
- * must not overlap in time, nor calls that read it with one that changes it; a CPU handle refuses
- * them, since it serves one call at a time. A process that was forked while a call changed a state
- * may only destroy it.
+ * serialize and deserialize run in stream order; those wait for the device. Calls that change the
+ * same state must not overlap in time, nor calls that read it with one that changes it; a CPU
+ * handle refuses them, since it serves one call at a time. A process that was forked while a call
+ * changed a state may only destroy it.
  *
  * A bad row changes nothing, and no other row. A bad slot makes its row bad (INVALID_SLOT). Of a
  * slot that a call which changes it names twice the contents are undefined, but no other's; on a
@@ -69,8 +69,8 @@ typedef struct sampler_state_options {
 
 /* Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
  * its memory is written once. On failure *out_state is NULL.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes than
- * there can be), CUDA. */
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes
+ * than there can be), CUDA. */
 SAMPLER_API sampler_status sampler_state_create(sampler_t sampler,
                                                 const sampler_state_options *options,
                                                 sampler_state_t *out_state);

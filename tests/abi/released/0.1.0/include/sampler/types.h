@@ -120,6 +120,14 @@ enum {
   SAMPLER_TIES_KEEP = 1   /* all of them are kept (FlashInfer's renorms, Hugging Face's top-k) */
 };
 
+/* What the probability of the tokens that top-p or typical-p keeps must do. It differs only where a
+ * sum is the share exactly. */
+typedef int32_t sampler_sum_rule;
+enum {
+  SAMPLER_SUM_REACHES = 0, /* be at least the share, so 0.5 keeps 4 of 8 equal tokens */
+  SAMPLER_SUM_EXCEEDS = 1  /* be more than the share, so 0.5 keeps 5 of 8 (SGLang's top-p) */
+};
+
 /* Which filter sees what. */
 typedef int32_t sampler_filter_order;
 enum {
