@@ -11,6 +11,7 @@ namespace {
 using P = sampler_params;
 
 constexpr const char *kTies[] = {"exact", "keep", nullptr};
+constexpr const char *kSums[] = {"reaches", "exceeds", nullptr};
 constexpr const char *kFilterOrders[] = {"sequential", "joint", "min_p_first", nullptr};
 constexpr const char *kTemperatureOrders[] = {"first", "last", nullptr};
 constexpr const char *kScopes[] = {"standard", "all", "output", nullptr};
@@ -112,6 +113,9 @@ const std::map<std::string, Reader> &own_parameters() {
       {"xtc_probability", set_number<&P::xtc_probability>},
       {"xtc_threshold", set_number<&P::xtc_threshold>},
       {"typical_p_ties", set_name<&P::typical_p_ties, kTies>},
+      {"top_p_sum", set_name<&P::top_p_sum, kSums>},
+      {"typical_p_sum", set_name<&P::typical_p_sum, kSums>},
+      {"cutoff_ties", set_name<&P::cutoff_ties, kTies>},
       {"min_keep", set_integer<&P::min_keep>},
       {"stages", set_stages},
       {"adaptive_kind", set_name<&P::adaptive_kind, kKinds>},

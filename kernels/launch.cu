@@ -1,11 +1,10 @@
-// The kernels as the CUDA compiler sees them.
+// The kernels of the operations on rows, as the CUDA compiler sees them.
 #include "launch.h"
 
 #include <type_traits>
 
 #include "cuda_context.cuh"
 #include "operation_kernel.cuh"
-#include "state.cuh"
 
 namespace sampler::kernels {
 
@@ -22,33 +21,6 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   __shared__ typename Context::Scratch scratch;
   Context ctx(scratch, dynamic_shared);
   run_spread(ctx, request, plan);
-}
-
-template <int kWords>
-__global__ void __launch_bounds__(kBlockThreads)
-    upload_kernel(const __grid_constant__ Upload<kWords> upload) {
-  using Context = CudaContext<kBlockThreads, false>;
-  __shared__ typename Context::Scratch scratch;
-  Context ctx(scratch, nullptr);
-  run_upload(ctx, upload);
-}
-
-__global__ void __launch_bounds__(kBlockThreads)
-    pack_kernel(const __grid_constant__ PackRequest request) {
-  using Context = CudaContext<kBlockThreads, false>;
-  __shared__ typename Context::Scratch scratch;
-  Context ctx(scratch, nullptr);
-  run_pack(ctx, request);
-}
-
-// Not for the sake of more blocks, for which the compiler would spill.
-template <class Request>
-__global__ void __launch_bounds__(kBlockThreads, 1)
-    state_kernel(const __grid_constant__ Request request) {
-  using Context = CudaContext<kBlockThreads, false>;
-  __shared__ typename Context::Scratch scratch;
-  Context ctx(scratch, nullptr);
-  run_state(ctx, request);
 }
 
 }  // namespace
@@ -72,29 +44,6 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
 const void *spread_kernel_address(bool clustered) {
   return clustered ? reinterpret_cast<const void *>(&spread_kernel<true>)
                    : reinterpret_cast<const void *>(&spread_kernel<false>);
-}
-
-template <class Request>
-const void *state_kernel_address() {
-  return reinterpret_cast<const void *>(&state_kernel<Request>);
-}
-template const void *state_kernel_address<contract::AppendRequest>();
-template const void *state_kernel_address<contract::AcceptRequest>();
-template const void *state_kernel_address<contract::TruncateRequest>();
-template const void *state_kernel_address<contract::CopyRequest>();
-template const void *state_kernel_address<contract::ResetRequest>();
-template const void *state_kernel_address<contract::ReadRequest>();
-
-const void *pack_kernel_address() {
-  return reinterpret_cast<const void *>(&pack_kernel);
-}
-
-const void *upload_kernel_address() {
-  return reinterpret_cast<const void *>(&upload_kernel<kUploadWords>);
-}
-
-const void *small_upload_kernel_address() {
-  return reinterpret_cast<const void *>(&upload_kernel<kSmallUploadWords>);
 }
 
 }  // namespace sampler::kernels

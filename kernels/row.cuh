@@ -193,8 +193,11 @@ class TeamRow {
     maxima_ =
         reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 + ctx.lane();
     if constexpr (kIsCopied) {
-      from_ = static_cast<const char *>(source.values) -
-              source.lead * int(contract::size_of(source.dtype)) + ctx.lane() * int(sizeof(Vector));
+      // By its number: the values of an empty part may be NULL.
+      const int before = source.lead * int(contract::size_of(source.dtype));
+      from_ = reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(source.values) -
+                                             uintptr_t(before) +
+                                             uintptr_t(ctx.lane() * int(sizeof(Vector))));
     }
     ctx.sync();
   }

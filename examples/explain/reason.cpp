@@ -30,11 +30,7 @@ std::string bad_logit(const Question &question) {
   const std::string given = first_bad("logit", question.logits.data(), num_cols(question));
   if (!given.empty() || !question.pipeline) return given;
   const sampler_pipeline &lists = *question.pipeline;
-  const std::string bias =
-      lists.dense_bias ? first_bad("dense_bias", lists.dense_bias, lists.dense_bias_stride) : "";
-  return !bias.empty() || !is_on(SAMPLER_STAGE_BIAS, question.params, lists)
-             ? bias
-             : "after biases were added";
+  return lists.dense_bias ? first_bad("dense_bias", lists.dense_bias, lists.dense_bias_stride) : "";
 }
 
 std::string bad_number(const Question &question) {

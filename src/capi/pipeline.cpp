@@ -278,7 +278,9 @@ void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline 
 
 // Most calls have none, and should not take the time to look at each of them.
 bool has_other_numbers(const UserParameters &parameters) {
-  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
+  sampler_params params = parameters.params;
+  params.top_p_sum = SAMPLER_SUM_REACHES;  // a rule of top-p
+  return !is_zero_from(params, offsetof(sampler_params, repetition_penalty)) ||
          !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
 }
 

@@ -1,5 +1,6 @@
 /* What the C blocks of docs/decoding.md take as given. */
 #include <sampler/sampler.h>
+#include <string.h>
 
 extern sampler_t sampler;
 extern struct my_model *my_model;
@@ -16,6 +17,7 @@ extern const int32_t *prompts;
 extern int32_t *tokens;
 extern const int32_t end_token;
 extern int32_t sequence;
+extern int32_t *text;
 extern sampler_span *spans;
 extern int64_t num_spans;
 extern float *logits;

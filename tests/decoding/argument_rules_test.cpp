@@ -866,15 +866,18 @@ TEST_F(Rules, EdgesAreAccepted) {
     c->generation.num_end_tokens = 0;
   });
   for (const float value : {0.0f, -1.0f, kInf, -kInf, FLT_MAX}) {
+    const float temperature = std::min(value, 0x1p64f);
     accept_all([=](AnyCall *c) {
-      c->params.temperature = c->params.top_p = c->params.min_p = value;
+      c->params.temperature = temperature;
+      c->params.top_p = c->params.min_p = value;
       c->params.top_k = INT32_MIN;
     });
     for (const LoopKind kind :
          {LoopKind::kAutoregressive, LoopKind::kSpeculative, LoopKind::kNgrams}) {
       accept(kind, [=](AnyCall *c) {
         c->generation.processor = SAMPLER_PROCESSOR_SAMPLE;
-        c->params.temperature = c->params.top_p = c->params.min_p = value;
+        c->params.temperature = temperature;
+        c->params.top_p = c->params.min_p = value;
         c->params.top_k = INT32_MAX;
       });
     }

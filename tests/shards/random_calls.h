@@ -23,7 +23,7 @@ inline sampler_params draw_params(std::mt19937_64 &random, sampler_input_kind ki
   };
   sampler_params params = sampler_params_default();
   params.temperature =
-      float(kind == SAMPLER_LOGITS ? pick(1, 0.7, 1.3, 0.05, 20, 0, 1e30) : pick(1, 1, 1, 0));
+      float(kind == SAMPLER_LOGITS ? pick(1, 0.7, 1.3, 0.05, 20, 0, 0x1p64) : pick(1, 1, 1, 0));
   if (random() % 2) params.top_k = int32_t(pick(1, 2, 5, 50, num_cols - 1, num_cols, -1));
   if (random() % 2) params.top_p = float(pick(0, 1e-7, 0.3, 0.9, 0.95, 0.99999994));
   if (random() % 3 == 0) params.min_p = float(pick(1e-6, 0.05, 0.5, 1, 2));

@@ -91,7 +91,7 @@ class Builder {
   float random_temperature(Random *random) {
     if (kind_ == SAMPLER_PROBABILITIES) return random->below(6) == 0 ? 0.0f : 1.0f;
     if (fixed_.temperature) return *fixed_.temperature;
-    return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 1e-5f, 2e-5f, 1e30f, 0.02f, -1.0f},
+    return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 1e-5f, 2e-5f, 0x1p64f, 0.02f, -1.0f},
                 random);
   }
   int32_t random_top_k(Random *random) {

@@ -98,8 +98,8 @@ const std::map<std::string, std::string> &without_calls() {
 // Whether it stands in no case, or in each as a pointer to what stands there.
 bool is_given_by_others(const std::string &member) {
   const std::string last = member.substr(member.rfind('.') + 1);
-  for (const char *name : {"struct_size", "reserved", "params", "row_params", "pipeline",
-                           "draft_params", "draft_row_params"}) {
+  for (const char *name : {"struct_size", "reserved", "reserved2", "params", "row_params",
+                           "pipeline", "draft_params", "draft_row_params"}) {
     if (last == name) return true;
   }
   return false;
