@@ -275,9 +275,15 @@ FAULTS = [
     Fault(
         "threshold_rounded_down",
         "p W is rounded down where the contract rounds up",
-        [("src/contract/filters.h", "return quotient + (remainder ? 1 : 0);",
-          "(void)remainder;\n  return quotient;")],
+        [("src/contract/filters.h", "return quotient + (remainder || exceeds ? 1 : 0);",
+          "(void)remainder;\n  return quotient + (exceeds ? 1 : 0);")],
         [invariance("Edges.TopPOfAnOddWeightRoundsUp"), invariance("Edges.MinPRoundsUp")]),
+    Fault(
+        "exceeding_sums_reach",
+        "a sum that is to exceed its share reaches it",
+        [("src/contract/filters.h", "return quotient + (remainder || exceeds ? 1 : 0);",
+          "return quotient + (remainder ? 1 : 0);")],
+        [("presets_test", "Edges.KeepTheSame")]),
     Fault(
         "top_p_beyond_its_share",
         "top-p goes on when its prefix has reached its share exactly",
@@ -1305,24 +1311,24 @@ FAULTS = [
     Fault(
         "preset_with_other_ties",
         "Hugging Face's preset keeps k tokens of those that tie",
-        [("src/capi/presets.cpp", "kKeep, kExact, kKeep, kSequential, kAll, kDivide, kAll,",
-          "kExact, kExact, kKeep, kSequential, kAll, kDivide, kAll,")],
+        [("src/capi/presets.cpp", "kKeep, kExact, kKeep, kKeep, kReaches, kReaches,",
+          "kExact, kExact, kKeep, kKeep, kReaches, kReaches,")],
         [presets("HuggingFace")],
         alone=True),
     Fault(
         "preset_with_another_form",
         "vLLM's preset divides by the repetition penalty",
         [("src/capi/presets.cpp",
-          "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
-          "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
+          "kKeep, kExact, kExact, kExact, kReaches, kReaches,\n     kSequential, kStandard, kReciprocal, kOutput,",
+          "kKeep, kExact, kExact, kExact, kReaches, kReaches,\n     kSequential, kStandard, kDivide, kOutput,")],
         [presets("Vllm")],
         alone=True),
     Fault(
         "preset_of_another_runner",
         "the preset of vLLM's second runner keeps all tokens that tie, as the first runner does",
         [("src/capi/presets.cpp",
-          "kExact, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
-          "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,")],
+          "kExact, kExact, kExact, kExact, kReaches, kReaches,\n     kSequential, kStandard, kReciprocal, kOutput,",
+          "kKeep, kExact, kExact, kExact, kReaches, kReaches,\n     kSequential, kStandard, kReciprocal, kOutput,")],
         [presets("VllmV2")],
         alone=True),
     Fault(

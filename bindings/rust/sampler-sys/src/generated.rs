@@ -945,9 +945,9 @@ structs! {
         /// NULL: the same for all.
         row_params: *const sampler_row_params = null();
         random: sampler_random = sampler_random::INIT;
-        /// How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size above
-        /// 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie, so that
-        /// the lowest id of them is drawn.
+        /// How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
+        /// above 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie,
+        /// so that the lowest id of them is drawn.
         draw_method: sampler_draw_method = 0;
         /// Of which distribution out_logprobs is.
         logprob_kind: sampler_logprob_kind = 0;
@@ -2205,8 +2205,8 @@ functions! {
     fn sampler_residual_workspace_size(sampler: sampler_t, args: *const sampler_residual_args, out_bytes: *mut usize) -> sampler_status;
     /// Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
     /// its memory is written once. On failure *out_state is NULL.
-    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes than
-    /// there can be), CUDA.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes
+    /// than there can be), CUDA.
     fn sampler_state_create(sampler: sampler_t, options: *const sampler_state_options, out_state: *mut sampler_state_t) -> sampler_status;
     /// How many bytes of memory such a state takes, those on the device too.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (more than there can be).
