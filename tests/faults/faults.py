@@ -349,7 +349,7 @@ FAULTS = [
         "penalties_forbid",
         "a penalty beyond f32 makes a logit -inf",
         [("src/contract/edits.h", "? saturated(new_x) : x;", "? new_x : x;")],
-        [("capi_test", "Presets.OfLlamasRepeatsForbidNothing"), stages("OfEdits")]),
+        [("capi_test", "Presets.OfLlamasRepeatsForbidNothing")]),
     Fault(
         "infinity_not_selected",
         "a row with +inf is bad to selection too",
