@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Makes the tables of README.md and the plots of bench/results/plots from bench/results/*.json.
+"""Makes the tables of docs/performance.md, README.md's short ones, and the plots of bench/results/plots
+from bench/results/*.json.
 
 usage: bench_report.py [--check] [--root PROJECT_DIR]
 
-Files are those of `./run bench --json FILE`, of gpu_check, and of gpu_check's torch_peer.py. Tables
-stand between the comments "<!-- begin: cpu results -->" and "<!-- end: cpu results -->", and likewise
-"gpu"; without a file of that kind there is nothing. What a run did not reach is a dash. Of the files
-of one GPU the newest that has a cell gives that cell. Facts of a GPU, without cells, are passed over.
-With --check nothing is written: status 1 when README.md or a plot is not what the files give.
+Files are those of `./run bench --json FILE`, of gpu_check, and of gpu_check's torch_peer.py. The tables
+of docs/performance.md stand between the comments "<!-- begin: cpu results -->" and "<!-- end: cpu
+results -->", and likewise "gpu"; README.md has "cpu summary" and "gpu summary". Without a file of a kind
+there is nothing. A dash marks what a run did not reach. The newest file that has a cell gives that cell of
+a GPU. Facts of a GPU, without cells, are passed over. With --check nothing is written: status 1 when a
+page or a plot is not what the files give.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from xml.sax.saxutils import escape
 NUM_COLS = 128256  # of what is shown for one vocabulary only
 MISSING = "–"
 PLOTS = "bench/results/plots"
+README, PERFORMANCE = "README.md", "docs/performance.md"
 
 
 class ReportError(Exception):
@@ -137,6 +140,28 @@ def mebibytes(size):
 # ---- CPU ----------------------------------------------------------------------------------------
 
 CPU_COLS = (32000, NUM_COLS, 262144)
+CPU_SUMMARY = (
+    "greedy",
+    "top_k50_top_p0.95",
+    "top_k1000_top_p0.95",
+    "min_p0.05",
+    "temperature0.8",
+    "top_p0.95",
+    "llama_chain",
+    "softmax",
+)
+
+
+def cpu_machine(run):
+    return (
+        f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
+        f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
+    )
+
+
+def cpu_peer_versions(results):
+    peers = [results.run.text("llama")] if "llama" in results.run else []
+    return peers + [program for program in results.programs if program != "libsampler"]
 
 
 def cpu_caption(results):
@@ -145,22 +170,15 @@ def cpu_caption(results):
         f"libsampler {run.text('version')}, commit {run.text('commit')}, "
         f"{run.text('instructions')}, compiled by {run.text('compiler')}"
     )
-    peers = [run.text("llama")] if "llama" in run else []
-    peers += [program for program in results.programs if program != "libsampler"]
-    machine = (
-        f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
-        f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
-    )
-    ratios = "The number after a peer's time says how many times slower it is. " if peers else ""
-    peer_text = f" Beside {' and '.join(peers)}." if peers else ""
+    peers = cpu_peer_versions(results)
+    peer_text = f" Beside {' and '.join(peers)}, “(x)” times slower." if peers else ""
     return (
-        f"**{machine}**: {library}, {run.text('date')[:10]}.{peer_text} "
+        f"**{cpu_machine(run)}**: {library}, {run.text('date')[:10]}.{peer_text} "
         f"Made by `{run.text('command')}`.\n\n"
-        "Microseconds for one f32 row as of a language model, warm in the cache, on one core. "
-        f"“x max” is over a plain maximum of the row ({run.text('limit_instructions')}), for V = "
-        f"{NUM_COLS:,}; so are the columns right of it. {ratios}“Hardest row” is the slowest of "
-        f"{', '.join(hard_rows(results))} over the ordinary one; “2 threads” the share of twice the "
-        "speed that 64 rows get."
+        "Microseconds for one f32 row as of a language model, warm in the cache, on one core. From “x max” on: V = "
+        f"{NUM_COLS:,}. “x max”: over a plain maximum of the row ({run.text('limit_instructions')}). "
+        f"“hardest row”: the slowest of {len(hard_rows(results))} kinds over the ordinary one. “2 threads”: the "
+        "share of twice the speed, of 64 rows."
     )
 
 
@@ -240,6 +258,23 @@ def cpu_section(results):
     )
 
 
+def cpu_summary(results):
+    run, peers = results.run, cpu_peers(results)
+    versions = cpu_peer_versions(results)
+    rows = []
+    for operation in CPU_SUMMARY:
+        own = time_of(results.cell(operation, NUM_COLS, 1, "f32"))
+        if own is not None:
+            row = cpu_row(results, operation, peers)
+            rows.append([row[0], row[2], *row[4 : 5 + len(peers)]])
+    caption = (
+        f"**{cpu_machine(run)}**, {run.text('instructions')}, one core, {run.text('date')[:10]}: "
+        f"microseconds for one f32 row of V = {NUM_COLS:,}, warm in the cache. “x max” is the time over that of "
+        f"a plain maximum of the row.{' Peers: ' + ', '.join(versions) + '.' if versions else ''}"
+    )
+    return "\n\n".join([caption, note_on_dashes(table(["", "µs", "x max", *peers], rows))]) if rows else ""
+
+
 def cpu_plot(results):
     operations = results.operations()
     series = {
@@ -272,6 +307,7 @@ GPU_OPERATIONS = {
     "top_p_renorm0.9": "top-p 0.9 renorm",
     "chain7": "chain of 7 drafts",
 }
+GPU_SUMMARY = ("greedy", "top_k50_top_p0.9", "top_p0.9", "softmax")
 
 
 def cuda_version(value):
@@ -364,8 +400,8 @@ def gpu_verdict(device):
     if not slower:
         return ""
     return (
-        f" The general kernels are slow there: in {slower} of {len(pairs)} cells the library takes longer "
-        "than its peer ([why](docs/performance.md#on-a-gpu))."
+        f" In {slower} of {len(pairs)} cells the library takes longer than its peer: the general kernels are "
+        "slow there."
     )
 
 
@@ -373,11 +409,11 @@ def gpu_entry(own, other):
     return MISSING if own is None and other is None else f"{number(own)} / {number(other)}"
 
 
-def gpu_table(device):
+def gpu_table(device, operations=tuple(GPU_OPERATIONS)):
     header = ["library / peer, µs", *(f"B = {num_rows:,}" for num_rows in GPU_ROWS)]
     rows = [
-        [label, *(gpu_entry(*device.times(name, num_rows)) for num_rows in GPU_ROWS)]
-        for name, label in GPU_OPERATIONS.items()
+        [GPU_OPERATIONS[name], *(gpu_entry(*device.times(name, num_rows)) for num_rows in GPU_ROWS)]
+        for name in operations
         if name in device.operations()
     ]
     return note_on_dashes(table(header, rows))
@@ -385,6 +421,18 @@ def gpu_table(device):
 
 def gpu_section(device):
     return "\n\n".join([gpu_caption(device), gpu_table(device)])
+
+
+def gpu_summary(device):
+    if not any(name in GPU_SUMMARY for name in device.operations()):
+        return ""
+    peers = ", ".join(dict.fromkeys(device.peers.values()))
+    caption = (
+        f"**{device.newest.run.text('device')}**, {device.newest.run.text('date')[:10]}: microseconds of kernel "
+        f"time, *library / peer*, for B f32 rows of V = {NUM_COLS:,}.{f' Peers: {peers}.' if peers else ''}"
+        f"{gpu_verdict(device)}"
+    )
+    return "\n\n".join([caption, gpu_table(device, GPU_SUMMARY)])
 
 
 # ---- Plots --------------------------------------------------------------------------------------
@@ -465,17 +513,17 @@ def dot_plot(title, axis_title, labels, series):
 
 
 def plot_link(results):
-    return f"![Plot of the table]({PLOTS}/{results.stem}.svg)"
+    return f"![Plot of the table](../{PLOTS}/{results.stem}.svg)"
 
 
 # ---- The whole ----------------------------------------------------------------------------------
 
 
-def between_markers(readme, kind, content):
-    begin, end = f"<!-- begin: {kind} results -->\n", f"<!-- end: {kind} results -->"
-    if readme.count(begin) != 1 or readme.count(end) != 1 or readme.find(begin) > readme.find(end):
-        raise ReportError(f"README.md needs one line {begin.strip()} and, behind it, one {end}")
-    head, rest = readme.split(begin)
+def between_markers(page, text, kind, content):
+    begin, end = f"<!-- begin: {kind} -->\n", f"<!-- end: {kind} -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.find(begin) > text.find(end):
+        raise ReportError(f"{page} needs one line {begin.strip()} and, after it, one {end}")
+    head, rest = text.split(begin)
     tail = rest.split(end)[1]
     return head + begin + (f"\n{content}\n\n" if content else "") + end + tail
 
@@ -500,12 +548,17 @@ def report(root):
     files = [Results(path, root) for path in sorted(root.glob("bench/results/*.json"))]
     cpu = [file for file in files if file.kind == "cpu"]
     gpu = devices(file for file in files if file.kind == "gpu")
-    sections = {"cpu": [cpu_section(file) for file in cpu], "gpu": [gpu_section(each) for each in gpu]}
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    for kind, parts in sections.items():
-        readme = between_markers(readme, kind, "\n\n".join(parts))
-    texts = {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file in cpu}
-    return {root / "README.md": readme, **texts}
+    pages = {
+        PERFORMANCE: {"cpu results": map(cpu_section, cpu), "gpu results": map(gpu_section, gpu)},
+        README: {"cpu summary": map(cpu_summary, cpu), "gpu summary": map(gpu_summary, gpu)},
+    }
+    texts = {}
+    for page, sections in pages.items():
+        content = (root / page).read_text(encoding="utf-8")
+        for kind, parts in sections.items():
+            content = between_markers(page, content, kind, "\n\n".join(filter(None, parts)))
+        texts[root / page] = content
+    return texts | {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file in cpu}
 
 
 def differences(root, texts):

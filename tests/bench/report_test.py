@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 REPORT = sys.argv.pop(1)
-README = """# Title
+PAGE = """# Title
 
 <!-- begin: cpu results -->
 <!-- end: cpu results -->
@@ -21,6 +21,7 @@ between
 <!-- end: gpu results -->
 last line
 """
+README = PAGE.replace("results", "summary")
 
 CPU_RUN = {
     "program": "libsampler",
@@ -131,6 +132,16 @@ GPU_TABLE = """
 """
 
 
+CPU_SUMMARY = """
+|  | µs | x max | llama.cpp | torch 2.9 |
+| --- | --: | --: | --: | --: |
+| `greedy` | 9.00 | 1.50 | 180 (20.0x) | – |
+| `top_p0.95` | 48.2 | 7.72 | 1,463 (30.3x) | 2,500 (51.8x) |
+
+– was not measured.
+"""
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -138,6 +149,8 @@ class Report(unittest.TestCase):
         self.root = pathlib.Path(directory.name)
         self.results = self.root / "bench/results"
         self.results.mkdir(parents=True)
+        (self.root / "docs").mkdir()
+        (self.root / "docs/performance.md").write_text(PAGE)
         (self.root / "README.md").write_text(README)
 
     def put(self, name, values):
@@ -150,6 +163,9 @@ class Report(unittest.TestCase):
         self.assertNotIn("Traceback", done.stderr)
         return done.stderr.strip()
 
+    def page(self):
+        return (self.root / "docs/performance.md").read_text()
+
     def readme(self):
         return (self.root / "README.md").read_text()
 
@@ -161,19 +177,25 @@ class Report(unittest.TestCase):
     def test_nothing_stands_where_there_are_no_results(self):
         self.run_report("--check")
         self.run_report()
+        self.assertEqual(self.page(), PAGE)
         self.assertEqual(self.readme(), README)
         self.assertFalse((self.results / "plots").exists())
 
     def test_cpu(self):
         self.put("a.json", CPU)
         self.run_report()
-        self.assertIn(CPU_TABLE, self.readme())
+        self.assertIn(CPU_TABLE, self.page())
+        self.assertIn(CPU_SUMMARY, self.readme())
+        self.assertIn("L3 32 MiB**, scalar, one core, 2026-11-20", self.readme())
+        self.assertIn("Peers: llama.cpp 1.2, torch 2.9.", self.readme())
         for part in ("A <fast> & small CPU, 2 processors, L2 1 MiB, L3 32 MiB", "commit abc123",
                      "GNU 12.2.0", "2026-11-20", "Beside llama.cpp 1.2 and torch 2.9",
-                     "`./run bench --json bench/results/a.json`", "(bench/results/plots/a.svg)"):
-            self.assertIn(part, self.readme())
+                     "the slowest of 2 kinds",
+                     "`./run bench --json bench/results/a.json`", "(../bench/results/plots/a.svg)"):
+            self.assertIn(part, self.page())
         # Two operations: each with its maximum, libsampler and llama.cpp; torch has one of them.
         self.assertEqual(len(self.marks("a.svg")), 7)
+        self.assertTrue(self.page().endswith(PAGE.split("between")[1]))
         self.assertTrue(self.readme().endswith(README.split("between")[1]))
 
     def test_gpu_and_its_peers(self):
@@ -181,12 +203,15 @@ class Report(unittest.TestCase):
         self.put("g-2026-11-20-facts.json", FACTS)
         self.put("g-2026-11-20-peers.json", PEERS)
         self.run_report()
+        self.assertIn(GPU_TABLE, self.page())
         self.assertIn(GPU_TABLE, self.readme())
+        self.assertIn("**GPU 9000**, 2026-11-20: ", self.readme())
+        self.assertIn("Peers: flashinfer 0.7, torch 2.9. In 1 of 2 cells the library takes longer", self.readme())
         for part in ("**GPU 9000**, compute capability 9.0, driver 570.86.15 for CUDA 12.8, "
                      "runtime CUDA 13.0: libsampler 0.0.1, commit abc123, 2026-11-20. "
                      "Peers: flashinfer 0.7, 2026-11-19 (top-p 0.9); torch 2.9, 2026-11-19 (all else).",
-                     "in 1 of 2 cells the library takes longer than its peer"):
-            self.assertIn(part, self.readme())
+                     "In 1 of 2 cells the library takes longer than its peer"):
+            self.assertIn(part, self.page())
         self.assertFalse((self.results / "plots").exists())
 
     def test_the_newest_gpu_file_that_has_a_cell_gives_it(self):
@@ -199,30 +224,33 @@ class Report(unittest.TestCase):
                      "| top-p 0.9 | – | – | – | 130 / – |",
                      "libsampler 0.0.2, commit def456, 2026-11-21 (greedy, min-p 0.05); "
                      "commit abc123, 2026-11-20 (all else)."):
-            self.assertIn(part, self.readme())
-        self.assertEqual(self.readme().count("**GPU 9000**"), 1)
-        self.assertNotIn("than its peer", self.readme())
+            self.assertIn(part, self.page())
+        self.assertIn("**GPU 9000**, 2026-11-21: ", self.readme())
+        for text in (self.page(), self.readme()):
+            self.assertEqual(text.count("**GPU 9000**"), 1)
+            self.assertNotIn("than its peer", text)
 
     def test_a_second_run_changes_nothing_and_a_third_takes_away(self):
         self.put("a.json", CPU)
         self.put("g.json", GPU)
         self.run_report()
-        once = self.readme()
+        once = self.page(), self.readme()
         self.run_report()
-        self.assertEqual(self.readme(), once)
+        self.assertEqual((self.page(), self.readme()), once)
         for path in self.results.glob("*.json"):
             path.unlink()
         self.run_report()
-        self.assertEqual(self.readme(), README)
+        self.assertEqual((self.page(), self.readme()), (PAGE, README))
         self.assertEqual(list((self.results / "plots").iterdir()), [])
 
     def test_check_finds_what_is_not_current(self):
         self.put("a.json", CPU)
         self.assertEqual(
             self.run_report("--check", status=1),
+            "docs/performance.md is not what bench/results gives\n"
             "README.md is not what bench/results gives\n"
             "bench/results/plots/a.svg is missing\nrun tools/bench_report.py")
-        self.assertEqual(self.readme(), README)
+        self.assertEqual((self.page(), self.readme()), (PAGE, README))
         self.run_report()
         self.run_report("--check")
         plot = self.results / "plots/a.svg"
@@ -238,14 +266,14 @@ class Report(unittest.TestCase):
         self.put("g.json", {**GPU, "cells": GPU["cells"][:1]})
         self.run_report()
         self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – | – |",
-                      self.readme())
-        self.assertIn("| top-p 0.9 | – | – | – | 130 / – |", self.readme())
+                      self.page())
+        self.assertIn("| top-p 0.9 | – | – | – | 130 / – |", self.page())
         self.assertEqual(len(self.marks("a.svg")), 3)
 
     def expect_complaint(self, values, complaint):
         self.put("a.json", values)
         self.assertEqual(self.run_report(status=1), f"bench_report: {complaint}")
-        self.assertEqual(self.readme(), README)
+        self.assertEqual((self.page(), self.readme()), (PAGE, README))
 
     def test_malformed_files(self):
         place = "bench/results/a.json"
@@ -269,10 +297,10 @@ class Report(unittest.TestCase):
         self.expect_complaint({**GPU, "cells": [5]}, f"{place}: cells[0] is not an object")
         self.expect_complaint(PEERS, f"{place}: no file has libsampler's times on GPU 9000")
 
-    def test_readme_without_markers(self):
-        (self.root / "README.md").write_text("nothing\n")
-        self.assertIn("README.md needs one line <!-- begin: cpu results -->",
-                      self.run_report(status=1))
+    def test_pages_without_markers(self):
+        for name, kind in (("README.md", "summary"), ("docs/performance.md", "results")):
+            (self.root / name).write_text("nothing\n")
+            self.assertIn(f"{name} needs one line <!-- begin: cpu {kind} -->", self.run_report(status=1))
 
 
 if __name__ == "__main__":
