@@ -269,8 +269,8 @@ def cpu_summary(results):
             rows.append([row[0], row[2], *row[4 : 5 + len(peers)]])
     caption = (
         f"**{cpu_machine(run)}**, {run.text('instructions')}, one core, {run.text('date')[:10]}: "
-        f"microseconds for one f32 row of V = {NUM_COLS:,}, warm in the cache. “x max” is the time over that of "
-        f"a plain maximum of the row.{' Peers: ' + ', '.join(versions) + '.' if versions else ''}"
+        f"microseconds for one f32 row of V = {NUM_COLS:,}, warm in the cache. “x max”: over a plain "
+        f"maximum of the row.{' Peers: ' + ', '.join(versions) + '.' if versions else ''}"
     )
     return "\n\n".join([caption, note_on_dashes(table(["", "µs", "x max", *peers], rows))]) if rows else ""
 
