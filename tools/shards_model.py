@@ -9,8 +9,8 @@ Writes what stands between the marks <!-- shards: NAME --> and <!-- end --> of t
 Of the measured cells all must be of one machine and number of steps, which the document tells, and of an operation
 that took another number of exchanges than it does now the document says so.
 
-The model: an all-gather of m bytes from each of n ranks takes ceil(log2 n) latencies and (n - 1) m bytes at the
-link's bandwidth. LINKS are assumptions, stated in the document, not measurements.
+The plot is of a model: an all-gather of m bytes from each of n ranks takes ceil(log2 n) latencies and (n - 1) m bytes
+at the link's bandwidth. LINKS are assumptions, stated in the document, not measurements.
 """
 
 import argparse
@@ -29,6 +29,7 @@ LINKS = {
     "Ethernet": (30e-6, 12.5e9),
 }
 RANKS = (2, 4, 8, 16, 32, 72, 144, 288, 576, 1024)
+SHOWN_RANKS = (1, 2)  # of those measured, in the table: the machine has two cores
 OPERATION = "top-k 50, top-p 0.95"
 TOP_P = "top-p 0.95"
 
@@ -48,18 +49,16 @@ def plan_table(plans):
     rows = []
     for plan in plans:
         rows.append([plan["operation"], plan["exchanges"], f"{plan['sent_bytes']:,}",
-                     f"{plan['sent_bytes'] / plan['rows']:,.0f}",
                      f"{plan['gather_bytes'] / plan['sent_bytes']:,.0f}"])
     first = plans[0]
     head = (f"{first['rows']} rows of {first['cols']:,} columns, {first['ranks']} ranks; gathering sends "
             f"{first['gather_bytes']:,} bytes of f32 from each.\n\n")
-    return head + table(["operation", "exchanges", "bytes a rank sends", "a row",
-                         "times fewer than gathering"], rows)
+    return head + table(["operation", "exchanges", "bytes a rank sends", "times fewer than gathering"], rows)
 
 
 def measured_table(measured, plans):
     names = list(dict.fromkeys(cell["operation"] for cell in measured))
-    ranks = sorted({cell["ranks"] for cell in measured})
+    ranks = sorted({cell["ranks"] for cell in measured} & set(SHOWN_RANKS))
     for key in ("rows", "machine", "repeats"):
         if len({cell[key] for cell in measured}) > 1:
             sys.exit(f"the measured cells are of more than one {key}")
@@ -82,21 +81,6 @@ def measured_table(measured, plans):
         rows.append([name, *(f"{cells[n]['shards_us']:,.0f} ({cells[n]['exchange_us']:,.0f}) / "
                              f"{cells[n]['gather_us']:,.0f}" for n in ranks)])
     return head + "\n\n" + table(["operation", *(f"{n} rank{'s' * (n > 1)}" for n in ranks)], rows)
-
-
-def model_table(plans):
-    by_name = {plan["operation"]: plan for plan in plans}
-    rows = []
-    for link, (latency, bandwidth) in LINKS.items():
-        for num_ranks in (8, 72, 1024):
-            cells = [f"{link}: {latency * 1e6:g} µs, {bandwidth / 1e9:g} GB/s", num_ranks]
-            for name in (OPERATION, "temperature", TOP_P):
-                plan = by_name[name]
-                cells.append(f"{seconds(link, num_ranks, plan['exchanges'], plan['sent_bytes']) * 1e6:,.0f}")
-            gathered = 4 * plans[0]["rows"] * plans[0]["cols"] / num_ranks
-            cells.append(f"{seconds(link, num_ranks, 1, gathered) * 1e6:,.0f}")
-            rows.append(cells)
-    return table(["link", "ranks", OPERATION, "temperature", TOP_P, "gathering"], rows)
 
 
 def plot(plans):
@@ -160,8 +144,7 @@ def main():
     plans = [cell for cell in cells if "shards_us" not in cell]
     measured = [cell for cell in cells if "shards_us" in cell]
     document = args.document.read_text()
-    for name, part in (("plan", plan_table(plans)), ("measured", measured_table(measured, plans)),
-                       ("model", model_table(plans))):
+    for name, part in (("plan", plan_table(plans)), ("measured", measured_table(measured, plans))):
         marks = re.compile(f"(<!-- shards: {name} -->\n).*?(<!-- end -->)", re.S)
         if not marks.search(document):
             sys.exit(f"{args.document} has no mark of {name}")
