@@ -74,7 +74,7 @@ def measured_table(measured, plans):
     for name, exchanges in others.items():
         head += f" {name[0].upper() + name[1:]} took {exchanges} exchanges then."
     if any(name.startswith("chains") for name in names):
-        head += " Of every other chain the draft in the middle is rejected."
+        head += " Every second chain has its middle draft rejected."
     rows = []
     for name in names:
         cells = {cell["ranks"]: cell for cell in measured if cell["operation"] == name}
