@@ -6,8 +6,14 @@ usage: speculation_sweep.py GENERATE MODEL DRAFTER RESULTS.jsonl [--rounds N] [-
 Runs `generate --json` on one core for each drafter (a model, counted n-grams, prompt lookup) and each
 rule of gamma, sampled and greedy. Each run goes in turn with runs without drafts, and the sweep goes
 over all drafters again in each round, with other seeds, so that what else the machine does meets all
-of them alike; times are those in which the program ran. Prints a table of ratios; docs/decoding.md explains it. With --only-table it prints that of
-results which are there.
+of them alike; times are those in which the program ran. Prints a table of
+ratios; docs/decoding.md has some of it. With --only-table it prints that of results which are there.
+
+Rows: "known" is stop_if_unknown, "filler" filler_top_k, "count" and "share" ngram_least_count and
+ngram_least_share, "lookup of 3 or more" prompt lookup with min_match 3, "probability"
+least_draft_probability, "trees of 2" draft_top_k 2. Columns: "kept" is the share of the drafts that
+became text; drafts and tokens are for each call of the target; drafter, target and rest are times of
+a round in calls of the target for one token; time and speed-up are over runs without drafts.
 """
 
 import argparse
