@@ -542,7 +542,7 @@ type VerifyArgs struct {
 
 	OutRowStatus Array[RowStatus]
 
-	// What follows is off by default. A CUDA sampler refuses it.
+	// What follows is off by default.
 
 	// When a draft is accepted, and by slot. Left out: the same for all; one that is no such
 	// constant, or does not go with what the call has, makes its sequence bad (RowInvalidParameter).

@@ -203,7 +203,7 @@ pub struct VerifyArgs<'a> {
     /// `[num_sequences]` Bits of [`row_status`].
     pub out_row_status: ArrayMut<'a, u32>,
 
-    /// What follows is off by default. A CUDA sampler refuses it.
+    /// What follows is off by default.
     ///
     /// When a draft is accepted.
     pub acceptance: Acceptance,

@@ -284,8 +284,7 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets when a draft is accepted. What follows from here on is off by default, and a CUDA sampler
-   * refuses it.
+   * Sets when a draft is accepted. What follows from here on is off by default.
    *
    * @param acceptance STANDARD by default
    * @return this
