@@ -147,5 +147,28 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
   if (i < end) f(read_some<Type>(p + i, end - i, kNaN), i, end - i);
 }
 
+// The most elements that are widened at once.
+constexpr int64_t kWidened = kWeightBlock;
+
+// Elements [begin, end) as f32, in `memory` unless they are: for passes whose arithmetic is much
+// more than that, so that they are compiled once for all types.
+SAMPLER_INLINE const float *widened(const RowView &source, int64_t begin, int64_t end,
+                                    float (&memory)[kWidened]) {
+  if (source.dtype == SAMPLER_F32) return elements<F32>(source.values) + begin;
+  with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *const p = elements<Type>(source.values) + begin;
+    for_each_vector<Type>(p, 0, end - begin,
+                          [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                            if (lanes == kWidth) {
+                              store(memory + index, x);
+                            } else {
+                              write_some<F32>(memory + index, lanes, x);
+                            }
+                          });
+  });
+  return memory;
+}
+
 }  // namespace
 }  // namespace sampler::cpu::SAMPLER_ISA

@@ -3,6 +3,7 @@
 
 #include "cpu/simd/passes/log2.h"
 #include "cpu/simd/passes/random_words.h"
+#include "cpu/simd/passes/weigh.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
@@ -141,26 +142,28 @@ class GumbelScan {
 // Elements whose largest decides which of their words are looked at.
 constexpr int64_t kContenders = 8 * kWordElements;
 
-template <class Type>
-SAMPLER_INLINE float largest_of(const typename Type::Element *p, int64_t begin, int64_t end) {
+SAMPLER_INLINE float largest_of(const float *p, int64_t count) {
   Floats top = splat(-kInfinity);
-  int64_t i = begin;
-  for (; i + kWidth <= end; i += kWidth) top = max(top, Type::read(p + i));
-  if (i < end) top = max(top, read_some<Type>(p + i, end - i, -kInfinity));
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) top = max(top, F32::read(p + i));
+  if (i < count) top = max(top, read_some<F32>(p + i, count - i, -kInfinity));
   return largest(top);
 }
 
 // The best element of a row, whose ids are its indices. Words are made for 64 neighbours at once.
 // Few of them make an element better than the best before it; the others' noise is not computed.
-template <class Type, class Score>
+template <class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
                       float at_least) {
-  const auto *p = elements<Type>(row.values);
+  static_assert(kContenders <= kWidened, "they are widened at once");
+  float memory[kWidened];
   GumbelScan<Score> scan(score_of, at_least);
   for (int64_t first = begin; first < end;) {
+    const int64_t part = first;
     const int64_t contenders_end = smaller((first / kContenders + 1) * kContenders, end);
-    const float largest = largest_of<Type>(p, first, contenders_end);
+    const float *const p = widened(row, part, contenders_end, memory);
+    const float largest = largest_of(p, contenders_end - part);
     if (!scan.wants(largest)) {
       first = contenders_end;
       continue;
@@ -173,11 +176,12 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
       if (any_at_most(blocks, last_word)) {
         uint32_t words[kWordElements + kWidth];
         store_words(blocks, words);
-        for_each_vector<Type>(p, first, words_end,
-                              [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
-                                const uint32_t *word = words + (index - words_first);
-                                scan.see(x, load(reinterpret_cast<const int32_t *>(word)), index);
-                              });
+        for_each_vector<F32>(p, first - part, words_end - part,
+                             [&](Floats x, int64_t place, int64_t) SAMPLER_INLINE_LAMBDA {
+                               const int64_t index = part + place;
+                               const uint32_t *word = words + (index - words_first);
+                               scan.see(x, load(reinterpret_cast<const int32_t *>(word)), index);
+                             });
         last_word = scan.last_word(largest);
       }
       first = words_end;
@@ -187,30 +191,31 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
 }
 
 // The best element of a list, which has room for a vector beyond its last element.
-template <class Type, class Score>
+template <class Score>
 GumbelBest gumbel_list(const RowView &list, const Score &score_of,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least) {
   GumbelScan<Score> scan(score_of, at_least);
-  for_each_vector<Type>(elements<Type>(list.values), begin, end,
-                        [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
-                          scan.see(x, words_of(random, load(ids_of(list) + index)), index);
-                        });
+  for_each_widened(list, begin, end,
+                   [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
+                     for_each_vector<F32>(
+                         p, 0, count, [&](Floats x, int64_t place, int64_t) SAMPLER_INLINE_LAMBDA {
+                           const int64_t index = first + place;
+                           scan.see(x, words_of(random, load(ids_of(list) + index)), index);
+                         });
+                   });
   return scan.result();
 }
 
 GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
                   const contract::RandomStream &random, int64_t begin, int64_t end,
                   float at_least) {
-  return with_type(source.dtype, [&](auto type) {
-    using Type = decltype(type);
-    const auto best = [&](const auto &score_of) {
-      return source.ids ? gumbel_list<Type>(source, score_of, random, begin, end, at_least)
-                        : gumbel_row<Type>(source, score_of, random, begin, end, at_least);
-    };
-    if (scale.kind == SAMPLER_LOGITS) return best(LogitScore{scale.scale});
-    return best(ProbabilityScore());
-  });
+  const auto best = [&](const auto &score_of) {
+    return source.ids ? gumbel_list(source, score_of, random, begin, end, at_least)
+                      : gumbel_row(source, score_of, random, begin, end, at_least);
+  };
+  if (scale.kind == SAMPLER_LOGITS) return best(LogitScore{scale.scale});
+  return best(ProbabilityScore());
 }
 
 }  // namespace

@@ -27,20 +27,20 @@ struct WithSurprise : Relative {
 
 contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
                                   int64_t begin, int64_t end, float at_least) {
-  return with_weighed(source, {row}, at_least, [&](auto relative, auto type, auto bounds) {
-    using Type = decltype(type);
+  return with_widened({row}, at_least, [&](auto relative, auto bounds) {
     const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
-      WeightSum weights, surprises;
-      for_each_relative<Type>(elements<Type>(source.values), with_surprise, bounds, from, to,
-                              [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                                weights.take(vectors.x, vectors.power);
-                                surprises.take(vectors.surprise, vectors.power);
-                              });
-      result.weight += weights.total();
-      result.surprise += surprises.total();
-    });
+    for_each_widened(
+        source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {
+          WeightSum weights, surprises;
+          for_each_relative<F32>(p, with_surprise, bounds, 0, count,
+                                 [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                                   weights.take(vectors.x, vectors.power);
+                                   surprises.take(vectors.surprise, vectors.power);
+                                 });
+          result.weight += weights.total();
+          result.surprise += surprises.total();
+        });
     return result;
   });
 }
@@ -82,27 +82,22 @@ contract::DeviationSums sum_deviations(const RowView &source, const contract::Ro
   const Floats first_factor = splat(raw_float(uint32_t(first_part + 127) << 23));
   const Floats second_factor = splat(raw_float(uint32_t(n - first_part + 127) << 23));
   const Floats first = splat(unit.first), least = splat(at_least), largest = splat(__FLT_MAX__);
-  const auto sum = [&](auto type, const auto &value_of) SAMPLER_INLINE_LAMBDA {
-    using Type = decltype(type);
+  const auto sum = [&](const auto &value_of) SAMPLER_INLINE_LAMBDA {
     contract::DeviationSums result;
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
-      DeviationSum block;
-      for_each_vector<Type>(elements<Type>(source.values), from, to,
-                            [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                              const Floats distance = min(sub(first, value_of(x)), largest);
-                              const Floats scaled = mul(mul(distance, first_factor), second_factor);
-                              block.take(integer_of(zero_unless(ge(x, least), scaled)));
-                            });
-      block.add_to(&result);
-    });
+    for_each_widened(
+        source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {
+          DeviationSum block;
+          for_each_vector<F32>(p, 0, count, [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+            const Floats distance = min(sub(first, value_of(x)), largest);
+            const Floats scaled = mul(mul(distance, first_factor), second_factor);
+            block.take(integer_of(zero_unless(ge(x, least), scaled)));
+          });
+          block.add_to(&result);
+        });
     return result;
   };
-  return with_type(source.dtype, [&](auto type) {
-    if (row.kind == SAMPLER_LOGITS) {
-      return sum(type, [](Floats x) SAMPLER_INLINE_LAMBDA { return x; });
-    }
-    return sum(type, [&](Floats x) SAMPLER_INLINE_LAMBDA { return log2_shifted(x, row.exponent); });
-  });
+  if (row.kind == SAMPLER_LOGITS) return sum([](Floats x) SAMPLER_INLINE_LAMBDA { return x; });
+  return sum([&](Floats x) SAMPLER_INLINE_LAMBDA { return log2_shifted(x, row.exponent); });
 }
 
 ValueRange find_range(const RowView &source, int64_t begin, int64_t end, float at_least,

@@ -57,6 +57,15 @@ SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, 
   });
 }
 
+// f(relative, bounds) alike, where elements are widened.
+template <class F>
+SAMPLER_INLINE auto with_widened(const Scaling &scaling, float at_least, const F &f) {
+  return with_relative(scaling.row, [&](auto relative) {
+    return at_least > decltype(relative)::kLowest ? f(relative, FromLeast{splat(at_least)})
+                                                  : f(relative, AllElements());
+  });
+}
+
 // f(block, begin, end) for the parts that elements [begin, end) have in blocks.
 template <class F>
 SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
@@ -66,6 +75,17 @@ SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
     f(block, i, block_end);
     i = block_end;
   }
+}
+
+// f(p, begin, count) for these parts: f32 elements p[0, count), the first of which is element
+// `begin`.
+template <class F>
+SAMPLER_INLINE void for_each_widened(const RowView &source, int64_t begin, int64_t end,
+                                     const F &f) {
+  float memory[kWidened];
+  for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
+    f(widened(source, from, to, memory), from, to - from);
+  });
 }
 
 template <class Type, class Relative, class Bounds>
@@ -109,55 +129,57 @@ uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t be
 SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                         float at_least, float heavy) {
   const Floats least_heavy = splat(heavy);
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
-    using Type = decltype(type);
-    const auto *p = elements<Type>(source.values);
+  return with_widened(scaling, at_least, [&](auto relative, auto bounds) {
     SplitWeight result = {0, 0};
-    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
-      WeightSum all, of_heavy;
-      for_each_relative<Type>(
-          p, relative, bounds, from, to,
-          [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-            all.take(vectors.x, vectors.power);
-            // Values are read again: there is no register to keep them in.
-            for (Floats &x : vectors.x) {
-              const Floats value = lanes < kWidth ? read_some<Type>(p + index, lanes, -kInfinity)
-                                                  : Type::read(p + index);
-              x = zero_unless(ge(value, least_heavy), x);
-              index += kWidth;
-            }
-            of_heavy.take(vectors.x, vectors.power);
-          });
-      result.total += all.total();
-      result.heavy += of_heavy.total();
-    });
+    for_each_widened(
+        source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {
+          WeightSum all, of_heavy;
+          for_each_relative<F32>(
+              p, relative, bounds, 0, count,
+              [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                all.take(vectors.x, vectors.power);
+                // Values are read again: there is no register to keep them in.
+                for (Floats &x : vectors.x) {
+                  const Floats value = lanes < kWidth ? read_some<F32>(p + index, lanes, -kInfinity)
+                                                      : F32::read(p + index);
+                  x = zero_unless(ge(value, least_heavy), x);
+                  index += kWidth;
+                }
+                of_heavy.take(vectors.x, vectors.power);
+              });
+          result.total += all.total();
+          result.heavy += of_heavy.total();
+        });
     return result;
   });
 }
 
 uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                      float at_least, uint64_t sum, uint64_t *out) {
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
-    using Type = decltype(type);
-    for_each_relative<Type>(
-        elements<Type>(source.values), relative, bounds, begin, end,
-        [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-          int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
-          for (int i = 0; i * kWidth < lanes; ++i) {
-            const Limbs limbs = limbs_of(vectors.x[i], vectors.power[i]);
-            const int64_t place = i * kWidth;
-            store(high + place, sub(limbs.high, splat(raw_bits(contract::kHighLimb))));
-            store(low + place, sub(limbs.low, splat(raw_bits(contract::kLowLimb))));
-          }
-          uint64_t running = sum;  // in a register
-          for (int64_t i = 0; i < lanes; ++i) {
-            const uint64_t units = uint64_t(high[i]) << contract::kLowLimbBits;
-            out[index + i] = running += units + uint64_t(int64_t(low[i]));
-          }
-          sum = running;
+  with_widened(scaling, at_least, [&](auto relative, auto bounds) {
+    for_each_widened(
+        source, begin, end,
+        [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
+          for_each_relative<F32>(
+              p, relative, bounds, 0, count,
+              [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
+                for (int i = 0; i * kWidth < lanes; ++i) {
+                  const Limbs limbs = limbs_of(vectors.x[i], vectors.power[i]);
+                  const int64_t place = i * kWidth;
+                  store(high + place, sub(limbs.high, splat(raw_bits(contract::kHighLimb))));
+                  store(low + place, sub(limbs.low, splat(raw_bits(contract::kLowLimb))));
+                }
+                uint64_t running = sum;  // in a register
+                for (int64_t i = 0; i < lanes; ++i) {
+                  const uint64_t units = uint64_t(high[i]) << contract::kLowLimbBits;
+                  out[first + index + i] = running += units + uint64_t(int64_t(low[i]));
+                }
+                sum = running;
+              });
         });
-    return sum;
   });
+  return sum;
 }
 
 template <class Type>
@@ -186,19 +208,20 @@ void write_probabilities(const RowView &source, const Scaling &scaling, float no
   const Floats factor = splat(normalizer);
   with_relative(scaling.row, [&](auto relative) {
     with_type(out_dtype, [&](auto out_type) {
-      with_type(source.dtype, [&](auto type) {
-        using Type = decltype(type);
-        for_each_relative<Type>(
-            elements<Type>(source.values), relative, bounds, begin, end,
-            [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-              int i = 0;
-              for (Floats &x : vectors.x) {
-                x = zero_unless(vectors.nonzero[i], mul(vectors.relative(i), factor));
-                ++i;
-              }
-              write_vectors<decltype(out_type)>(out, index, lanes, vectors.x);
-            });
-      });
+      for_each_widened(
+          source, begin, end,
+          [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
+            for_each_relative<F32>(
+                p, relative, bounds, 0, count,
+                [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                  int i = 0;
+                  for (Floats &x : vectors.x) {
+                    x = zero_unless(vectors.nonzero[i], mul(vectors.relative(i), factor));
+                    ++i;
+                  }
+                  write_vectors<decltype(out_type)>(out, first + index, lanes, vectors.x);
+                });
+          });
     });
   });
 }
