@@ -308,16 +308,19 @@ def reads_row(instruction):
             and not makes_row(instruction))
 
 
+@functools.lru_cache(maxsize=None)
 def makes_row(instruction):
     return is_load(instruction) and any(plain_name(name) == MAKES_ROW for name, _ in instruction.chain)
 
 
+@functools.lru_cache(maxsize=None)
 def is_exception(instruction):
     """Takes one element, in a loop over vectors."""
     return (reads_row(instruction) and width_of(instruction.opcode) < WIDE or
             any(plain_name(name) in RARE for name, _ in instruction.chain))
 
 
+@functools.lru_cache(maxsize=None)
 def is_copy(instruction):
     if makes_row(instruction):
         return (plain_name(instruction.chain[-1][0]) == "load_vector"
@@ -397,6 +400,21 @@ class Way:
                 yield from ((instruction, times * count) for instruction, count in way.instructions())
 
 
+@functools.lru_cache(maxsize=None)
+def block_work(block, element):
+    """Instructions that rows of the type cannot have, that not all types have, and of arithmetic; and whether any
+    is an exception."""
+    wrong = right = arithmetic = 0
+    for instruction in block.instructions:
+        types = types_of(instruction)
+        if element not in types:
+            wrong += not instruction.predicate  # else it stands beside those of other types
+        elif len(types) < len(TYPES):
+            right += 1
+        arithmetic += instruction.opcode.split(".")[0] in ARITHMETIC
+    return wrong, right, arithmetic, any(map(is_exception, block.instructions))
+
+
 class Counter:
     """Ways through the loops of a kernel, for elements of one type: "least", "work" or "most"."""
 
@@ -406,24 +424,17 @@ class Counter:
         self.least_width = least_width  # bytes of a read that counts
         self.wanted = wanted
         self.of_function = {}
+        self.bytes_of_block = {}
         self.rare = set()
 
     def block_cost(self, number):
-        wrong = right = arithmetic = 0
-        called = self.graph.blocks[number].called
-        is_rare = number in self.rare or (called in self.graph.functions and label_name(called) in RARE)
-        instructions = self.graph.blocks[number].instructions
-        for instruction in instructions:
-            types = types_of(instruction)
-            if self.element not in types:
-                wrong += not instruction.predicate  # else it stands beside those of other types
-            elif len(types) < len(TYPES):
-                right += 1
-            arithmetic += instruction.opcode.split(".")[0] in ARITHMETIC
-            if self.least_width == WIDE:
-                is_rare = is_rare or is_exception(instruction)
+        block = self.graph.blocks[number]
+        wrong, right, arithmetic, has_exception = block_work(block, self.element)
+        is_rare = (number in self.rare or self.least_width == WIDE and has_exception
+                   or block.called in self.graph.functions and label_name(block.called) in RARE)
+        length = len(block.instructions)
         return (int(is_rare), wrong, -right, -arithmetic if self.wanted == "work" else 0,
-                -len(instructions) if self.wanted == "most" else len(instructions))
+                -length if self.wanted == "most" else length)
 
     def bytes_of(self, instructions):
         """What these read and copy of elements of the type."""
@@ -443,7 +454,9 @@ class Counter:
         """What a block adds to a way, one part after the other: of each, what it may cost, the part, and the
         bytes that it reads and copies."""
         block = self.graph.blocks[number]
-        yield [(self.block_cost(number), block, self.bytes_of([(i, 1) for i in block.instructions]))]
+        if block not in self.bytes_of_block:
+            self.bytes_of_block[block] = self.bytes_of([(i, 1) for i in block.instructions])
+        yield [(self.block_cost(number), block, self.bytes_of_block[block])]
         if block.called in self.graph.functions:
             yield [(way.cost, (way, 1), state) for state, way in self.function_ways(block.called).items()]
 

@@ -188,11 +188,12 @@ def read_lines(elf):
     return tables
 
 
-def demangled(names):
-    names = sorted(names)
-    result = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True,
-                            check=True)
-    return dict(zip(names, result.stdout.splitlines()))
+def demangled(names, known={}):
+    new = sorted(set(names) - known.keys())
+    if new:
+        result = subprocess.run(["c++filt"], input="\n".join(new), stdout=subprocess.PIPE, text=True, check=True)
+        known.update(zip(new, result.stdout.splitlines()))
+    return {name: known[name] for name in names}
 
 
 def source_function(label):
