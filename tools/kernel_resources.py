@@ -1,16 +1,17 @@
 """What the device code takes of a multiprocessor, that none of it is spilled, and that all of it fits.
 
 usage: kernel_resources.py record COMPILER ARGUMENT...
-       kernel_resources.py check [--most-spilled BYTES] FILE MOST_DYNAMIC_BYTES ARCHITECTURE...
+       kernel_resources.py check [--may-spill FUNCTIONS BYTES] FILE MOST_DYNAMIC_BYTES ARCHITECTURE...
 
 `record` runs the CUDA compiler, which must be told -Xptxas=-v, and keeps what the assembler reports in
 a file beside the object file, OBJECT.resources; all else the compiler prints goes on to stderr.
 
-`check` prints a table of the kernels in such a file. It fails when any function of them spills a
-register, or more than BYTES in stores or in loads, when an architecture named (90 for sm_90) has no kernel, and when the file holds none. Static
-and dynamic shared memory together must be within what a block of each architecture may have, and that of
-two blocks, with what the driver reserves, within a multiprocessor's where launches are planned for two.
-MOST_DYNAMIC_BYTES is the program of tests/cuda that tells what launches are planned with.
+`check` prints a table of the kernels in such a file. It fails when any function of them spills a register, those
+whose mangled names have the pattern FUNCTIONS more than BYTES in stores or in loads, when an architecture named (90
+for sm_90) has no kernel, and when the file holds none. Static and dynamic shared memory together must be within what
+a block of each architecture may have, and that of two blocks, with what the driver reserves, within a
+multiprocessor's where launches are planned for two. MOST_DYNAMIC_BYTES is the program of tests/cuda that prints what
+launches are planned with.
 """
 
 import re
@@ -97,7 +98,7 @@ def shared_memory_faults(kernel, name, program):
     return [f"sm_{kernel['architecture']} {name}: {fault}" for fault in faults], most
 
 
-def check(path, program, architectures, most_spilled=0):
+def check(path, program, architectures, may_spill=None, most_spilled=0):
     with open(path) as file:
         kernels = read_kernels(file)
     faults = [] if kernels else [f"{path} reports no kernel"]
@@ -115,7 +116,7 @@ def check(path, program, architectures, most_spilled=0):
         print(f"sm_{kernel['architecture']:<11}{name:<24}{kernel['registers']:>10}{kernel['stack']:>13}"
               f"{kernel['shared']:>14}{dynamic:>13}")
         for function, stores, loads in kernel["spilling"]:
-            if max(stores, loads) <= most_spilled:
+            if may_spill and re.search(may_spill, function) and max(stores, loads) <= most_spilled:
                 continue
             faults.append(f"sm_{kernel['architecture']} {name}: {function} spills "
                           f"{stores} bytes of stores, {loads} of loads")
@@ -127,8 +128,8 @@ def check(path, program, architectures, most_spilled=0):
 def main(arguments):
     if len(arguments) >= 2 and arguments[0] == "record":
         return record(arguments[1:])
-    if len(arguments) >= 5 and arguments[:2] == ["check", "--most-spilled"]:
-        return check(arguments[3], arguments[4], arguments[5:], int(arguments[2]))
+    if len(arguments) >= 6 and arguments[:2] == ["check", "--may-spill"]:
+        return check(arguments[4], arguments[5], arguments[6:], arguments[2], int(arguments[3]))
     if len(arguments) >= 3 and arguments[0] == "check":
         return check(arguments[1], arguments[2], arguments[3:])
     sys.exit(__doc__)
