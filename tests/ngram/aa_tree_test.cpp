@@ -1,5 +1,5 @@
 // The balanced trees that hold what finds no place in a hash table.
-#include "decoding/aa_tree.h"
+#include "decoding/ngram/aa_tree.h"
 #include "../seed.h"
 
 #include <gtest/gtest.h>

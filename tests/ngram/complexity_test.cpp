@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "decoding/ngram_storage.h"
-#include "decoding/prompt_lookup.h"
+#include "decoding/ngram/ngram_storage.h"
+#include "decoding/ngram/prompt_lookup.h"
 #include "support.h"
 
 namespace {

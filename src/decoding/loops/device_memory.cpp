@@ -1,0 +1,55 @@
+#include "decoding/loops/device_memory.h"
+
+#include <cstring>
+
+#include "capi/cuda_errors.h"
+#include "cuda/backend.h"
+
+namespace sampler::decoding {
+
+namespace {
+
+void require(const ExecutionTarget &place, const cuda::Error &error) {
+  decoding::require(capi::cuda_status(*place.entry, error));
+}
+
+}  // namespace
+
+DeviceBytes::DeviceBytes(const ExecutionTarget &place, size_t bytes)
+    : place_(place),
+      host_(place, place.handle->on_cuda ? 0 : bytes),
+      data_(static_cast<unsigned char *>(host_.data())),
+      size_(bytes) {
+  if (!place.handle->on_cuda || bytes == 0) return;
+  void *data;
+  require(place_, cuda::allocate(place_.handle->device, bytes, &data));
+  data_ = static_cast<unsigned char *>(data);
+}
+
+DeviceBytes::~DeviceBytes() {
+  if (place_.handle->on_cuda && data_) cuda::release(place_.handle->device, data_);
+}
+
+void DeviceBytes::copy(void *to, const void *from, size_t bytes) {
+  if (bytes == 0) return;
+  if (place_.handle->on_cuda) {
+    require(place_, cuda::copy(place_.handle->device, to, from, bytes, place_.stream));
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+void DeviceBytes::upload(const void *source, size_t bytes) {
+  copy(data_, source, bytes);
+}
+
+void DeviceBytes::move(size_t to, size_t from, size_t bytes) {
+  copy(data_ + to, data_ + from, bytes);
+}
+
+void DeviceBytes::download(void *to, size_t bytes) {
+  copy(to, data_, bytes);
+  require(place_, cuda::synchronize(place_.handle->device, place_.stream));
+}
+
+}  // namespace sampler::decoding

@@ -1,0 +1,86 @@
+// Memory that the operations of a handle work on, as the loops see it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoding/loops/memory.h"
+
+namespace sampler::decoding {
+
+// Bytes on the handle's device; for a CPU handle, plain memory. Failures throw.
+class DeviceBytes {
+ public:
+  DeviceBytes(const ExecutionTarget &place, size_t bytes);
+  ~DeviceBytes();
+  DeviceBytes(const DeviceBytes &) = delete;
+  DeviceBytes &operator=(const DeviceBytes &) = delete;
+
+  unsigned char *data() const { return data_; }
+  size_t size() const { return size_; }
+
+  // In the order of the stream. `source` may be reused at once.
+  void upload(const void *source, size_t bytes);
+  void move(size_t to, size_t from, size_t bytes);  // regions that do not overlap
+
+  // The first bytes, once all work on the stream has finished, in host memory of that size.
+  void download(void *to, size_t bytes);
+
+ private:
+  void copy(void *to, const void *from, size_t bytes);
+
+  ExecutionTarget place_;
+  HostBlock host_;  // of a CPU handle
+  unsigned char *data_;
+  size_t size_;
+};
+
+// An array that an operation writes and the loop reads.
+template <class T>
+class Output {
+ public:
+  Output(const ExecutionTarget &place, int64_t capacity)
+      : on_cuda_(place.handle->on_cuda),
+        bytes_(place, bytes_of(capacity, sizeof(T))),
+        host_(place, on_cuda_ ? bytes_.size() : 0) {}
+  T *data() const { return reinterpret_cast<T *>(bytes_.data()); }
+  // The first so many, valid until the next call of this.
+  const T *on_host(size_t count) {
+    if (!on_cuda_) return data();
+    bytes_.download(host_.data(), count * sizeof(T));
+    return static_cast<const T *>(host_.data());
+  }
+
+ private:
+  bool on_cuda_;
+  DeviceBytes bytes_;
+  HostBlock host_;  // of a CUDA handle
+};
+
+// An array that the loop fills and an operation reads.
+template <class T>
+class Input {
+ public:
+  // A parameter is one that a handle with host_parameters takes on the host.
+  Input(const ExecutionTarget &place, int64_t capacity, bool is_parameter = false)
+      : stays_on_host_(is_parameter && place.handle->on_cuda &&
+                       place.handle->device.host_parameters),
+        bytes_(place, stays_on_host_ ? 0 : bytes_of(capacity, sizeof(T))),
+        values_(place, capacity) {}
+
+  Array<T> &values() { return values_; }
+
+  // The array for a call; valid until values() changes.
+  const T *upload() {
+    if (stays_on_host_) return values_.data();
+    bytes_.upload(values_.data(), values_.size() * sizeof(T));
+    return reinterpret_cast<const T *>(bytes_.data());
+  }
+
+ private:
+  bool stays_on_host_;
+  DeviceBytes bytes_;
+  Array<T> values_;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,47 @@
+// The arguments of the loops: read from the caller's structs, and checked rule by rule before
+// anything is called back or written.
+#pragma once
+
+#include "capi/check.h"
+#include "decoding/ngram/ngram_calls.h"
+#include "sampler/decoding.h"
+
+namespace sampler::capi {
+
+SAMPLER_ZERO_TRAITS(sampler_model)
+SAMPLER_ZERO_TRAITS(sampler_generation_stats)
+SAMPLER_DEFAULT_TRAITS(sampler_generation_args)
+SAMPLER_DEFAULT_TRAITS(sampler_speculative_args)
+SAMPLER_DEFAULT_TRAITS(sampler_beam_search_args)
+
+}  // namespace sampler::capi
+
+namespace sampler::decoding {
+
+// The structs of a call as this library knows them, which point to each other.
+struct GenerationArguments {
+  sampler_generation_args args;
+  sampler_params params;
+  sampler_row_params row_params;
+  sampler_pipeline pipeline;
+  sampler_model target;
+  bool has_stages;  // or parameters by text
+};
+
+struct SpeculativeArguments {
+  GenerationArguments generation;
+  sampler_speculative_args args;
+  sampler_model drafter;
+  sampler_ngram ngram;
+};
+
+struct BeamSearchArguments {
+  GenerationArguments generation;
+  sampler_beam_search_args args;
+};
+
+void read_arguments(Check &check, const sampler_generation_args *user, GenerationArguments *out);
+void read_arguments(Check &check, const sampler_speculative_args *user, SpeculativeArguments *out);
+void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSearchArguments *out);
+
+}  // namespace sampler::decoding

@@ -1,0 +1,56 @@
+// The library's operations as the loops call them: parameters from the call's arguments, numbers
+// per text from the host, workspace made beforehand.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "capi/structs.h"
+#include "decoding/loops/cached_model.h"
+#include "decoding/loops/device_memory.h"
+#include "decoding/loops/failure.h"
+#include "decoding/loops/generation.h"
+#include "sampler/sampler.h"
+
+namespace sampler::decoding {
+
+// Calls one of the library's functions, to which the loop is a host.
+template <class Call>
+void require_call(const ExecutionTarget &place, const Call &call) {
+  require(place.entry->call_host(call));
+}
+
+// Rows of a model's logits.
+inline sampler_rows rows_of(const sampler_model &model, const LogitRows &logits, int64_t num_rows) {
+  sampler_rows rows = {};
+  rows.values = logits.data;
+  rows.num_rows = num_rows;
+  rows.num_cols = model.vocabulary_size;
+  rows.row_stride = logits.row_stride;
+  rows.dtype = model.logits_dtype;
+  return rows;
+}
+
+// What the operations of a loop work in, one after the other.
+class Workspace {
+ public:
+  // For calls on up to max_rows rows of a model's vocabulary, and one that needs least_bytes.
+  Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols,
+            size_t least_bytes = 0)
+      : place_(place),
+        bytes_(place,
+               std::max(least_bytes, capi::largest_workspace(*place.handle, max_rows, num_cols))) {}
+
+  // To its log and its parallel_for these look like the host's calls.
+  template <class Args>
+  void run(sampler_status (*function)(sampler_t, const Args *), Args *args) {
+    args->exec = {place_.stream, bytes_.data(), bytes_.size()};
+    require(place_.entry->call_host([&] { return function(place_.handle, args); }));
+  }
+
+ private:
+  ExecutionTarget place_;
+  DeviceBytes bytes_;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,34 @@
+// The session of a loop, in memory that the loop takes as it begins.
+#pragma once
+
+#include <optional>
+
+#include "decoding/loops/device_memory.h"
+#include "decoding/session/session.h"
+
+namespace sampler::decoding {
+
+class OwnSession {
+ public:
+  // `config` has rules of a loop.
+  OwnSession(const ExecutionTarget &place, const Session::Config &config);
+  ~OwnSession();
+  OwnSession(const OwnSession &) = delete;
+  OwnSession &operator=(const OwnSession &) = delete;
+
+  Session *operator->() { return &*session_; }
+
+ private:
+  struct Sizes {
+    size_t host, device, workspace;
+  };
+  static Sizes measure(const ExecutionTarget &place, const Session::Config &config);
+
+  ExecutionTarget place_;
+  Sizes sizes_;
+  HostBlock host_;
+  DeviceBytes device_;  // of a CUDA handle
+  std::optional<Session> session_;
+};
+
+}  // namespace sampler::decoding

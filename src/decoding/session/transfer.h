@@ -1,0 +1,73 @@
+// The small arrays of calls, between the host and the handle's device. On a CUDA handle those of a
+// call go there in one copy, and all results come back in another; on a CPU handle calls have the
+// arrays themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "capi/handle_impl.h"
+#include "decoding/session/arena.h"
+
+namespace sampler::decoding {
+
+class Transfer {
+ public:
+  Transfer() = default;
+  // With room for so many bytes at once, as an Arena counts them. `host` and `device` give memory.
+  Transfer(const sampler_handle *handle, sampler_stream stream, size_t most_in, size_t most_out,
+           Arena *host, Arena *device);
+
+  // Forgets all arrays; what calls were given of them may be written over.
+  void begin();
+
+  // Where a call finds the values, once they are uploaded. They may change then.
+  template <class T>
+  const T *in(const T *values, int64_t count) {
+    return values ? static_cast<const T *>(add(values, size_t(count) * sizeof(T))) : nullptr;
+  }
+  // Of numbers by slot, which a handle may want in host memory.
+  template <class T>
+  const T *parameter(const T *values, int64_t count) {
+    return are_parameters_on_host_ ? values : in(values, count);
+  }
+  // Where a call writes what `values` has once it is downloaded.
+  template <class T>
+  T *out(T *values, int64_t count) {
+    return static_cast<T *>(add_result(values, size_t(count) * sizeof(T)));
+  }
+
+  // Enqueues what was added since the last time.
+  sampler_status upload(capi::Entry &entry);
+  // Waits for the stream.
+  sampler_status download(capi::Entry &entry);
+
+  // Rows, from where calls find them to where others do.
+  sampler_status copy(capi::Entry &entry, void *to, const void *from, size_t bytes) const;
+
+ private:
+  // Three calls of verification and one of a drafter's draws have the most.
+  static constexpr int kMaxResults = 36;
+
+  struct Result {
+    void *values;
+    const void *copy;
+    size_t bytes;
+  };
+
+  bool on_device() const { return handle_->on_cuda; }
+  const void *add(const void *values, size_t bytes);
+  void *add_result(void *values, size_t bytes);
+
+  const sampler_handle *handle_ = nullptr;
+  sampler_stream stream_ = nullptr;
+  bool are_parameters_on_host_ = true;
+  char *host_in_ = nullptr, *device_in_ = nullptr;
+  char *host_out_ = nullptr, *device_out_ = nullptr;
+  size_t in_bytes_ = 0, uploaded_bytes_ = 0, out_bytes_ = 0;
+  Result results_[kMaxResults];
+  int num_results_ = 0;
+};
+
+}  // namespace sampler::decoding
