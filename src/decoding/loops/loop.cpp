@@ -9,32 +9,6 @@ namespace sampler::decoding {
 
 namespace {
 
-bool is_greedy(const sampler_generation_args &args) {
-  return args.processor == SAMPLER_PROCESSOR_GREEDY;
-}
-
-LoopRules rules_of(const sampler_speculative_args *speculative, bool has_stages,
-                   Generation *generation) {
-  const sampler_generation_args &args = generation->args();
-  LoopRules rules = {};
-  rules.generation = generation;
-  rules.row_params = args.row_params ? *args.row_params : capi::sized<sampler_row_params>();
-  if (is_greedy(args)) rules.row_params.temperature = nullptr;
-  rules.has_state = has_stages;
-  if (!speculative) return rules;
-  rules.drafts_first = !speculative->first_target;
-  rules.skips_adjustment = speculative->skip_sample_adjustment != 0;
-  rules.proposes = speculative->ngram_least_count > 0 || speculative->ngram_least_share > 0;
-  return rules;
-}
-
-// How tokens are drawn, and the lists of it, masks of rows apart.
-sampler_params params_of(const sampler_generation_args &args, bool has_stages) {
-  sampler_params params = sampler_params_default();
-  if (args.params && (has_stages || !is_greedy(args))) params = *args.params;
-  if (is_greedy(args)) params.temperature = 0;
-  return params;
-}
 sampler_pipeline pipeline_of(const sampler_generation_args &args) {
   sampler_pipeline pipeline = capi::sized<sampler_pipeline>();
   if (args.pipeline) pipeline = *args.pipeline;
@@ -70,8 +44,8 @@ void draft_by(const sampler_speculative_args &args, Session::Config *config) {
   config->drafter_dtype = args.drafter->logits_dtype;
 }
 
-Session::Config config_of(const LoopRules &rules, const sampler_speculative_args *speculative) {
-  const Generation &generation = *rules.generation;
+Session::Config config_of(const LoopHost &host, const Generation &generation,
+                          const sampler_speculative_args *speculative) {
   Session::Config config = {};
   sampler_session_options &options = config.options;
   options.max_sequences = generation.num_texts();
@@ -80,10 +54,9 @@ Session::Config config_of(const LoopRules &rules, const sampler_speculative_args
   options.logits_dtype = generation.target().logits_dtype;
   options.stream = generation.args().stream;
   config.drafter_dtype = options.logits_dtype;
-  config.params = params_of(generation.args(), rules.has_state);
+  config.params = host.params();
   config.pipeline = pipeline_of(generation.args());
   config.has_pipeline = generation.args().pipeline != nullptr;
-  config.loop = &rules;
   if (speculative) draft_by(*speculative, &config);
   return config;
 }
@@ -151,13 +124,13 @@ Loop::Loop(const ExecutionTarget &place, const sampler_speculative_args *specula
       generation_(generation),
       speculative_(speculative),
       has_trees_(speculative && speculative->draft_top_k > 1),
-      rules_(rules_of(speculative, has_stages, generation)),
+      host_(speculative, has_stages, generation),
       target_(place, generation->target(), generation->args(), num_texts(), generation->capacity(),
               product({num_texts(), max_drafts() + 1}), has_trees_),
       logits_(place, bytes_of(num_logits(*generation, max_drafts() + 1), target_.element_size())),
       drafter_logits_(place,
                       bytes_of(num_logits(*generation, 1), drafter_element_size(speculative))),
-      session_(place, config_of(rules_, speculative)),
+      session_(place, config_of(host_, *generation, speculative), &host_),
       feeds_(place, num_texts()),
       spans_(place, num_texts()),
       drafter_spans_(place, num_texts()),
@@ -231,14 +204,14 @@ void Loop::plan() {
 // A round of all texts.
 void Loop::round() {
   if (measured_) {
-    session_->limit_drafts(measured_->choose(session_->round_texts(), true));
+    session_->gamma().limit_drafts(measured_->choose(session_->gamma().round_texts(), true));
     measured_->start(entry_);
   }
   draft();
   if (measured_) measured_->mark_drafted(entry_);
   forward();
   verify();
-  if (measured_) measured_->finish(entry_, session_->verified_round());
+  if (measured_) measured_->finish(entry_, session_->gamma().verified());
   require(session_->settle(*entry_));
   for (size_t i = 0; i < size_t(num_spans_); ++i) finish(i);
   sampler_generation_stats &stats = generation_->stats();

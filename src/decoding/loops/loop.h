@@ -6,6 +6,7 @@
 
 #include "decoding/loops/cached_model.h"
 #include "decoding/loops/generation.h"
+#include "decoding/loops/loop_host.h"
 #include "decoding/loops/own_session.h"
 #include "decoding/session/measured_gamma.h"
 
@@ -49,7 +50,7 @@ class Loop {
   Generation *generation_;
   const sampler_speculative_args *speculative_;
   const bool has_trees_;  // a position has more than one draft
-  LoopRules rules_;
+  LoopHost host_;
   CachedModel target_;
   std::optional<CachedModel> drafter_;
   DeviceBytes logits_, drafter_logits_;  // [texts, max_drafts + 1, columns], [texts, columns]

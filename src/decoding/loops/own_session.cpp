@@ -2,30 +2,34 @@
 
 namespace sampler::decoding {
 
-OwnSession::Sizes OwnSession::measure(const ExecutionTarget &place, const Session::Config &config) {
-  Arena host(nullptr), device(nullptr);
-  Arena *const calls = place.handle->on_cuda ? &device : &host;
-  const Session session(config, place.handle, &host, calls);
+OwnSession::Sizes OwnSession::measure(SessionHost *host) const {
+  Arena memory(nullptr), on_device(nullptr);
+  Arena *const calls = place_.handle->on_cuda ? &on_device : &memory;
+  SessionArrays arrays(&memory, calls);
+  const Session session(config_, place_.handle, host, &arrays);
   size_t workspace_bytes = 0;
-  if (!host.is_too_large() && !device.is_too_large()) {
-    require(session.ask_workspace(*place.entry, &workspace_bytes));
+  if (!memory.is_too_large() && !on_device.is_too_large()) {
+    require(session.ask_workspace(*place_.entry, &workspace_bytes));
   }
   calls->take<char>(int64_t(workspace_bytes));
-  if (host.is_too_large() || device.is_too_large()) {
-    throw Failure{capi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
+  if (memory.is_too_large() || on_device.is_too_large()) {
+    throw Failure{capi::fail(*place_.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
                              "the texts of the loop do not fit the address space")};
   }
-  return {host.bytes(), device.bytes(), workspace_bytes};
+  return {memory.bytes(), on_device.bytes(), workspace_bytes};
 }
 
-OwnSession::OwnSession(const ExecutionTarget &place, const Session::Config &config)
+OwnSession::OwnSession(const ExecutionTarget &place, const Session::Config &config,
+                       SessionHost *host)
     : place_(place),
-      sizes_(measure(place, config)),
+      config_(config),
+      sizes_(measure(host)),
       host_(place, sizes_.host),
       device_(place, sizes_.device) {
-  Arena host(host_.data()), device(device_.data());
-  Arena *const calls = place.handle->on_cuda ? &device : &host;
-  session_.emplace(config, place.handle, &host, calls);
+  Arena memory(host_.data()), on_device(device_.data());
+  Arena *const calls = place.handle->on_cuda ? &on_device : &memory;
+  SessionArrays arrays(&memory, calls);
+  session_.emplace(config_, place.handle, host, &arrays);
   void *const workspace = calls->take<char>(int64_t(sizes_.workspace));
   require(session_->start(*place.entry, workspace, sizes_.workspace));
 }

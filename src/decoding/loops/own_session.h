@@ -10,8 +10,8 @@ namespace sampler::decoding {
 
 class OwnSession {
  public:
-  // `config` has rules of a loop.
-  OwnSession(const ExecutionTarget &place, const Session::Config &config);
+  // `host`, the loop's, outlives it.
+  OwnSession(const ExecutionTarget &place, const Session::Config &config, SessionHost *host);
   ~OwnSession();
   OwnSession(const OwnSession &) = delete;
   OwnSession &operator=(const OwnSession &) = delete;
@@ -22,9 +22,10 @@ class OwnSession {
   struct Sizes {
     size_t host, device, workspace;
   };
-  static Sizes measure(const ExecutionTarget &place, const Session::Config &config);
+  Sizes measure(SessionHost *host) const;
 
   ExecutionTarget place_;
+  const Session::Config config_;
   Sizes sizes_;
   HostBlock host_;
   DeviceBytes device_;  // of a CUDA handle

@@ -5,16 +5,33 @@
 #include "capi/cuda_errors.h"
 #include "capi/init.h"
 #include "decoding/ngram/ngram_calls.h"
+#include "decoding/session/engine_host.h"
 #include "decoding/session/session_arguments.h"
 
 struct sampler_session {
   sampler::capi::Allocator allocator;
   sampler::capi::Log log;
   sampler::capi::Owner owner;
-  size_t bytes;         // of the block that begins here
-  void *device_memory;  // of a CUDA handle
-  bool is_interrupted;  // a call did not finish: this process was forked during it
+  size_t bytes;                 // of the block that begins here
+  void *device_memory;          // of a CUDA handle
+  bool is_interrupted = false;  // a call did not finish: this process was forked during it
+  sampler::decoding::SessionConfig config;
+  sampler::decoding::EngineHost host;
   sampler::decoding::Session contents;
+
+  sampler_session(const sampler::decoding::SessionConfig &given, sampler_handle *handle,
+                  const sampler::capi::Block &block, void *device_block,
+                  sampler::decoding::SessionArrays *arrays)
+      : allocator(handle->allocator),
+        log(handle->log),
+        bytes(block.bytes),
+        device_memory(device_block),
+        config(given),
+        host(config, arrays),
+        contents(config, handle, &host, arrays) {
+    config.options.params = nullptr;
+    config.options.pipeline = nullptr;
+  }
 
   void forget_unfinished() { is_interrupted = true; }
 };
@@ -46,7 +63,9 @@ struct Sizes {
 void measure(Check &check, sampler_handle *handle, const Session::Config &config, Sizes *out) {
   if (!check.ok()) return;
   Arena host(nullptr), device(nullptr);
-  const Session session(config, handle, &host, handle->on_cuda ? &device : &host);
+  SessionArrays arrays(&host, handle->on_cuda ? &device : &host);
+  EngineHost engine(config, &arrays);
+  const Session session(config, handle, &engine, &arrays);
   auto options = capi::sized<sampler_state_options>();
   options.num_slots = config.options.max_sequences;
   options.max_tokens = config.options.max_context;
@@ -115,13 +134,9 @@ sampler_status create(Entry &entry, sampler_handle *handle,
   }
   Arena host(static_cast<char *>(block.data) + sizeof(sampler_session)), on_device(device_memory);
   Arena *const device = device_memory ? &on_device : &host;
-  auto *const session = new (block.data) sampler_session{allocator,
-                                                         handle->log,
-                                                         {},
-                                                         block.bytes,
-                                                         device_memory,
-                                                         false,
-                                                         Session(config, handle, &host, device)};
+  SessionArrays arrays(&host, device);
+  auto *const session =
+      new (block.data) sampler_session(config, handle, block, device_memory, &arrays);
   void *const workspace = device->take<char>(int64_t(sizes.workspace_bytes));
   check.adopt(session->contents.start(entry, workspace, sizes.workspace_bytes));
   if (check.ok()) check.adopt(session->contents.check_params(entry, config.params));

@@ -19,6 +19,7 @@ class SessionNumbers {
  public:
   static constexpr int kCount = 29;
 
+  // `common`, the session's, outlives it.
   SessionNumbers(const sampler_params &common, int64_t num_sequences, Arena *arena);
 
   // A sequence gets the numbers of `params`, or has none any more.
@@ -47,7 +48,7 @@ class SessionNumbers {
   // Those arrays, on the host.
   sampler_row_params own_arrays() const;
 
-  sampler_params common_;
+  const sampler_params &common_;
   int64_t num_sequences_;
   uint32_t *values_;                 // [kCount, num_sequences]
   int64_t num_others_[kCount] = {};  // sequences whose number is not the common one

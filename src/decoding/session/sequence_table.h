@@ -1,0 +1,82 @@
+// The sequences of a session: which there are, how their texts grow, and where these end.
+#pragma once
+
+#include <cstdint>
+
+#include "decoding/session/session_arrays.h"
+#include "decoding/session/session_config.h"
+#include "decoding/session/session_host.h"
+#include "decoding/session/session_sequence.h"
+
+namespace sampler::decoding {
+
+class SequenceTable {
+ public:
+  // `config` and `host`, which has the texts, outlive it.
+  SequenceTable(const SessionConfig &config, const SessionHost *host, SessionArrays *arrays);
+
+  int64_t num_sequences() const { return config_.num_sequences(); }
+  // Any number below num_sequences(), whether there is such a sequence or not.
+  SessionSequence &operator[](int64_t sequence) { return sequences_[sequence]; }
+  const SessionSequence &operator[](int64_t sequence) const { return sequences_[sequence]; }
+  const SessionSequence *find(int32_t sequence) const {
+    return sequence >= 0 && sequence < num_sequences() && sequences_[sequence].is_used
+               ? &sequences_[sequence]
+               : nullptr;
+  }
+  int32_t *text(int32_t sequence) const { return host_->text(sequence); }
+  // Where its drafts stand.
+  int32_t *drafts(int32_t sequence) const { return text(sequence) + sequences_[sequence].length; }
+  bool is_end(int32_t sequence, int32_t token) const { return host_->is_end(sequence, token); }
+
+  bool is_full() const { return num_free_ == 0; }
+  // The number that the next sequence gets. There must be one.
+  int32_t next_number() const { return free_[num_free_ - 1]; }
+
+  // The next number's, whose text the host has. The arguments have been checked.
+  void add(const sampler_session_add_args &args);
+  // Likewise, a sequence like another one, between two steps. `seed` null: its seed.
+  void copy(int32_t source, const uint64_t *seed);
+  void remove(int32_t sequence);
+
+  void append(int32_t sequence, int32_t token);
+
+  // Marks a sequence as seen in this call: false where it was before.
+  void begin_marks() { ++mark_; }
+  bool mark(int32_t sequence) {
+    const bool is_new = marks_[sequence] != mark_;
+    marks_[sequence] = mark_;
+    return is_new;
+  }
+
+  // By sequence, for calls. Offsets are those of their next draw.
+  const uint64_t *seeds() const { return seeds_; }
+  uint64_t *offsets() { return offsets_; }
+  const uint64_t *offsets() const { return offsets_; }
+  const sampler_acceptance *acceptances() const { return acceptances_; }
+
+ private:
+  int64_t *stop_offsets_of(int32_t sequence) const {
+    return stop_offsets_ + sequence * (config_.options.max_stop_sequences + 1);
+  }
+  int32_t *stop_tokens_of(int32_t sequence) const {
+    return stop_tokens_ + sequence * config_.options.max_stop_tokens;
+  }
+  int64_t find_stop(int32_t sequence) const;
+  void finish_if_full(int32_t sequence);
+  void finish_if_ended(int32_t sequence);
+
+  const SessionConfig &config_;
+  const SessionHost *host_;
+  SessionSequence *sequences_;
+  int32_t *stop_tokens_;             // [sequences, max_stop_tokens]
+  int64_t *stop_offsets_;            // [sequences, max_stop_sequences + 1]
+  uint64_t *seeds_, *offsets_;       // [sequences]
+  sampler_acceptance *acceptances_;  // [sequences]
+  int32_t *free_;                    // the numbers that are free, the next one last
+  int64_t num_free_;
+  uint64_t *marks_;
+  uint64_t mark_ = 0;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,33 @@
+// What a session is made with, its defaults filled in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/elements.h"
+#include "sampler/session.h"
+
+namespace sampler::decoding {
+
+struct SessionConfig {
+  sampler_session_options options;
+  sampler_params params;
+  sampler_pipeline pipeline;  // all 0 where there is none
+  bool has_pipeline;
+  sampler_dtype drafter_dtype;
+
+  int64_t num_sequences() const { return options.max_sequences; }
+  int64_t max_drafts() const { return options.max_drafts; }
+  int64_t num_cols() const { return options.vocabulary_size; }
+  // Of a text and its drafts.
+  int64_t text_stride() const { return options.max_context + max_drafts(); }
+  // Places of a tree's drafts.
+  int64_t num_tree_places() const { return options.has_draft_trees ? max_drafts() : 0; }
+  // The longest text that the drafter's cache can hold.
+  int64_t drafter_context() const {
+    return options.drafter_context ? options.drafter_context : options.max_context;
+  }
+  size_t drafter_row_bytes() const { return size_t(num_cols()) * contract::size_of(drafter_dtype); }
+};
+
+}  // namespace sampler::decoding

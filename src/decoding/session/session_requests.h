@@ -1,0 +1,90 @@
+// The library's calls of a session: their arguments, but for what is a batch's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "capi/handle_impl.h"
+#include "decoding/session/sequence_table.h"
+#include "decoding/session/session_state.h"
+#include "decoding/session/transfer.h"
+#include "sampler/sampler.h"
+
+namespace sampler::decoding {
+
+class SessionRequests {
+ public:
+  // All that it is given outlives it.
+  SessionRequests(const SessionConfig &config, sampler_handle *handle, const SessionHost *host,
+                  const SequenceTable *table, const SessionState *state, Transfer *transfer,
+                  SessionArrays *arrays);
+
+  // What the largest call of a step needs. On failure the status, with its text.
+  sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const;
+  void set_workspace(void *workspace, size_t bytes) {
+    exec_.workspace = workspace;
+    exec_.workspace_bytes = bytes;
+  }
+
+  // Begins a step: places what its calls have alike. `has_minimum`: of new tokens, which needs the
+  // end tokens.
+  void place_arrays(bool has_minimum);
+  // Where calls find the numbers by sequence: all, and those of a drafter's draws.
+  const sampler_row_params &numbers() const { return placed_.numbers; }
+  const sampler_row_params &plain_numbers() const { return placed_.plain_numbers; }
+
+  sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
+  sampler_rows drafter_rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
+
+  // Randomness by sequence.
+  sampler_sample_args sample_args(const sampler_params &params,
+                                  const sampler_row_params &row_params) const;
+  // The probabilities that an entropy is of.
+  sampler_filter_args entropy_args(const void *row, const sampler_params &params,
+                                   void *probabilities) const;
+  sampler_pipeline make_pipeline() const;
+  // Of any numbers of drafts, where rows, layout and results are missing.
+  sampler_verify_args verify_args(const sampler_params &params,
+                                  const sampler_row_params &row_params,
+                                  const sampler_pipeline &pipeline, int64_t num_chains) const;
+  // The session's rows of the drafter, and what its tokens were drawn by.
+  void add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
+                        sampler_verify_args *args) const;
+
+  // Keeps the row that a draft is drawn from, for its verification.
+  sampler_status keep_row(capi::Entry &entry, int32_t sequence, int64_t draft, const void *row);
+
+  // The likeliest tokens of each row, `count` of them.
+  sampler_status select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
+                        int32_t *out_ids);
+  template <class Args>
+  sampler_status call(capi::Entry &entry, sampler_status (*function)(sampler_t, const Args *),
+                      const Args &args) const {
+    return entry.call_host([&] { return function(handle_, &args); });
+  }
+
+ private:
+  // Arrays by slot, where the calls of a step find them.
+  struct Placed {
+    const uint64_t *seeds, *offsets;
+    const sampler_acceptance *acceptances;
+    sampler_row_params numbers, plain_numbers;
+    sampler_token_lists ends;  // with a minimum of new tokens
+  };
+
+  int64_t num_sequences() const { return config_.num_sequences(); }
+  int64_t max_drafts() const { return config_.max_drafts(); }
+
+  const SessionConfig &config_;
+  sampler_handle *handle_;
+  const SessionHost *host_;
+  const SequenceTable &table_;
+  const SessionState &state_;
+  Transfer &transfer_;
+  sampler_exec exec_ = {};
+  Placed placed_ = {};
+  float *synthetic_rates_;       // [max_drafts]; null: there are none
+  unsigned char *drafter_rows_;  // [sequences, max_drafts, columns], where calls are made
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,166 @@
+// What the calls of a session need as workspace.
+#include <algorithm>
+#include <cstdint>
+
+#include "capi/operations.h"
+#include "capi/structs.h"
+#include "decoding/session/plain_params.h"
+#include "decoding/session/session_requests.h"
+
+namespace sampler::decoding {
+
+namespace {
+
+// The most that calls need.
+class Asked {
+ public:
+  Asked(capi::Entry &entry, sampler_handle *handle) : entry_(entry), handle_(handle) {}
+
+  void add(const sampler_sample_args &args) {
+    add([&](size_t *bytes) { return sampler_sample_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_filter_args &args) {
+    add([&](size_t *bytes) { return sampler_filter_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_select_args &args) {
+    add([&](size_t *bytes) { return sampler_select_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_verify_args &args) {
+    add([&](size_t *bytes) {
+      return capi::verify_up_to_bad_rows_workspace_size(handle_, &args, bytes);
+    });
+  }
+
+  void at_least(size_t bytes) { bytes_ = std::max(bytes_, bytes); }
+
+  sampler_status status() const { return status_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  template <class Ask>
+  void add(const Ask &ask) {
+    size_t bytes = 0;
+    if (status_ == SAMPLER_OK) status_ = entry_.call_host([&] { return ask(&bytes); });
+    at_least(bytes);
+  }
+
+  capi::Entry &entry_;
+  sampler_handle *handle_;
+  sampler_status status_ = SAMPLER_OK;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
+  // Of arrays only whether they are there matters.
+  static constexpr uint64_t kSomewhere[2] = {};
+  void *const there = const_cast<uint64_t *>(kSomewhere);
+  auto *const ids = static_cast<int32_t *>(there);
+  auto *const floats = static_cast<float *>(there);
+  const int64_t count = num_sequences();
+  sampler_random random = {};
+  random.seeds = random.offsets = static_cast<uint64_t *>(there);
+  random.num_seeds = random.num_offsets = count;
+  Asked asked(entry, handle_);
+
+  // A drafter's draws: with numbers by sequence, and without.
+  const sampler_params draft_params = plain_params(config_.params);
+  auto row_params = capi::sized<sampler_row_params>();
+  const SessionHost::Extent extent = host_->extent(there);
+  sampler_sample_args sample = sample_args(draft_params, row_params);
+  sample.input = drafter_rows_of(there, count, 0);
+  sample.row_indices = sample.slots = ids;
+  sample.num_row_indices = count;
+  sample.random = random;
+  sample.out_token_ids = there;
+  sample.out_row_status = static_cast<sampler_row_status *>(there);
+  asked.add(sample);
+  sample.out_logprobs = floats;
+  sample.row_params = &extent.plain_numbers;
+  asked.add(sample);
+
+  if (config_.options.has_adaptive_gamma) asked.add(entropy_args(there, draft_params, there));
+
+  if (config_.num_tree_places() > 0) {
+    auto select = capi::sized<sampler_select_args>();
+    select.input = sample.input;
+    select.num_selected = std::min(max_drafts(), config_.num_cols());
+    select.out_token_ids = there;
+    asked.add(select);
+  }
+  if (config_.options.filler_top_k > 0) {
+    auto select = capi::sized<sampler_select_args>();
+    select.input = rows_of(there, count * (max_drafts() + 1), 0);
+    select.num_selected = config_.options.filler_top_k;
+    select.out_token_ids = there;
+    asked.add(select);
+  }
+
+  // Draws and verification: with nothing and with all that there can be, with a drafter's rows and
+  // without.
+  sampler_pipeline pipeline = make_pipeline();
+  if (host_->rules().has_state) {
+    pipeline.history = {static_cast<int64_t *>(there), there, count, 1};
+    pipeline.max_history_tokens = host_->longest_text();
+  }
+  if (extent.has_ends && !pipeline.stop.offsets) {
+    const int64_t num_ends = count * config_.options.max_end_tokens;
+    pipeline.stop = {static_cast<int64_t *>(there), there, count, num_ends};
+  }
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = ids;
+  sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count);
+  verify.target = rows_of(there, count * (max_drafts() + 1), 0);
+  verify.slots = verify.target_row_indices = ids;
+  verify.random = random;
+  verify.acceptances = ids;
+  if (config_.options.synthetic_rates) verify.synthetic_rates = floats;
+  verify.draft_token_ids = verify.out_token_ids = there;
+  verify.out_emitted_counts = ids;
+  verify.out_row_status = sample.out_row_status;
+  sampler_sample_args draw = sample_args(config_.params, row_params);
+  draw.input = verify.target;
+  draw.row_indices = draw.slots = ids;
+  draw.num_row_indices = count;
+  draw.random = random;
+  draw.out_token_ids = there;
+  draw.out_row_status = sample.out_row_status;
+  draw.pipeline = &pipeline;
+  const auto ask = [&](const auto &group) {
+    auto own = group;
+    asked.add(own);
+    own.row_params = &extent.numbers;
+    own.out_observations = extent.has_observations ? floats : nullptr;
+    if (extent.has_logprobs) own.out_logprobs = floats;
+    if (config_.options.max_top_logprobs > 0) {
+      own.num_top_logprobs = config_.options.max_top_logprobs;
+      own.out_top_token_ids = there;
+      own.out_top_logprobs = floats;
+    }
+    asked.add(own);
+  };
+  ask(draw);
+  sampler_verify_args chains = verify;
+  chains.packing = SAMPLER_PACKING_DRAFTS;
+  chains.num_packed_drafts = count * max_drafts();
+  chains.num_packed_positions = count * (max_drafts() + 1);
+  chains.packing_offsets = ids;
+  if (extent.has_chains) ask(chains);
+  if (config_.options.keep_drafter_rows) {
+    add_drafter_rows(draft_params, extent.plain_numbers, &chains);
+    if (max_drafts() > 0) chains.draft.values = there;
+    ask(chains);
+  }
+  if (config_.num_tree_places() > 0) {
+    sampler_verify_args trees = verify;
+    trees.draft_counts = trees.parents = trees.out_positions = ids;
+    ask(trees);
+  }
+  // Fewer rows may take more, where a device spreads them.
+  if (handle_->on_cuda)
+    asked.at_least(capi::largest_workspace(*handle_, count, config_.num_cols()));
+  *out_bytes = asked.bytes();
+  return asked.status();
+}
+
+}  // namespace sampler::decoding

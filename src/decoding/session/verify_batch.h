@@ -1,0 +1,83 @@
+// The target's rows of an advance: the tokens that are drawn and verified from them, and what their
+// sequences become.
+#pragma once
+
+#include <cstdint>
+
+#include "decoding/session/chain_layout.h"
+#include "decoding/session/draft_batch.h"
+#include "decoding/session/drafting.h"
+#include "decoding/session/sequence_table.h"
+#include "decoding/session/session_requests.h"
+#include "decoding/session/session_state.h"
+
+namespace sampler::decoding {
+
+class VerifyBatch {
+ public:
+  using Group = ChainGroup;
+
+  VerifyBatch(const SessionConfig &config, const SessionHost *host, SequenceTable *table,
+              Drafting *drafting, SessionRequests *requests, SessionState *state,
+              Transfer *transfer, SessionArrays *arrays);
+
+  // Whether parameters, or the session's own with the host's numbers, are well: the library's own
+  // checks.
+  sampler_status check_params(capi::Entry &entry, const sampler_params &params);
+  sampler_status check(capi::Entry &entry);
+
+  // What is drawn and verified.
+  void find(const sampler_session_advance_args &args);
+  // The calls of it, whose results are downloaded after them.
+  sampler_status run(capi::Entry &entry, const sampler_session_advance_args &args);
+  // Puts draws from the target's p in the places of draws from residuals, where the host skips the
+  // adjustment.
+  sampler_status redraw(capi::Entry &entry, const sampler_session_advance_args &args, Draws *draws);
+  // Tokens become text, and go out. Counts are those of accepted drafts before, until the spans are
+  // finished.
+  void take(const sampler_session_advance_args &args);
+  // The length that the text of a span had before.
+  int64_t length_before(int64_t span) const { return lengths_before_[span]; }
+
+  // Tells the state what the last step's tokens were. Where that fails they are still to be told.
+  sampler_status settle(capi::Entry &entry);
+
+ private:
+  int64_t max_drafts() const { return config_.max_drafts(); }
+  sampler_rows rows_of(const sampler_session_advance_args &args) const;
+  sampler_pipeline place_pipeline(const Group &group);
+  sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);
+  template <class Call>
+  void place_results(const sampler_session_advance_args &args, const Group &group, Call *call);
+  sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
+                        DraftGroup group);
+  sampler_status select_likeliest(capi::Entry &entry, const sampler_session_advance_args &args);
+  void clear_outputs(const sampler_session_advance_args &args) const;
+  void find_kept_path(const Group &group, int64_t tree);
+  void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
+  sampler_status tell(capi::Entry &entry, const Group &group);
+
+  const SessionConfig &config_;
+  const SessionHost *host_;
+  SequenceTable &table_;
+  Drafting &drafting_;
+  SessionRequests &requests_;
+  SessionState &state_;
+  Transfer &transfer_;
+  ChainLayout layout_;
+  int64_t *lengths_before_;  // by span
+  // By chain, [chains, max_drafts + 1] at most.
+  int32_t *positions_;  // of trees
+  int32_t *num_kept_, *token_ids_;
+  sampler_row_status *row_status_;
+  float *observations_, *logprobs_;
+  int32_t *top_token_ids_;
+  float *top_logprobs_;
+  // Chains of which the state has not been told what they have become: those without drafts, and
+  // all others.
+  Group untold_[2] = {};
+  bool has_observations_ = false;
+};
+
+}  // namespace sampler::decoding
