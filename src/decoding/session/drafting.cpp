@@ -103,7 +103,7 @@ void Drafting::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
       {table_.text(sequence), own.length, own.num_new(), table_.seeds()[sequence]}, wanted(own),
       config_.num_cols(),
       [&](const char *name, const auto &function) {
-        return own.is_drafting = host_->call_ngram(entry, name, NgramCall(function));
+        return own.is_drafting = host_->call_ngram(entry, name, function);
       },
       [&](int32_t token) { return table_.is_end(sequence, token); });
 }
@@ -172,10 +172,9 @@ void Drafting::teach_ngram(capi::Entry &entry, int32_t sequence, int64_t begin) 
     std::copy_n(row, num_likely, lesson_);
     lesson_[num_likely] = tokens[i];
     const bool is_likely = std::find(row, row + num_likely, tokens[i]) != row + num_likely;
-    own.is_drafting = host_->call_ngram(entry, "update", NgramCall([&] {
-                                          return own.ngram.update(own.ngram.user, tokens, i,
-                                                                  lesson_, num_likely + !is_likely);
-                                        }));
+    own.is_drafting = host_->call_ngram(entry, "update", [&] {
+      return own.ngram.update(own.ngram.user, tokens, i, lesson_, num_likely + !is_likely);
+    });
   }
 }
 

@@ -12,11 +12,11 @@
 
 namespace sampler::decoding {
 
-// A call of one of a caller's n-gram functions, by reference.
+// A call of one of a caller's n-gram functions: a function object by reference.
 class NgramCall {
  public:
   template <class Function>
-  explicit NgramCall(const Function &function)
+  NgramCall(const Function &function)
       : function_(&function),
         call_([](const void *object) { return (*static_cast<const Function *>(object))(); }) {}
   sampler_status operator()() const { return call_(function_); }
