@@ -2,7 +2,6 @@
 #include "decoding/session/chain_layout.h"
 
 #include <gtest/gtest.h>
-#include <sampler/sampler.h>
 
 #include "parts.h"
 
@@ -20,19 +19,6 @@ decoding::SessionConfig config_of_four() {
   config.pipeline.token_bitmasks = reinterpret_cast<const std::uint32_t *>(&config);
   return config;
 }
-
-class Handle {
- public:
-  Handle() { sampler_create(nullptr, &sampler_); }
-  ~Handle() { sampler_destroy(sampler_); }
-  Handle(const Handle &) = delete;
-  Handle &operator=(const Handle &) = delete;
-
-  sampler_t get() const { return sampler_; }
-
- private:
-  sampler_t sampler_ = nullptr;
-};
 
 struct Layout : Parts {
   Layout()

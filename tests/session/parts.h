@@ -2,6 +2,8 @@
 #ifndef SAMPLER_TESTS_SESSION_PARTS_H_
 #define SAMPLER_TESTS_SESSION_PARTS_H_
 
+#include <sampler/sampler.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +70,20 @@ class Host final : public decoding::SessionHost {
     return {};
   }
   float entropy_temperature(std::int32_t) const override { return 1; }
+};
+
+// A handle of the CPU.
+class Handle {
+ public:
+  Handle() { sampler_create(nullptr, &sampler_); }
+  ~Handle() { sampler_destroy(sampler_); }
+  Handle(const Handle &) = delete;
+  Handle &operator=(const Handle &) = delete;
+
+  sampler_t get() const { return sampler_; }
+
+ private:
+  sampler_t sampler_ = nullptr;
 };
 
 // Of two sequences, 32 tokens of context and a vocabulary of 50.
