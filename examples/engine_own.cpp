@@ -18,11 +18,6 @@ constexpr const char *kScopes[] = {"standard", "all", "output", nullptr};
 constexpr const char *kForms[] = {"divide", "reciprocal", "counts_first", nullptr};
 constexpr const char *kKinds[] = {"none", "mirostat_v1", "mirostat_v2", "adaptive_p", nullptr};
 constexpr const char *kMethods[] = {"inverse_cdf", "gumbel", nullptr};
-constexpr const char *kStages[] = {
-    "BIAS",        "MASK",      "PENALTIES",   "DRY",     "NO_REPEAT_NGRAM",
-    "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON", "ETA",
-    "TOP_H",       "XTC",       "TOP_K",       "TOP_P",   "MIN_P",
-    "ADAPTIVE",    nullptr};
 
 // The place of a name in a list that ends with NULL.
 std::int32_t place_of(const Value &value, const Json &name, const char *const *names) {
@@ -43,13 +38,22 @@ void set_draw_method(const Value &value, Request *request) {
   request->draw_method = place_of(value, value.json, kMethods);
 }
 
+sampler_stage stage_named(const Value &value, const Json &name) {
+  std::string all;
+  for (sampler_stage stage = 1; sampler_stage_name(stage); ++stage) {
+    if (name == sampler_stage_name(stage)) return stage;
+    all += std::string(stage == 1 ? "" : ", ") + sampler_stage_name(stage);
+  }
+  value.fail("one of " + all);
+}
+
 void set_stages(const Value &value, Request *request) {
   if (!value.json.is_array() || value.json.size() > SAMPLER_MAX_STAGES) {
     value.fail("a list of at most 16 names");
   }
-  std::int32_t *stage = request->params.stages;
+  sampler_stage *stage = request->params.stages;
   std::fill_n(stage, SAMPLER_MAX_STAGES, 0);
-  for (const Json &name : value.json) *stage++ = place_of(value, name, kStages) + 1;
+  for (const Json &name : value.json) *stage++ = stage_named(value, name);
 }
 
 void set_bitmask(const Value &value, Request *request) {

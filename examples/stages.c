@@ -57,7 +57,11 @@ int main(void) {
   args.pipeline = &pipeline;
   args.random.seed = 1;
   args.out_token_ids = tokens;
-  args.out_kept_counts = kept;
+
+  sampler_report_args reports = {0};
+  reports.struct_size = sizeof reports;
+  reports.out_kept_counts = kept;
+  args.reports = &reports;
 
   /* Stages take more workspace than the handle has: as much as the call says. */
   sampler_status status = sampler_sample_workspace_size(sampler, &args, &args.exec.workspace_bytes);

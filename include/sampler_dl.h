@@ -71,6 +71,9 @@ typedef struct sampler_dl {
   sampler_status (*prompt_lookup_interface)(sampler_prompt_lookup_t lookup,
                                             sampler_ngram *out_ngram);
 
+  /* pipeline.h */
+  const char *(*stage_name)(sampler_stage stage);
+
   /* sampling.h */
   sampler_status (*params_init)(sampler_params *params, size_t struct_size);
   sampler_status (*params_preset)(sampler_params *params, size_t struct_size, const char *name);
@@ -219,6 +222,7 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_prompt_lookup_reset", offsetof(sampler_dl, prompt_lookup_reset)},
       {"sampler_prompt_lookup_propose", offsetof(sampler_dl, prompt_lookup_propose)},
       {"sampler_prompt_lookup_interface", offsetof(sampler_dl, prompt_lookup_interface)},
+      {"sampler_stage_name", offsetof(sampler_dl, stage_name)},
       {"sampler_params_init", offsetof(sampler_dl, params_init)},
       {"sampler_params_preset", offsetof(sampler_dl, params_preset)},
       {"sampler_preset_name", offsetof(sampler_dl, preset_name)},

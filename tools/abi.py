@@ -4,7 +4,8 @@ usage: abi.py check RELEASED_DIR INCLUDE_DIR LIBRARY CHANGELOG
        abi.py record RELEASED_DIR INCLUDE_DIR VERSION REASON
 
 RELEASED_DIR has a folder for each release: the public headers in `include`, `sampler.abi`, which is what
-abidw tells of them, and `recorded.txt`, why. `check` compares the newest release with the headers and the
+abidw tells of them, `recorded.txt`, why, and a program of the release with what it prints, which `record`
+copies from beside RELEASED_DIR and then leaves as it is. There may be no release yet. `check` compares the newest release with the headers and the
 library of today. What is there must stay as it is; structs that carry their size may grow at the end, and
 functions, structs and constants may be added, all of which the CHANGELOG must name. Where
 SAMPLER_ABI_VERSION is higher than the release's, there is nothing to compare.
@@ -35,6 +36,9 @@ BREAKS = 8
 CONSTANTS = "sampler_image_constants"
 STRUCT = "sampler_image_struct_"
 NOT_IN_LIBRARY = "[suppress_variable]\n  name_regexp = ^sampler_image_\n"
+
+# A program that calls each function, and what it prints.
+CONSUMER = ("consumer.c", "consumer.txt")
 
 # The first member of structs that may grow.
 SIZE_MEMBER = "struct_size"
@@ -184,8 +188,9 @@ def unlisted(names, changelog, release):
 
 
 def newest_release(released_dir):
-    releases = [path for path in pathlib.Path(released_dir).iterdir() if path.is_dir()]
-    return max(releases, key=lambda path: [int(part) for part in path.name.split(".")])
+    """None where none is recorded."""
+    releases = [path for path in pathlib.Path(released_dir).glob("*") if path.is_dir()]
+    return max(releases, key=lambda path: [int(part) for part in path.name.split(".")], default=None)
 
 
 def check(released_dir, include_dir, library, changelog):
@@ -194,6 +199,9 @@ def check(released_dir, include_dir, library, changelog):
             print(f"skipped: there is no {tool}, of Debian's package abigail-tools")
             return 77
     release = newest_release(released_dir)
+    if not release:
+        print("No release is recorded yet.")
+        return 0
     record = release / "sampler.abi"
     number, recorded_number = abi_number(include_dir), abi_number(release / "include")
     with tempfile.TemporaryDirectory() as folder:
@@ -234,6 +242,10 @@ def record(released_dir, include_dir, version, reason):
         target = include / header.relative_to(include_dir)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(header, target)
+    for name in CONSUMER:
+        source, target = pathlib.Path(released_dir).parent / name, release / name
+        if source.exists() and not target.exists():
+            shutil.copyfile(source, target)
     with open(release / "recorded.txt", "a") as log:
         log.write(f"ABI {abi_number(include_dir)}: {reason.strip()}\n")
     print(f"{abi}: {abi.stat().st_size} bytes")

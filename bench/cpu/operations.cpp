@@ -279,22 +279,24 @@ sampler_rows Problem::rows_of(const AlignedBytes &values, int64_t num_rows) cons
   return rows;
 }
 
-void Problem::add_reports(sampler_sample_args *args) {
+void Problem::add_reports(sampler_sample_args *args, sampler_report_args *wanted) {
   const Reports reports = cell_.work->reports;
   if (reports == Reports::kNone) return;
+  *wanted = empty<sampler_report_args>();
+  args->reports = wanted;
   const bool is_raw = reports == Reports::kRawLogprob || reports == Reports::kRawTop20;
-  args->logprob_kind = is_raw ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+  wanted->logprob_kind = is_raw ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
   const size_t num_rows = size_t(cell_.num_rows);
   logprobs_.resize(num_rows);
-  args->out_logprobs = logprobs_.data();
+  wanted->out_logprobs = logprobs_.data();
   if (reports != Reports::kTop20 && reports != Reports::kRawTop20) return;
   top_token_ids_.resize(num_rows * kNumTop);
   top_logprobs_.resize(num_rows * kNumTop);
   ranks_.resize(num_rows);
-  args->num_top_logprobs = kNumTop;
-  args->out_top_token_ids = top_token_ids_.data();
-  args->out_top_logprobs = top_logprobs_.data();
-  args->out_ranks = ranks_.data();
+  wanted->num_top_logprobs = kNumTop;
+  wanted->out_top_token_ids = top_token_ids_.data();
+  wanted->out_top_logprobs = top_logprobs_.data();
+  wanted->out_ranks = ranks_.data();
 }
 
 sampler_status Problem::sample(sampler_t sampler, uint64_t offset, bool has_stages) {
@@ -310,7 +312,8 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset, bool has_stag
     args.num_row_indices = int64_t(row_indices_.size());
     args.row_indices = row_indices_.data();
   }
-  add_reports(&args);
+  sampler_report_args reports;
+  add_reports(&args, &reports);
   if (has_stages) add_stages(sampler, &params, &args);
   return sampler_sample(sampler, &args);
 }

@@ -120,7 +120,7 @@ class Problem {
 
  private:
   sampler_rows rows_of(const AlignedBytes &values, int64_t num_rows) const;
-  void add_reports(sampler_sample_args *args);
+  void add_reports(sampler_sample_args *args, sampler_report_args *wanted);
   sampler_status sample(sampler_t sampler, uint64_t offset, bool has_stages);
   sampler_status filter(sampler_t sampler);
   sampler_status select(sampler_t sampler);

@@ -104,11 +104,13 @@ class Problem {
     draw_drafts(draft);
     args_.num_drafts = kDrafts;
     args_.draft_token_ids = drafts_.data();
-    args_.acceptance = which.rule;
+    acceptance_.rule = which.rule;
+    args_.acceptance = &acceptance_;
     args_.random.seed = 3;
     if (which.is_tree) {
-      args_.parents = kTree;
-      args_.tree_rows = 1;
+      layout_.parents = kTree;
+      layout_.tree_rows = 1;
+      args_.layout = &layout_;
     }
     tokens_.resize(size_t(kSequences * kPositions));
     positions_.resize(tokens_.size());
@@ -117,7 +119,10 @@ class Problem {
     args_.out_token_ids = tokens_.data();
     args_.out_positions = positions_.data();
     args_.out_emitted_counts = emitted_.data();
-    if (which.has_reports) args_.out_logprobs = logprobs_.data();
+    if (which.has_reports) {
+      reports_.out_logprobs = logprobs_.data();
+      args_.reports = &reports_;
+    }
     size_t bytes = 0;
     check(sampler_verify_workspace_size(sampler_, &args_, &bytes));
     workspace_.resize(bytes);
@@ -207,6 +212,9 @@ class Problem {
   const Case case_;
   sampler_t sampler_ = nullptr;
   sampler_verify_args args_ = sized<sampler_verify_args>();
+  sampler_acceptance_params acceptance_ = sized<sampler_acceptance_params>();
+  sampler_draft_layout layout_ = sized<sampler_draft_layout>();
+  sampler_report_args reports_ = sized<sampler_report_args>();
   std::vector<int32_t> drafts_, tokens_, positions_, emitted_;
   std::vector<float> logprobs_;
   std::vector<unsigned char> workspace_;

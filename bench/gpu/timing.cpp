@@ -112,9 +112,12 @@ sampler_status sample(sampler_t sampler, const Call &call) {
 }
 sampler_status sample_and_report(sampler_t sampler, const Call &call) {
   sampler_sample_args args = sample_args(call);
-  args.out_kept_counts = call.reports.kept_counts;
-  args.out_logprobs = call.reports.logprobs;
-  args.out_values = call.reports.values;
+  sampler_report_args reports = {};
+  reports.struct_size = sizeof reports;
+  reports.out_kept_counts = call.reports.kept_counts;
+  reports.out_logprobs = call.reports.logprobs;
+  reports.out_values = call.reports.values;
+  args.reports = &reports;
   args.out_row_status = call.reports.row_status;
   return sampler_sample(sampler, &args);
 }

@@ -144,7 +144,10 @@ class Step {
     args.params = &operation.params;
     args.draw_method = operation.draw_method;
     args.out_token_ids = tokens.data();
-    args.out_logprobs = operation.wants_logprobs ? logprobs.data() : nullptr;
+    sampler_report_args reports = {};
+    reports.struct_size = sizeof reports;
+    reports.out_logprobs = operation.wants_logprobs ? logprobs.data() : nullptr;
+    args.reports = &reports;
     sampler_shard_args shard = {};
     shard.sample = &args;
     const sampler_shard_plan_info plan = print_plan(operation.name, &shard, num_rows * own_cols);
@@ -237,16 +240,19 @@ class Step {
     args.input = own_rows();
     args.params = &params;
     args.out_token_ids = &token;
+    sampler_report_args reports = {};
+    reports.struct_size = sizeof reports;
+    args.reports = &reports;
     sampler_shard_args shard = {};
     shard.sample = &args;
     const auto plan = [&](const char *name) {
       print_only_plan(name, &shard, num_rows * args.input.num_cols);
     };
-    args.out_ranks = &token;
+    reports.out_ranks = &token;
     plan("temperature, rank");
     params.top_k = 50;
     plan("top-k 50, rank");
-    args.out_ranks = nullptr;
+    reports.out_ranks = nullptr;
     params.top_p = 0.95f;
     params.top_k_ties = params.top_p_ties = SAMPLER_TIES_KEEP;
     params.filter_order = SAMPLER_FILTERS_JOINT;
@@ -258,7 +264,7 @@ class Step {
     params.repetition_penalty = 1.1f;
     plan("top-k 50, repetition penalty");
     float logprob = 0.0f;
-    args.out_logprobs = &logprob;
+    reports.out_logprobs = &logprob;
     plan("top-k 50, repetition penalty, raw log-probability");
   }
 

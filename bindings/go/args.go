@@ -319,6 +319,75 @@ func (s *Sampler) WorkspaceSize(args Args) (int, error) {
 	return args.run(s, "WorkspaceSize", true)
 }
 
+// ReportArgs are what a call tells of the tokens beside their ids. Sample, Verify and
+// Session.Advance take them. Rows are those of the call's OutTokenIDs: of output of Sample, [number of
+// sequences, NumDrafts + 1] of Verify, [spans, MaxDrafts + 1] of Advance. Ids are of the type of
+// OutTokenIDs. What a call does not report must be left out.
+//
+// Reports go by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and greedy
+// rows are a single token.
+type ReportArgs struct {
+	// Of which distribution OutLogprobs and what follows OutObservations are.
+	LogprobKind LogprobKind
+
+	// [rows] Natural logarithm of the probability of the row's token; NaN for a bad row.
+	OutLogprobs Array[float32]
+
+	// [rows] The token's value in the input as it is given; NaN for a bad row.
+	OutValues Array[float32]
+
+	// [rows] How many tokens the filters kept; 1 for a greedy row, 0 for a bad one.
+	OutKeptCounts Array[int32]
+
+	// [rows] What moves the adaptive stage on: the token's surprise in bits among those that mirostat
+	// kept, or its probability before adaptive-p changed it. NaN where nothing does.
+	OutObservations Array[float32]
+
+	// [rows, NumTopLogprobs] The first tokens by value, then id, and their log-probabilities; then,
+	// and in bad rows, -1 and NaN. In [0, NumCols]; either array may be left out.
+	NumTopLogprobs int
+	OutTopTokenIDs IDs
+	OutTopLogprobs Array[float32]
+
+	// [rows, NumChosen] The log-probabilities of tokens that you name: -inf of those that have no
+	// probability; NaN of ids that are no element of the row, and in bad rows. In [0, NumCols].
+	NumChosen         int
+	ChosenTokenIDs    IDs
+	OutChosenLogprobs Array[float32]
+
+	// [rows] The place of the row's token by value, then id, the first is 1; 0 for a bad row, and for
+	// a forced token without probability.
+	OutRanks Array[int32]
+
+	// [rows] The entropy in nats; NaN for a bad row.
+	OutEntropies Array[float32]
+
+	// [rows, KeptBitmaskStride] The tokens that were kept, laid out like Pipeline.TokenBitmasks; all
+	// 0 in a bad row. The stride is in words; 0: NumCols / 32, rounded up. Ids from 32 stride on have
+	// no bit. With candidate ids the stride must be given.
+	OutKeptBitmask    Array[uint32]
+	KeptBitmaskStride int
+
+	// [rows, KeptCapacity] The same as a list, by ascending id, and their probabilities, which sum to
+	// 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps more than KeptCapacity has
+	// an empty list, and its number in OutKeptCounts. In [0, NumCols]; either array may be left out.
+	KeptCapacity         int
+	OutKeptTokenIDs      IDs
+	OutKeptProbabilities Array[float32]
+
+	// [rows + 1] Packs the lists of kept tokens: that of row i is the entries [offsets[i],
+	// offsets[i+1]) of OutKeptTokenIDs and OutKeptProbabilities, without gaps. KeptCapacity is then
+	// the entries of each, for all rows together. Lists that have no room together are all left out:
+	// neither is written, and the last offset, which is above KeptCapacity then, tells what is
+	// needed. The workspace holds up to KeptCapacity entries more.
+	OutKeptOffsets Array[int64]
+
+	// [rows, NumCols] By element: the Stage that removed the token, 0 where it is kept, 255 where the
+	// input gives it no probability; 255 everywhere in a bad row. In a greedy row StageTemperature
+	// removes what the edits left. Sorts the row.
+	OutRemovedBy Array[byte]
+}
+
 // SampleArgs are the arguments of Sample.
 type SampleArgs struct {
 	Exec  Exec
@@ -345,80 +414,17 @@ type SampleArgs struct {
 	// How the token is drawn.
 	DrawMethod DrawMethod
 
-	// Of which distribution OutLogprobs and the reports below are.
-	LogprobKind LogprobKind
-
 	// [output rows] The tokens; -1 or the sampler's fallback token for a bad row. Required.
 	OutTokenIDs IDs
-
-	// [output rows] How many tokens the filters kept; 1 for a greedy row, 0 for a bad one.
-	OutKeptCounts Array[int32]
-
-	// [output rows] Natural logarithm of the probability of the drawn token; NaN for a bad row.
-	OutLogprobs Array[float32]
-
-	// [output rows] The token's value in the input; NaN for a bad row.
-	OutValues Array[float32]
 
 	// [output rows] What became of each row.
 	OutRowStatus Array[RowStatus]
 
-	// Edits of the logits. nil: none. OutLogprobs of LogprobRaw, and OutValues, are of the input as
-	// it is given, the rest is of what the edits left.
+	// Edits of the logits. nil: none.
 	Pipeline *Pipeline
 
-	// Reports, by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and
-	// greedy rows are a single token. Ids are of the type of OutTokenIDs.
-
-	// [output rows, NumTopLogprobs] The first tokens by value, then id, and their log-probabilities;
-	// then, and in bad rows, -1 and NaN. In [0, NumCols]; either array may be left out.
-	NumTopLogprobs int
-	OutTopTokenIDs IDs
-	OutTopLogprobs Array[float32]
-
-	// [output rows, NumChosen] The log-probabilities of tokens that you name: -inf of those that
-	// have no probability; NaN of ids that are no element of the row, and in bad rows. In [0,
-	// NumCols].
-	NumChosen         int
-	ChosenTokenIDs    IDs
-	OutChosenLogprobs Array[float32]
-
-	// [output rows] The place of the drawn token by value, then id, the first is 1; 0 for a bad
-	// row, and for a forced token without probability.
-	OutRanks Array[int32]
-
-	// [output rows] The entropy in nats; NaN for a bad row.
-	OutEntropies Array[float32]
-
-	// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
-	// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
-	OutObservations Array[float32]
-
-	// [output rows, KeptBitmaskStride] The tokens that were kept, laid out like
-	// Pipeline.TokenBitmasks; all 0 in a bad row. The stride is in words; 0: NumCols / 32, rounded
-	// up. Ids from 32 stride on have no bit. With candidate ids the stride must be given.
-	OutKeptBitmask    Array[uint32]
-	KeptBitmaskStride int
-
-	// [output rows, KeptCapacity] The same as a list, by ascending id, and their probabilities,
-	// which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps more than
-	// KeptCapacity has an empty list, and its number in OutKeptCounts. In [0, NumCols]; either
-	// array may be left out.
-	KeptCapacity         int
-	OutKeptTokenIDs      IDs
-	OutKeptProbabilities Array[float32]
-
-	// [output rows, NumCols] By element: the Stage that removed the token, 0 where it is kept, 255
-	// where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
-	// StageTemperature removes what the edits left. Sorts the row.
-	OutRemovedBy Array[byte]
-
-	// [output rows + 1] Packs the lists of kept tokens: that of output row i is the entries
-	// [offsets[i], offsets[i+1]) of OutKeptTokenIDs and OutKeptProbabilities, without gaps.
-	// KeptCapacity is then the entries of each, for all rows together. Lists that have no room
-	// together are all left out: neither is written, and the last offset, which is above
-	// KeptCapacity then, tells what is needed. The workspace holds up to KeptCapacity entries more.
-	OutKeptOffsets Array[int64]
+	// What else is told of each output row. nil: nothing.
+	Reports *ReportArgs
 }
 
 // Sample draws one token per output row from what the filters keep of its input row.
@@ -490,6 +496,75 @@ func (s *Sampler) Select(args *SelectArgs) error {
 	return err
 }
 
+// AcceptanceParams are the rule that drafts are accepted by, and the numbers of the rules. All 0: the
+// rule of the context, and the numbers that stand for 0. Numbers are not NaN and not negative.
+type AcceptanceParams struct {
+	Rule Acceptance
+
+	RelaxedTopK      int // 0: 1
+	RelaxedDelta     float32
+	TypicalThreshold float32 // 0: 0.09
+	TypicalScale     float32 // 0: 0.3
+	ThresholdSingle  float32 // 0: 1
+	ThresholdTotal   float32 // 0: 1
+	DeferredEntropy  float32 // in nats, at least this is doubt. 0: 0.3
+	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
+	DeferredWindow   int     // 0: min(6, the most drafts of a sequence - 1), at least 1
+
+	// [the most drafts of a sequence] A slice on every sampler. Required by AcceptSynthetic.
+	SyntheticRates Array[float32]
+}
+
+// DraftLayout is where the drafts and rows of Verify lie, where they are not dense chains, one
+// sequence after the other.
+type DraftLayout struct {
+	// Distance in elements from one sequence's first row to the next one's. 0: contiguous.
+	TargetSequenceStride int
+	DraftSequenceStride  int
+
+	// Elements of DraftTokenIDs from one sequence's first to the next one's, at least NumDrafts. 0:
+	// NumDrafts. Not of packed batches.
+	DraftTokenStride int
+
+	// Packed batches: Packing tells what PackingOffsets are. One whose offsets fall, lie outside, or
+	// are further apart than NumDrafts is bad (RowInvalidList). DraftCounts must be left out then.
+	Packing        Packing
+	PackingOffsets Array[int32]
+
+	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.
+	DraftRowsBySlot bool
+
+	// Required with Packing and with TargetRowIndices. 0: what Target.NumRows tells.
+	NumSequences int
+
+	// How many drafts all sequences of a packed batch have, and how many positions with
+	// PackingPositions: entries of DraftTokenIDs. For device memory; 0 is the length of a slice.
+	NumPackedDrafts    int
+	NumPackedPositions int
+
+	// [number of sequences, NumDrafts + 1], packed: [number of positions] The row of Target that each
+	// position reads. With BonusRowIndices, [number of sequences], those of a sequence's last
+	// position are there, and TargetRowIndices is laid out like DraftTokenIDs.
+	// Left out: position after position. One outside makes its sequence bad (RowInvalidIndex) when
+	// it is read. Target has any number of rows then.
+	TargetRowIndices Array[int32]
+	BonusRowIndices  Array[int32]
+
+	// [number of sequences, NumDrafts], packed: laid out like DraftTokenIDs. The row of Draft that
+	// each draft was drawn from. Draft has any number of rows then.
+	DraftRowIndices Array[int32]
+
+	// Trees. [TreeRows, NumDrafts] The draft that each hangs on, a lower number, -1 the root. Or
+	// FirstChildren and NextSiblings, [TreeRows, NumDrafts + 1]: by position, the position of its
+	// first child and of its next sibling, -1 or 0 for none. TreeRows is 1, one tree for all, or the
+	// number of sequences, which 0 is too. What is no tree makes its sequence bad (RowInvalidTree).
+	// Siblings are tried in their order. Left out: a chain.
+	Parents       Array[int32]
+	FirstChildren Array[int32]
+	NextSiblings  Array[int32]
+	TreeRows      int
+}
+
 // VerifyArgs are the arguments of Verify. Fields that SampleArgs has too mean the same; slots are
 // of sequences.
 type VerifyArgs struct {
@@ -504,10 +579,6 @@ type VerifyArgs struct {
 	// the drafter was deterministic.
 	Draft Rows
 
-	// Distance in elements from one sequence's first row to the next one's. 0: contiguous.
-	TargetSequenceStride int
-	DraftSequenceStride  int
-
 	// [number of sequences, NumDrafts] The draft tokens, of the type of OutTokenIDs. NumDrafts is
 	// in [0, 65535].
 	DraftTokenIDs IDs
@@ -515,6 +586,9 @@ type VerifyArgs struct {
 
 	// [number of sequences] How many drafts each has, in [0, NumDrafts]. Left out: NumDrafts.
 	DraftCounts Array[int32]
+
+	// Packed batches, rows in other places, and trees. nil: dense chains.
+	Layout *DraftLayout
 
 	Slots    Array[int32]
 	NumSlots int
@@ -524,7 +598,31 @@ type VerifyArgs struct {
 	Params    *Params
 	RowParams *RowParams
 
+	// Temperature and filters of Draft. nil: those of the target, which must then have no other
+	// stage where the draft is logits.
+	DraftParams    *Params
+	DraftRowParams *RowParams
+
+	// The stages of the target's rows. At each position the text, and what adaptive stages remember,
+	// are as if the drafts before it had been accepted; nothing is changed. TokenBitmaskIndices is
+	// [number of sequences, NumDrafts + 1].
+	Pipeline *Pipeline
+
 	Random Random
+
+	// The rule, and the numbers of the rules. nil: AcceptStandard, which AcceptDefault is, too.
+	Acceptance *AcceptanceParams
+
+	// The rule by slot, AcceptDefault: that of Acceptance. One that is no such constant, or does not
+	// go with what the call has, makes its sequence bad (RowInvalidParameter). Left out: the same for
+	// all.
+	Acceptances Array[Acceptance]
+
+	// Of trees.
+	SiblingRule SiblingRule
+
+	// How AcceptSampleMatch draws. The other rules: DrawInverseCDF.
+	DrawMethod DrawMethod
 
 	// Whether the counts are added to what the two arrays hold.
 	AccumulateCounts bool
@@ -542,100 +640,10 @@ type VerifyArgs struct {
 
 	OutRowStatus Array[RowStatus]
 
-	// What follows is off by default.
-
-	// When a draft is accepted, and by slot. Left out: the same for all; one that is no such
-	// constant, or does not go with what the call has, makes its sequence bad (RowInvalidParameter).
-	Acceptance  Acceptance
-	SiblingRule SiblingRule
-	Acceptances Array[Acceptance]
-
-	// Numbers of the rules. Not NaN, not negative.
-	TypicalThreshold float32 // 0: 0.09
-	TypicalScale     float32 // 0: 0.3
-	RelaxedTopK      int     // 0: 1
-	RelaxedDelta     float32
-	ThresholdSingle  float32 // 0: 1
-	ThresholdTotal   float32 // 0: 1
-	DeferredWindow   int     // 0: min(6, NumDrafts - 1), at least 1
-	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
-	DeferredEntropy  float32 // in nats, at least this is doubt. 0: 0.3
-
-	// How AcceptSampleMatch draws. The other rules: DrawInverseCDF.
-	DrawMethod DrawMethod
-
-	// [NumDrafts] A slice on every sampler. Required by AcceptSynthetic.
-	SyntheticRates Array[float32]
-
-	// Packed batches: Packing tells what PackingOffsets are. One whose offsets fall, lie outside, or
-	// are further apart than NumDrafts is bad (RowInvalidList). DraftCounts must be left out then.
-	Packing        Packing
-	PackingOffsets Array[int32]
-
-	// Required with Packing and with TargetRowIndices. 0: what Target.NumRows tells.
-	NumSequences int
-
-	// How many drafts all sequences of a packed batch have, and how many positions with
-	// PackingPositions: entries of DraftTokenIDs. For device memory; 0 is the length of a slice.
-	NumPackedDrafts    int
-	NumPackedPositions int
-
-	// Elements of DraftTokenIDs from one sequence's first to the next one's, at least NumDrafts. 0:
-	// NumDrafts. Not of packed batches.
-	DraftTokenStride int
-
-	// [number of sequences, NumDrafts + 1], packed: [number of positions] The row of Target that each
-	// position reads. With BonusRowIndices, [number of sequences], those of a sequence's last
-	// position are there, and TargetRowIndices is laid out like DraftTokenIDs.
-	// Left out: position after position. One outside makes its sequence bad (RowInvalidIndex) when
-	// it is read. Target has any number of rows then.
-	TargetRowIndices Array[int32]
-	BonusRowIndices  Array[int32]
-
-	// [number of sequences, NumDrafts], packed: laid out like DraftTokenIDs. The row of Draft that
-	// each draft was drawn from. Draft has any number of rows then.
-	DraftRowIndices Array[int32]
-
-	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.
-	DraftRowsBySlot bool
-
-	// Trees. [TreeRows, NumDrafts] The draft that each hangs on, a lower number, -1 the root. Or
-	// FirstChildren and NextSiblings, [TreeRows, NumDrafts + 1]: by position, the position of its
-	// first child and of its next sibling, -1 or 0 for none. TreeRows is 1, one tree for all, or the
-	// number of sequences, which 0 is too. What is no tree makes its sequence bad (RowInvalidTree).
-	// Siblings are tried in their order. Left out: a chain.
-	Parents       Array[int32]
-	FirstChildren Array[int32]
-	NextSiblings  Array[int32]
-	TreeRows      int
-
-	// Temperature and filters of Draft. nil: those of the target, which must then have no other
-	// stage where the draft is logits.
-	DraftParams    *Params
-	DraftRowParams *RowParams
-
-	// The stages of the target's rows. At each position the text, and what adaptive stages remember,
-	// are as if the drafts before it had been accepted; nothing is changed. TokenBitmaskIndices is
-	// [number of sequences, NumDrafts + 1].
-	Pipeline *Pipeline
-
-	// Reports of every emitted token, [number of sequences, NumDrafts + 1, ...], in the order of
-	// OutTokenIDs: of the target's distribution at its position, as in SampleArgs; as for a bad row
-	// where no token stands.
-	LogprobKind          LogprobKind
-	OutKeptCounts        Array[int32]
-	OutLogprobs          Array[float32]
-	OutRanks             Array[int32]
-	OutEntropies         Array[float32]
-	OutObservations      Array[float32]
-	NumTopLogprobs       int
-	OutTopTokenIDs       IDs
-	OutTopLogprobs       Array[float32]
-	OutKeptBitmask       Array[uint32]
-	KeptBitmaskStride    int
-	KeptCapacity         int
-	OutKeptTokenIDs      IDs
-	OutKeptProbabilities Array[float32]
+	// What else is told of every emitted token, in the order of OutTokenIDs: of the target's
+	// distribution at its position; as for a bad row where no token stands. OutValues, NumChosen,
+	// OutKeptOffsets and OutRemovedBy must be left out. nil: nothing.
+	Reports *ReportArgs
 
 	// [number of sequences, NumDrafts + 1] The positions that the emitted tokens were decided at, 0
 	// first: the rows of a KV cache to keep. Then -1. KVIndices, of the same shape, has a number for

@@ -26,6 +26,9 @@ type structs struct {
 
 	draftParams    raw.Params
 	draftRowParams raw.RowParams
+	acceptance     raw.AcceptanceParams
+	layout         raw.DraftLayout
+	reports        raw.ReportArgs
 }
 
 // numSlots is how many parameters, seeds and offsets there are: those of slots, or of rows.
@@ -47,11 +50,6 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		numRows = numRowIndices
 	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
-	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Input.NumCols), 31)/32)
-	numKept := product(numRows, int64(a.KeptCapacity))
-	if a.OutKeptOffsets.place != absent {
-		numKept = int64(a.KeptCapacity)
-	}
 	var ids idsBefore
 	args := &s.memory.sample
 	*args = raw.SampleArgs{
@@ -66,38 +64,10 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		RowParams:     c.rowParams(a.RowParams, numSlots),
 		Random:        c.random(&a.Random, numSlots),
 		DrawMethod:    int32(a.DrawMethod),
-		LogprobKind:   int32(a.LogprobKind),
 		OutTokenIDs:   c.ids("out_token_ids", &a.OutTokenIDs, numRows, &ids),
-		OutKeptCounts: c.array("", "out_kept_counts", a.OutKeptCounts.array, numRows),
-		OutLogprobs:   c.array("", "out_logprobs", a.OutLogprobs.array, numRows),
-		OutValues:     c.array("", "out_values", a.OutValues.array, numRows),
 		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
 		Pipeline:      c.pipeline(a.Pipeline, &a.Input, numSlots, numRows),
-
-		NumTopLogprobs: int64(a.NumTopLogprobs),
-		OutTopTokenIDs: c.ids("out_top_token_ids", &a.OutTopTokenIDs,
-			product(numRows, int64(a.NumTopLogprobs)), &ids),
-		OutTopLogprobs: c.array("", "out_top_logprobs", a.OutTopLogprobs.array,
-			product(numRows, int64(a.NumTopLogprobs))),
-		NumChosen: int64(a.NumChosen),
-		ChosenTokenIDs: c.ids("chosen_token_ids", &a.ChosenTokenIDs,
-			product(numRows, int64(a.NumChosen)), &ids),
-		OutChosenLogprobs: c.array("", "out_chosen_logprobs", a.OutChosenLogprobs.array,
-			product(numRows, int64(a.NumChosen))),
-		OutRanks:        c.array("", "out_ranks", a.OutRanks.array, numRows),
-		OutEntropies:    c.array("", "out_entropies", a.OutEntropies.array, numRows),
-		OutObservations: c.array("", "out_observations", a.OutObservations.array, numRows),
-		OutKeptBitmask: c.array("", "out_kept_bitmask", a.OutKeptBitmask.array,
-			product(numRows, bitmaskStride)),
-		KeptBitmaskStride: int64(a.KeptBitmaskStride),
-		KeptCapacity:      int64(a.KeptCapacity),
-		OutKeptTokenIDs: c.ids("out_kept_token_ids", &a.OutKeptTokenIDs,
-			numKept, &ids),
-		OutKeptProbabilities: c.array("", "out_kept_probabilities",
-			a.OutKeptProbabilities.array, numKept),
-		OutKeptOffsets: c.array("", "out_kept_offsets", a.OutKeptOffsets.array, numRows+1),
-		OutRemovedBy: c.array("", "out_removed_by", a.OutRemovedBy.array,
-			product(numRows, int64(a.Input.NumCols))),
+		Reports:       c.reports(a.Reports, numRows, int64(a.Input.NumCols), &ids),
 	}
 	args.TokenIDType = int32(ids.idType)
 	result, err := c.call(int32(raw.SHIM_SAMPLE), raw.Address(args))
@@ -176,113 +146,167 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 
 // convert returns the address of what C gets.
 func (a *VerifyArgs) convert(c *check) uintptr {
+	var layout DraftLayout
+	if a.Layout != nil {
+		layout = *a.Layout
+	}
 	// Rows that are packed or indexed are any number, and do not tell that of the sequences.
-	numDrafts, numSequences := int64(a.NumDrafts), int64(a.NumSequences)
+	numDrafts, numSequences := int64(a.NumDrafts), int64(layout.NumSequences)
 	numPositions := sum(numDrafts, 1)
-	isPacked := a.Packing != PackingDense
+	isPacked := layout.Packing != PackingDense
 	targetElements, draftElements := a.Target.extent(), a.Draft.extent()
-	if !isPacked && a.TargetRowIndices.place == absent {
+	if !isPacked && layout.TargetRowIndices.place == absent {
 		numSequences = 0
 		if numPositions > 0 {
 			numSequences = int64(a.Target.NumRows) / numPositions
 		}
-		targetElements = a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)
+		targetElements = a.Target.sequences(numSequences, numPositions,
+			layout.TargetSequenceStride)
 	}
-	if !isPacked && a.DraftRowIndices.place == absent && !a.DraftRowsBySlot {
-		draftElements = a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)
+	if !isPacked && layout.DraftRowIndices.place == absent && !layout.DraftRowsBySlot {
+		draftElements = a.Draft.sequences(numSequences, numDrafts, layout.DraftSequenceStride)
 	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numSequences)
 	numTokens := product(numSequences, numPositions)
-	numTop := product(numTokens, int64(a.NumTopLogprobs))
-	numKept := product(numTokens, int64(a.KeptCapacity))
-	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Target.NumCols), 31)/32)
-	treeRows := firstNonzero(int64(a.TreeRows), numSequences)
-	packed := a.packedDrafts(numSequences)
+	packed := a.packedDrafts(&layout, numSequences)
 
 	var ids idsBefore
 	memory := &c.sampler.memory
 	args := &memory.verify
 	*args = raw.VerifyArgs{
-		StructSize:           unsafe.Sizeof(*args),
-		Exec:                 c.exec(&a.Exec),
-		Target:               c.rows("target.", &a.Target, targetElements),
-		Draft:                c.rows("draft.", &a.Draft, draftElements),
-		TargetSequenceStride: int64(a.TargetSequenceStride),
-		DraftSequenceStride:  int64(a.DraftSequenceStride),
-		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, packed.tokens, &ids),
-		NumDrafts:            numDrafts,
-		DraftCounts:          c.array("", "draft_counts", a.DraftCounts.array, numSequences),
-		Slots:                c.array("", "slots", a.Slots.array, numSequences),
-		NumSlots:             int64(a.NumSlots),
-		Params:               c.params(a.Params),
-		RowParams:            c.rowParams(a.RowParams, numSlots),
-		Random:               c.random(&a.Random, numSlots),
-		AccumulateCounts:     flag(a.AccumulateCounts),
-		OutTokenIDs:          c.ids("out_token_ids", &a.OutTokenIDs, numTokens, &ids),
+		StructSize:    unsafe.Sizeof(*args),
+		Exec:          c.exec(&a.Exec),
+		Target:        c.rows("target.", &a.Target, targetElements),
+		Draft:         c.rows("draft.", &a.Draft, draftElements),
+		DraftTokenIDs: c.ids("draft_token_ids", &a.DraftTokenIDs, packed.tokens, &ids),
+		NumDrafts:     numDrafts,
+		DraftCounts:   c.array("", "draft_counts", a.DraftCounts.array, numSequences),
+		Slots:         c.array("", "slots", a.Slots.array, numSequences),
+		NumSlots:      int64(a.NumSlots),
+		Params:        c.params(a.Params),
+		RowParams:     c.rowParams(a.RowParams, numSlots),
+		DraftParams:   c.paramsIn(&memory.draftParams, "draft_params", a.DraftParams),
+		DraftRowParams: c.rowParamsIn(&memory.draftRowParams, "draft_row_params->",
+			a.DraftRowParams, numSlots),
+		Pipeline:         c.pipeline(a.Pipeline, &a.Target, numSlots, numTokens),
+		Random:           c.random(&a.Random, numSlots),
+		Acceptance:       c.acceptance(&memory.acceptance, a.Acceptance, numDrafts),
+		Acceptances:      c.parameter("", "acceptances", a.Acceptances.array, numSlots),
+		SiblingRule:      int32(a.SiblingRule),
+		DrawMethod:       int32(a.DrawMethod),
+		AccumulateCounts: flag(a.AccumulateCounts),
+		OutTokenIDs:      c.ids("out_token_ids", &a.OutTokenIDs, numTokens, &ids),
 		OutAcceptedCounts: c.array("", "out_accepted_counts", a.OutAcceptedCounts.array,
 			numSequences),
 		OutEmittedCounts: c.array("", "out_emitted_counts", a.OutEmittedCounts.array, numSequences),
 		OutRowStatus:     c.array("", "out_row_status", a.OutRowStatus.array, numSequences),
-
-		Acceptance:       int32(a.Acceptance),
-		SiblingRule:      int32(a.SiblingRule),
-		Acceptances:      c.parameter("", "acceptances", a.Acceptances.array, numSlots),
-		TypicalThreshold: a.TypicalThreshold,
-		TypicalScale:     a.TypicalScale,
-		RelaxedTopK:      clamped(a.RelaxedTopK),
-		RelaxedDelta:     a.RelaxedDelta,
-		ThresholdSingle:  a.ThresholdSingle,
-		ThresholdTotal:   a.ThresholdTotal,
-		DeferredWindow:   clamped(a.DeferredWindow),
-		DeferredTopK:     clamped(a.DeferredTopK),
-		DeferredEntropy:  a.DeferredEntropy,
-		DrawMethod:       int32(a.DrawMethod),
-		SyntheticRates:   c.placed("", "synthetic_rates", a.SyntheticRates.array, numDrafts, false),
-
-		Packing:            int32(a.Packing),
-		DraftRowsBySlot:    flag(a.DraftRowsBySlot),
-		PackingOffsets:     c.array("", "packing_offsets", a.PackingOffsets.array, packed.offsets),
-		NumSequences:       int64(a.NumSequences),
-		NumPackedDrafts:    packed.numDrafts,
-		NumPackedPositions: packed.numPositions,
-		DraftTokenStride:   int64(a.DraftTokenStride),
-		TargetRowIndices: c.array("", "target_row_indices", a.TargetRowIndices.array,
-			packed.targetRows),
-		BonusRowIndices: c.array("", "bonus_row_indices", a.BonusRowIndices.array, numSequences),
-		DraftRowIndices: c.array("", "draft_row_indices", a.DraftRowIndices.array, packed.draftRows),
-		Parents:         c.array("", "parents", a.Parents.array, product(treeRows, numDrafts)),
-		FirstChildren: c.array("", "first_children", a.FirstChildren.array,
-			product(treeRows, numPositions)),
-		NextSiblings: c.array("", "next_siblings", a.NextSiblings.array,
-			product(treeRows, numPositions)),
-		TreeRows:    int64(a.TreeRows),
-		DraftParams: c.paramsIn(&memory.draftParams, "draft_params", a.DraftParams),
-		DraftRowParams: c.rowParamsIn(&memory.draftRowParams, "draft_row_params->",
-			a.DraftRowParams, numSlots),
-		Pipeline: c.pipeline(a.Pipeline, &a.Target, numSlots, numTokens),
-
-		LogprobKind:     int32(a.LogprobKind),
-		OutKeptCounts:   c.array("", "out_kept_counts", a.OutKeptCounts.array, numTokens),
-		OutLogprobs:     c.array("", "out_logprobs", a.OutLogprobs.array, numTokens),
-		OutRanks:        c.array("", "out_ranks", a.OutRanks.array, numTokens),
-		OutEntropies:    c.array("", "out_entropies", a.OutEntropies.array, numTokens),
-		OutObservations: c.array("", "out_observations", a.OutObservations.array, numTokens),
-		NumTopLogprobs:  int64(a.NumTopLogprobs),
-		OutTopTokenIDs:  c.ids("out_top_token_ids", &a.OutTopTokenIDs, numTop, &ids),
-		OutTopLogprobs:  c.array("", "out_top_logprobs", a.OutTopLogprobs.array, numTop),
-		OutKeptBitmask: c.array("", "out_kept_bitmask", a.OutKeptBitmask.array,
-			product(numTokens, bitmaskStride)),
-		KeptBitmaskStride: int64(a.KeptBitmaskStride),
-		KeptCapacity:      int64(a.KeptCapacity),
-		OutKeptTokenIDs:   c.ids("out_kept_token_ids", &a.OutKeptTokenIDs, numKept, &ids),
-		OutKeptProbabilities: c.array("", "out_kept_probabilities", a.OutKeptProbabilities.array,
-			numKept),
-		OutPositions: c.array("", "out_positions", a.OutPositions.array, numTokens),
-		KvIndices:    c.array("", "kv_indices", a.KVIndices.array, numTokens),
-		OutKvIndices: c.array("", "out_kv_indices", a.OutKVIndices.array, numTokens),
+		Reports:          c.reports(a.Reports, numTokens, int64(a.Target.NumCols), &ids),
+		OutPositions:     c.array("", "out_positions", a.OutPositions.array, numTokens),
+		KvIndices:        c.array("", "kv_indices", a.KVIndices.array, numTokens),
+		OutKvIndices:     c.array("", "out_kv_indices", a.OutKVIndices.array, numTokens),
+	}
+	if a.Layout != nil {
+		args.Layout = c.layout(&layout, &packed, numSequences, numDrafts)
 	}
 	args.TokenIDType = int32(ids.idType)
 	return raw.Address(args)
+}
+
+// layout returns the address of what C gets.
+func (c *check) layout(l *DraftLayout, packed *packedDrafts, numSequences, numDrafts int64) uintptr {
+	treeRows := firstNonzero(int64(l.TreeRows), numSequences)
+	numLinks := product(treeRows, sum(numDrafts, 1))
+	memory := &c.sampler.memory.layout
+	*memory = raw.DraftLayout{
+		StructSize:           unsafe.Sizeof(*memory),
+		TargetSequenceStride: int64(l.TargetSequenceStride),
+		DraftSequenceStride:  int64(l.DraftSequenceStride),
+		DraftTokenStride:     int64(l.DraftTokenStride),
+		Packing:              int32(l.Packing),
+		DraftRowsBySlot:      flag(l.DraftRowsBySlot),
+		PackingOffsets:       c.array("", "layout->packing_offsets", l.PackingOffsets.array, packed.offsets),
+		NumSequences:         int64(l.NumSequences),
+		NumPackedDrafts:      packed.numDrafts,
+		NumPackedPositions:   packed.numPositions,
+		TargetRowIndices: c.array("", "layout->target_row_indices", l.TargetRowIndices.array,
+			packed.targetRows),
+		BonusRowIndices: c.array("", "layout->bonus_row_indices", l.BonusRowIndices.array, numSequences),
+		DraftRowIndices: c.array("", "layout->draft_row_indices", l.DraftRowIndices.array,
+			packed.draftRows),
+		Parents:       c.array("", "layout->parents", l.Parents.array, product(treeRows, numDrafts)),
+		FirstChildren: c.array("", "layout->first_children", l.FirstChildren.array, numLinks),
+		NextSiblings:  c.array("", "layout->next_siblings", l.NextSiblings.array, numLinks),
+		TreeRows:      int64(l.TreeRows),
+	}
+	return raw.Address(memory)
+}
+
+// acceptance returns the address of what C gets: 0 for nil.
+func (c *check) acceptance(memory *raw.AcceptanceParams, p *AcceptanceParams,
+	numDrafts int64) uintptr {
+	if p == nil {
+		return 0
+	}
+	*memory = raw.AcceptanceParams{
+		StructSize:       unsafe.Sizeof(*memory),
+		Rule:             int32(p.Rule),
+		RelaxedTopK:      clamped(p.RelaxedTopK),
+		RelaxedDelta:     p.RelaxedDelta,
+		TypicalThreshold: p.TypicalThreshold,
+		TypicalScale:     p.TypicalScale,
+		ThresholdSingle:  p.ThresholdSingle,
+		ThresholdTotal:   p.ThresholdTotal,
+		DeferredEntropy:  p.DeferredEntropy,
+		DeferredTopK:     clamped(p.DeferredTopK),
+		DeferredWindow:   clamped(p.DeferredWindow),
+		SyntheticRates: c.placed("", "acceptance->synthetic_rates", p.SyntheticRates.array,
+			numDrafts, false),
+	}
+	return raw.Address(memory)
+}
+
+// reports returns the address of what C gets: 0 for nil. Their ids are of the type of those before.
+func (c *check) reports(r *ReportArgs, numRows, numCols int64, ids *idsBefore) uintptr {
+	if r == nil {
+		return 0
+	}
+	numTop := product(numRows, int64(r.NumTopLogprobs))
+	numChosen := product(numRows, int64(r.NumChosen))
+	bitmaskStride := firstNonzero(int64(r.KeptBitmaskStride), sum(numCols, 31)/32)
+	numKept := product(numRows, int64(r.KeptCapacity))
+	if r.OutKeptOffsets.place != absent {
+		numKept = int64(r.KeptCapacity)
+	}
+	memory := &c.sampler.memory.reports
+	*memory = raw.ReportArgs{
+		StructSize:      unsafe.Sizeof(*memory),
+		LogprobKind:     int32(r.LogprobKind),
+		OutLogprobs:     c.array("", "reports->out_logprobs", r.OutLogprobs.array, numRows),
+		OutValues:       c.array("", "reports->out_values", r.OutValues.array, numRows),
+		OutKeptCounts:   c.array("", "reports->out_kept_counts", r.OutKeptCounts.array, numRows),
+		OutObservations: c.array("", "reports->out_observations", r.OutObservations.array, numRows),
+		NumTopLogprobs:  int64(r.NumTopLogprobs),
+		OutTopTokenIDs:  c.ids("reports->out_top_token_ids", &r.OutTopTokenIDs, numTop, ids),
+		OutTopLogprobs:  c.array("", "reports->out_top_logprobs", r.OutTopLogprobs.array, numTop),
+		NumChosen:       int64(r.NumChosen),
+		ChosenTokenIDs:  c.ids("reports->chosen_token_ids", &r.ChosenTokenIDs, numChosen, ids),
+		OutChosenLogprobs: c.array("", "reports->out_chosen_logprobs", r.OutChosenLogprobs.array,
+			numChosen),
+		OutRanks:     c.array("", "reports->out_ranks", r.OutRanks.array, numRows),
+		OutEntropies: c.array("", "reports->out_entropies", r.OutEntropies.array, numRows),
+		OutKeptBitmask: c.array("", "reports->out_kept_bitmask", r.OutKeptBitmask.array,
+			product(numRows, bitmaskStride)),
+		KeptBitmaskStride: int64(r.KeptBitmaskStride),
+		KeptCapacity:      int64(r.KeptCapacity),
+		OutKeptTokenIDs: c.ids("reports->out_kept_token_ids", &r.OutKeptTokenIDs, numKept,
+			ids),
+		OutKeptProbabilities: c.array("", "reports->out_kept_probabilities",
+			r.OutKeptProbabilities.array, numKept),
+		OutKeptOffsets: c.array("", "reports->out_kept_offsets", r.OutKeptOffsets.array, sum(numRows, 1)),
+		OutRemovedBy: c.array("", "reports->out_removed_by", r.OutRemovedBy.array,
+			product(numRows, numCols)),
+	}
+	return raw.Address(memory)
 }
 
 // packedDrafts are C's numbers of packed drafts and positions, and the lengths of the arrays that
@@ -292,26 +316,26 @@ type packedDrafts struct {
 	tokens, draftRows, targetRows, offsets int64
 }
 
-func (a *VerifyArgs) packedDrafts(numSequences int64) packedDrafts {
-	p := packedDrafts{numDrafts: int64(a.NumPackedDrafts), numPositions: int64(a.NumPackedPositions),
+func (a *VerifyArgs) packedDrafts(l *DraftLayout, numSequences int64) packedDrafts {
+	p := packedDrafts{numDrafts: int64(l.NumPackedDrafts), numPositions: int64(l.NumPackedPositions),
 		offsets: sum(numSequences, 1)}
-	hasBonus := a.BonusRowIndices.place != absent
-	switch a.Packing {
+	hasBonus := l.BonusRowIndices.place != absent
+	switch l.Packing {
 	case PackingDense:
-		p.tokens = extent(numSequences, int64(a.NumDrafts), int64(a.DraftTokenStride))
+		p.tokens = extent(numSequences, int64(a.NumDrafts), int64(l.DraftTokenStride))
 		p.draftRows = product(numSequences, int64(a.NumDrafts))
 		p.targetRows = product(numSequences, sum(int64(a.NumDrafts), 1))
 	case PackingPositions: // draft tokens are laid out like positions
-		p.numPositions = a.DraftTokenIDs.count(a.NumPackedPositions)
+		p.numPositions = a.DraftTokenIDs.count(l.NumPackedPositions)
 		p.tokens, p.draftRows, p.targetRows = p.numPositions, p.numPositions, p.numPositions
 	default:
-		p.numDrafts = a.DraftTokenIDs.count(a.NumPackedDrafts)
-		if p.numPositions == 0 && a.TargetRowIndices.place != absent && !hasBonus {
+		p.numDrafts = a.DraftTokenIDs.count(l.NumPackedDrafts)
+		if p.numPositions == 0 && l.TargetRowIndices.place != absent && !hasBonus {
 			p.numPositions = sum(p.numDrafts, numSequences)
 		}
 		p.tokens, p.draftRows, p.targetRows = p.numDrafts, p.numDrafts, p.numPositions
 	}
-	if a.Packing == PackingDraftEnds {
+	if l.Packing == PackingDraftEnds {
 		p.offsets = numSequences
 	}
 	if hasBonus {

@@ -110,6 +110,11 @@ const (
 	StageAdaptive = Stage(raw.SAMPLER_STAGE_ADAPTIVE)
 )
 
+// String is the stage's name, as in C's constant: "TOP_P". "" of what is no stage.
+func (s Stage) String() string {
+	return raw.ShimStageName(int32(s))
+}
+
 // MaxStages is how many Params.Stages has room for.
 const MaxStages = int(raw.SAMPLER_MAX_STAGES)
 
@@ -200,6 +205,10 @@ const (
 type Acceptance int32
 
 const (
+	// AcceptDefault is that of the context: AcceptStandard in Verify, AcceptSampleMatch in a session.
+	// By slot or sequence: the one that is given for all.
+	AcceptDefault = Acceptance(raw.SAMPLER_ACCEPT_DEFAULT)
+
 	// Lossless: what is emitted follows the target's distribution.
 
 	// AcceptStandard: u q(x) < p(x).
@@ -322,26 +331,6 @@ const (
 	DraftsNgram = DraftSource(raw.SAMPLER_DRAFTS_NGRAM)
 	// DraftsPromptLookup: a lookup of the sequence's own text, in the session's memory.
 	DraftsPromptLookup = DraftSource(raw.SAMPLER_DRAFTS_PROMPT_LOOKUP)
-)
-
-// DraftVerification is how a session verifies drafts: by the Acceptance of the same name.
-type DraftVerification int32
-
-const (
-	// VerifySampleMatch: the target's own token is drawn at each position, and drafts are kept while
-	// they are that token: the text is, token by token, the one without drafts.
-	VerifySampleMatch = DraftVerification(raw.SAMPLER_VERIFY_SAMPLE_MATCH)
-
-	// Lossless: the text follows the target's distribution; its tokens depend on the drafts, too.
-	VerifyStandard = DraftVerification(raw.SAMPLER_VERIFY_STANDARD)
-	VerifyBlock    = DraftVerification(raw.SAMPLER_VERIFY_BLOCK)
-
-	// Lossy: the text does not follow the target's distribution.
-	VerifyTypical   = DraftVerification(raw.SAMPLER_VERIFY_TYPICAL)
-	VerifyRelaxed   = DraftVerification(raw.SAMPLER_VERIFY_RELAXED)
-	VerifyThreshold = DraftVerification(raw.SAMPLER_VERIFY_THRESHOLD)
-	VerifyDeferred  = DraftVerification(raw.SAMPLER_VERIFY_DEFERRED)
-	VerifySynthetic = DraftVerification(raw.SAMPLER_VERIFY_SYNTHETIC) // needs SyntheticRates of the session
 )
 
 // GammaRule is how many drafts a step gets.

@@ -54,7 +54,7 @@ func ExampleSampler_Sample() {
 			Temperature: sampler.Slice([]float32{0, 1, 1}), // row 0 is greedy
 		},
 		Random:      sampler.Random{Seeds: sampler.Slice([]uint64{1, 2, 3})},
-		OutTokenIDs: sampler.I64(tokens), OutLogprobs: sampler.Slice(logprobs),
+		OutTokenIDs: sampler.I64(tokens), Reports: &sampler.ReportArgs{OutLogprobs: sampler.Slice(logprobs)},
 		OutRowStatus: sampler.Slice(status),
 	})
 	if err != nil {

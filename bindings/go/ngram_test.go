@@ -224,23 +224,23 @@ func TestSessionsDraftFromNgrams(t *testing.T) {
 func TestSessionsRulesAndTrees(t *testing.T) {
 	options := sessionOptions()
 	options.KeepDrafterRows, options.HasDraftTrees = true, true
-	options.SyntheticRates = []float32{1, 1, 1}
-	options.TypicalThreshold, options.TypicalScale = 0.5, 0.5
-	options.RelaxedTopK, options.RelaxedDelta = 3, 0.5
-	options.ThresholdSingle, options.ThresholdTotal = 0.2, 0.5
-	options.DeferredWindow, options.DeferredTopK, options.DeferredEntropy = 1, 2, 0.5
+	acceptance := AcceptanceParams{SyntheticRates: Slice([]float32{1, 1, 1}),
+		TypicalThreshold: 0.5, TypicalScale: 0.5, RelaxedTopK: 3, RelaxedDelta: 0.5,
+		ThresholdSingle: 0.2, ThresholdTotal: 0.5,
+		DeferredWindow: 1, DeferredTopK: 2, DeferredEntropy: 0.5}
+	options.Acceptance = &acceptance
 	params := DefaultParams()
 	params.Temperature = 0.5
 	wanted := drawnAlone(t, []int32{4, 5}, 30, 3, params)
-	accepted := map[DraftVerification]int{}
-	for rule := VerifySampleMatch; rule <= VerifySynthetic; rule++ {
+	accepted := map[Acceptance]int{}
+	for rule := AcceptDefault; rule <= AcceptSynthetic; rule++ {
 		for _, topK := range []int{0, 2} {
-			if topK > 0 && (rule == VerifyBlock || rule == VerifyDeferred) {
+			if topK > 0 && (rule == AcceptBlock || rule == AcceptDeferred) {
 				continue
 			}
 			session, caller := newSession(t, options), &sessionCaller{}
 			sequence := addSequence(t, session, AddArgs{TokenIDs: []int32{4, 5}, Params: &params,
-				Seed: 3, MaxNewTokens: 30, DraftSource: DraftsModel, Verification: rule,
+				Seed: 3, MaxNewTokens: 30, DraftSource: DraftsModel, Acceptance: rule,
 				DraftTopK: topK})
 			isTree := false
 			for caller.step(t, session, 0) {
@@ -253,7 +253,7 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 			if found.NumDrafted == 0 || len(found.TokenIDs) < 32 || isTree != (topK > 0) {
 				t.Fatalf("rule %d, top-k %d, tree %t: %+v", rule, topK, isTree, found)
 			}
-			if rule == VerifySampleMatch && !reflect.DeepEqual(found.TokenIDs, wanted.text) {
+			if (rule == AcceptDefault || rule == AcceptSampleMatch) && !reflect.DeepEqual(found.TokenIDs, wanted.text) {
 				t.Fatalf("top-k %d: %v, wanted %v", topK, found.TokenIDs, wanted.text)
 			}
 			if topK == 0 {
@@ -272,29 +272,30 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	// Rates of 1 take every draft.
-	if accepted[VerifySynthetic] <= accepted[VerifyStandard] {
+	if accepted[AcceptSynthetic] <= accepted[AcceptStandard] {
 		t.Fatal(accepted)
 	}
-	for name, change := range map[string]func(*SessionOptions){
-		"typical_threshold": func(o *SessionOptions) { o.TypicalThreshold = -1 },
-		"typical_scale":     func(o *SessionOptions) { o.TypicalScale = -1 },
-		"relaxed_top_k":     func(o *SessionOptions) { o.RelaxedTopK = -1 },
-		"relaxed_delta":     func(o *SessionOptions) { o.RelaxedDelta = -1 },
-		"threshold_single":  func(o *SessionOptions) { o.ThresholdSingle = -1 },
-		"threshold_total":   func(o *SessionOptions) { o.ThresholdTotal = -1 },
-		"deferred_window":   func(o *SessionOptions) { o.DeferredWindow = -1 },
-		"deferred_top_k":    func(o *SessionOptions) { o.DeferredTopK = -1 },
-		"deferred_entropy":  func(o *SessionOptions) { o.DeferredEntropy = -1 },
+	for name, change := range map[string]func(*AcceptanceParams){
+		"typical_threshold": func(p *AcceptanceParams) { p.TypicalThreshold = -1 },
+		"typical_scale":     func(p *AcceptanceParams) { p.TypicalScale = -1 },
+		"relaxed_top_k":     func(p *AcceptanceParams) { p.RelaxedTopK = -1 },
+		"relaxed_delta":     func(p *AcceptanceParams) { p.RelaxedDelta = -1 },
+		"threshold_single":  func(p *AcceptanceParams) { p.ThresholdSingle = -1 },
+		"threshold_total":   func(p *AcceptanceParams) { p.ThresholdTotal = -1 },
+		"deferred_window":   func(p *AcceptanceParams) { p.DeferredWindow = -1 },
+		"deferred_top_k":    func(p *AcceptanceParams) { p.DeferredTopK = -1 },
+		"deferred_entropy":  func(p *AcceptanceParams) { p.DeferredEntropy = -1 },
 	} {
-		broken := options
-		change(&broken)
+		broken, numbers := options, acceptance
+		change(&numbers)
+		broken.Acceptance = &numbers
 		s := newSampler(t, Options{MaxRows: 1, MaxCols: sessionCols})
 		if _, err := s.NewSession(broken); !errors.Is(err, ErrInvalidArgument) ||
-			!strings.Contains(err.Error(), name) {
+			!strings.Contains(err.Error(), "acceptance->"+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	options.SyntheticRates = []float32{1}
+	acceptance.SyntheticRates = Slice([]float32{1})
 	s := newSampler(t, Options{MaxRows: 1, MaxCols: sessionCols})
 	if _, err := s.SessionSize(options); err == nil || !strings.Contains(err.Error(), "needs 3") {
 		t.Fatal(err)

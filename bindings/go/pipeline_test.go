@@ -265,7 +265,8 @@ func fill(t *testing.T, args reflect.Value, next int) int {
 		case *TokenLists:
 			next = fill(t, field, next)
 			continue
-		case *Exec, *Rows, *Random, **Params, **RowParams, **Pipeline:
+		case *Exec, *Rows, *Random, **Params, **RowParams, **Pipeline, **AcceptanceParams, **DraftLayout,
+			**ReportArgs:
 			continue
 		case **State: // its address is the sampler's business
 			continue
@@ -279,6 +280,8 @@ func fill(t *testing.T, args reflect.Value, next int) int {
 			*f = OnDevice[AdaptiveKind](uintptr(next))
 		case *float32:
 			*f = float32(next)
+		case *Array[byte]:
+			*f = OnDevice[byte](uintptr(next))
 		case *Array[float32]:
 			*f = OnDevice[float32](uintptr(next))
 		case *Array[int32]:
@@ -361,4 +364,16 @@ func TestMembersOfPipelinesArrive(t *testing.T) {
 	}
 	expectFilled(t, reflect.ValueOf(memory.rowParams), reflect.ValueOf(rowParams))
 	expectFilled(t, reflect.ValueOf(memory.pipeline), reflect.ValueOf(pipeline))
+}
+
+func TestStagesHaveNames(t *testing.T) {
+	for stage, name := range map[Stage]string{StageBias: "BIAS", StageNoRepeatNgram: "NO_REPEAT_NGRAM",
+		StageAdaptive: "ADAPTIVE"} {
+		if got := stage.String(); got != name {
+			t.Errorf("%d is %s, want %s", int32(stage), got, name)
+		}
+	}
+	if got := Stage(0).String(); got != "" {
+		t.Errorf("what is no stage is %s", got)
+	}
 }

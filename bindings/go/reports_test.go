@@ -58,18 +58,18 @@ func TestReports(t *testing.T) {
 		keptProbabilities, observations := make([]float32, 4), make([]float32, 1)
 		for offset := uint64(0); offset < 20; offset++ {
 			if err := s.Sample(&SampleArgs{Input: readmeRows(), Params: &params,
-				Random: Random{Offset: offset}, LogprobKind: c.kind, OutTokenIDs: I32(tokens),
-				OutLogprobs: Slice(drawnLogprob),
+				Random: Random{Offset: offset}, OutTokenIDs: I32(tokens),
 				Pipeline: &Pipeline{
 					Biased: TokenLists{Offsets: Slice([]int64{0, 1}), TokenIDs: I32([]int32{1})},
 					Biases: Slice([]float32{-2})},
-				NumTopLogprobs: 4, OutTopTokenIDs: I32(topIDs), OutTopLogprobs: Slice(topLogprobs),
-				NumChosen: 3, ChosenTokenIDs: I32([]int32{3, 1, 5}),
-				OutChosenLogprobs: Slice(chosen), OutRanks: Slice(ranks),
-				OutEntropies: Slice(entropies), OutObservations: Slice(observations),
-				OutKeptBitmask: Slice(bitmask), KeptBitmaskStride: 2, KeptCapacity: 4,
-				OutKeptTokenIDs: I32(keptIDs), OutKeptProbabilities: Slice(keptProbabilities),
-				OutRemovedBy: Slice(removed)}); err != nil {
+				Reports: &ReportArgs{LogprobKind: c.kind, OutLogprobs: Slice(drawnLogprob),
+					NumTopLogprobs: 4, OutTopTokenIDs: I32(topIDs), OutTopLogprobs: Slice(topLogprobs),
+					NumChosen: 3, ChosenTokenIDs: I32([]int32{3, 1, 5}),
+					OutChosenLogprobs: Slice(chosen), OutRanks: Slice(ranks),
+					OutEntropies: Slice(entropies), OutObservations: Slice(observations),
+					OutKeptBitmask: Slice(bitmask), KeptBitmaskStride: 2, KeptCapacity: 4,
+					OutKeptTokenIDs: I32(keptIDs), OutKeptProbabilities: Slice(keptProbabilities),
+					OutRemovedBy: Slice(removed)}}); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(topIDs, c.top) ||
@@ -114,8 +114,9 @@ func TestPackedLists(t *testing.T) {
 		offsets, ids := []int64{77, 77, 77, 77}, []int32{77, 77, 77, 77}
 		if err := s.Sample(&SampleArgs{Exec: Exec{Workspace: Slice(make([]byte, 1<<20))},
 			Input:  Rows{Values: F32(logits), NumRows: 3, NumCols: 5},
-			Params: &params, OutTokenIDs: I32(make([]int32, 3)), KeptCapacity: capacity,
-			OutKeptTokenIDs: I32(ids[:capacity]), OutKeptOffsets: Slice(offsets)}); err != nil {
+			Params: &params, OutTokenIDs: I32(make([]int32, 3)),
+			Reports: &ReportArgs{KeptCapacity: capacity, OutKeptTokenIDs: I32(ids[:capacity]),
+				OutKeptOffsets: Slice(offsets)}}); err != nil {
 			t.Fatal(err)
 		}
 		want := []int32{0, 1, 0, 1}
@@ -132,64 +133,64 @@ func TestReportsThatBreakARule(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 2, MaxCols: 40})
 	short := make([]float32, 5)
 	for _, c := range []struct {
-		change  func(a *SampleArgs)
+		change  func(a *ReportArgs)
 		message string
 	}{
-		{func(a *SampleArgs) { a.NumTopLogprobs = 3 }, "out_top_token_ids is NULL; it is required"},
-		{func(a *SampleArgs) { a.NumTopLogprobs = 41 },
-			"num_top_logprobs is 41; it must be below 41"},
-		{func(a *SampleArgs) { a.NumTopLogprobs = -1 },
-			"num_top_logprobs is -1; it must be at least 0"},
-		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I32(make([]int32, 5)) },
-			"out_top_token_ids has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopLogprobs = 3, Slice(short) },
-			"out_top_logprobs has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I64(make([]int64, 6)) },
-			"out_token_ids is of id type 0 and out_top_token_ids of 1; they must be of one type"},
-		{func(a *SampleArgs) { a.NumChosen, a.OutChosenLogprobs = 2, Slice(short) },
-			"chosen_token_ids is NULL; it is required"},
-		{func(a *SampleArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I32(make([]int32, 5)) },
-			"chosen_token_ids has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I64(make([]int64, 6)) },
-			"out_token_ids is of id type 0 and chosen_token_ids of 1; they must be of one type"},
-		{func(a *SampleArgs) {
+		{func(a *ReportArgs) { a.NumTopLogprobs = 3 }, "reports->out_top_token_ids is NULL; it is required"},
+		{func(a *ReportArgs) { a.NumTopLogprobs = 41 },
+			"reports->num_top_logprobs is 41; it must be below 41"},
+		{func(a *ReportArgs) { a.NumTopLogprobs = -1 },
+			"reports->num_top_logprobs is -1; it must be at least 0"},
+		{func(a *ReportArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I32(make([]int32, 5)) },
+			"reports->out_top_token_ids has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.NumTopLogprobs, a.OutTopLogprobs = 3, Slice(short) },
+			"reports->out_top_logprobs has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and reports->out_top_token_ids of 1; they must be of one type"},
+		{func(a *ReportArgs) { a.NumChosen, a.OutChosenLogprobs = 2, Slice(short) },
+			"reports->chosen_token_ids is NULL; it is required"},
+		{func(a *ReportArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I32(make([]int32, 5)) },
+			"reports->chosen_token_ids has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and reports->chosen_token_ids of 1; they must be of one type"},
+		{func(a *ReportArgs) {
 			a.NumChosen, a.ChosenTokenIDs, a.OutChosenLogprobs =
 				3, I32(make([]int32, 6)), Slice(short)
-		}, "out_chosen_logprobs has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.OutRanks = Slice(make([]int32, 1)) },
-			"out_ranks has 1 elements; it needs 2"},
-		{func(a *SampleArgs) { a.OutEntropies = Slice(short[:1]) },
-			"out_entropies has 1 elements; it needs 2"},
-		{func(a *SampleArgs) { a.OutObservations = Slice(short[:1]) },
-			"out_observations has 1 elements; it needs 2"},
-		{func(a *SampleArgs) { a.OutKeptBitmask = Slice(make([]uint32, 3)) },
-			"out_kept_bitmask has 3 elements; it needs 4"},
-		{func(a *SampleArgs) { a.OutKeptBitmask, a.KeptBitmaskStride = Slice(make([]uint32, 5)), 3 },
-			"out_kept_bitmask has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.KeptBitmaskStride = 1 }, "kept_bitmask_stride is 1; it must be 0"},
-		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I32(make([]int32, 5)) },
-			"out_kept_token_ids has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I64(make([]int64, 6)) },
-			"out_token_ids is of id type 0 and out_kept_token_ids of 1; they must be of one type"},
-		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptProbabilities = 3, Slice(short) },
-			"out_kept_probabilities has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.OutKeptOffsets = Slice(make([]int64, 2)) },
-			"out_kept_offsets has 2 elements; it needs 3"},
-		{func(a *SampleArgs) {
+		}, "reports->out_chosen_logprobs has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.OutRanks = Slice(make([]int32, 1)) },
+			"reports->out_ranks has 1 elements; it needs 2"},
+		{func(a *ReportArgs) { a.OutEntropies = Slice(short[:1]) },
+			"reports->out_entropies has 1 elements; it needs 2"},
+		{func(a *ReportArgs) { a.OutObservations = Slice(short[:1]) },
+			"reports->out_observations has 1 elements; it needs 2"},
+		{func(a *ReportArgs) { a.OutKeptBitmask = Slice(make([]uint32, 3)) },
+			"reports->out_kept_bitmask has 3 elements; it needs 4"},
+		{func(a *ReportArgs) { a.OutKeptBitmask, a.KeptBitmaskStride = Slice(make([]uint32, 5)), 3 },
+			"reports->out_kept_bitmask has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.KeptBitmaskStride = 1 }, "reports->kept_bitmask_stride is 1; it must be 0"},
+		{func(a *ReportArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I32(make([]int32, 5)) },
+			"reports->out_kept_token_ids has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and reports->out_kept_token_ids of 1; they must be of one type"},
+		{func(a *ReportArgs) { a.KeptCapacity, a.OutKeptProbabilities = 3, Slice(short) },
+			"reports->out_kept_probabilities has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.OutKeptOffsets = Slice(make([]int64, 2)) },
+			"reports->out_kept_offsets has 2 elements; it needs 3"},
+		{func(a *ReportArgs) {
 			a.OutKeptOffsets, a.KeptCapacity = Slice(make([]int64, 3)), 6
 			a.OutKeptProbabilities = Slice(short)
-		}, "out_kept_probabilities has 5 elements; it needs 6"},
-		{func(a *SampleArgs) { a.OutRemovedBy = Slice(make([]byte, 79)) },
-			"out_removed_by has 79 elements; it needs 80"},
-		{func(a *SampleArgs) { a.OutRemovedBy = OnDevice[byte](4096) },
-			"out_removed_by is device memory, 0x1000; it must be a slice on a CPU sampler"},
-		{func(a *SampleArgs) { a.LogprobKind = 3 },
-			"logprob_kind is 3; it must be one of its constants, 0 to 2"},
+		}, "reports->out_kept_probabilities has 5 elements; it needs 6"},
+		{func(a *ReportArgs) { a.OutRemovedBy = Slice(make([]byte, 79)) },
+			"reports->out_removed_by has 79 elements; it needs 80"},
+		{func(a *ReportArgs) { a.OutRemovedBy = OnDevice[byte](4096) },
+			"reports->out_removed_by is device memory, 0x1000; it must be a slice on a CPU sampler"},
+		{func(a *ReportArgs) { a.LogprobKind = 3 },
+			"reports->logprob_kind is 3; it must be one of its constants, 0 to 2"},
 	} {
 		tokens := []int32{77, 77}
 		args := SampleArgs{Input: Rows{Values: F32(make([]float32, 80)), NumRows: 2, NumCols: 40},
-			OutTokenIDs: I32(tokens)}
-		c.change(&args)
+			OutTokenIDs: I32(tokens), Reports: &ReportArgs{}}
+		c.change(args.Reports)
 		expectError(t, s.Sample(&args), ErrInvalidArgument, c.message)
 		if tokens[0] != 77 {
 			t.Errorf("%s: a token was written", c.message)
@@ -216,7 +217,8 @@ func TestAdaptiveValues(t *testing.T) {
 	if err := s.Sample(&SampleArgs{Exec: Exec{Workspace: Slice(make([]byte, 1<<20))},
 		Input:  Rows{Values: F32(logits), NumRows: 3, NumCols: 5},
 		Params: &params, RowParams: &rowParams, OutTokenIDs: I32(tokens),
-		OutObservations: Slice(observations), Pipeline: &Pipeline{State: state}}); err != nil {
+		Reports:  &ReportArgs{OutObservations: Slice(observations)},
+		Pipeline: &Pipeline{State: state}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := state.Accept(&AcceptArgs{NumRows: 3, TokenIDs: I32(tokens), NumTokens: 1,

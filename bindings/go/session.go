@@ -26,7 +26,7 @@ type SessionOptions struct {
 	LogitsDtype    Dtype
 
 	// The session keeps the drafter's rows, MaxDrafts rows of logits a sequence, which
-	// VerifyStandard, VerifyBlock, VerifyRelaxed and VerifyDeferred need of a drafter's drafts.
+	// AcceptStandard, AcceptBlock, AcceptRelaxed and AcceptDeferred need of a drafter's drafts.
 	KeepDrafterRows bool
 
 	// Drafts of a sequence and step at most, in [0, 1024]. 0: nothing is drafted.
@@ -59,16 +59,10 @@ type SessionOptions struct {
 	// history. Where Stop is left out it is the end tokens of each sequence.
 	Pipeline *Pipeline
 
-	// Numbers of the rules of verification, as in VerifyArgs, where NumDrafts is MaxDrafts.
-	TypicalThreshold float32 // 0: 0.09
-	TypicalScale     float32 // 0: 0.3
-	RelaxedTopK      int     // 0: 1
-	RelaxedDelta     float32
-	ThresholdSingle  float32 // 0: 1
-	ThresholdTotal   float32 // 0: 1
-	DeferredWindow   int     // 0: min(6, MaxDrafts - 1), at least 1
-	DeferredTopK     int     // 0: 3
-	DeferredEntropy  float32 // 0: 0.3
+	// How drafts are accepted: the rule of sequences that name none, and the numbers of the rules,
+	// where the most drafts of a sequence are MaxDrafts. Copied. AcceptDefault, and nil:
+	// AcceptSampleMatch.
+	Acceptance *AcceptanceParams
 
 	// Sequences may have DraftTopK.
 	HasDraftTrees bool
@@ -80,9 +74,6 @@ type SessionOptions struct {
 	// user. 0: the system's monotonic clock.
 	Clock     uintptr
 	ClockUser uintptr
-
-	// [MaxDrafts] Copied. nil: no sequence has VerifySynthetic.
-	SyntheticRates []float32
 
 	// CUDA: the stream of all of the session's work, in whose order logits are read, a cudaStream_t;
 	// it outlives the session. 0 is the legacy default stream.
@@ -102,7 +93,7 @@ type SessionOptions struct {
 //	session.Advance(args)      logits in, new tokens out
 //
 // A sequence is a text with its own parameters, seed, limits and drafts. It has a number in [0,
-// MaxSequences), which callers may use for their caches. With VerifySampleMatch its n-th new token,
+// MaxSequences), which callers may use for their caches. With AcceptSampleMatch its n-th new token,
 // from 0, is what Sample draws for its text with its seed, offset n and stream 0. It does not depend
 // on the other sequences, on how spans are batched, or on drafts.
 //
@@ -149,23 +140,13 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		Params:           c.params(o.Params),
 		Pipeline: c.pipeline(o.Pipeline, &Rows{NumCols: o.VocabularySize},
 			int64(o.MaxSequences), 0),
-		TypicalThreshold: o.TypicalThreshold,
-		TypicalScale:     o.TypicalScale,
-		RelaxedTopK:      clamped(o.RelaxedTopK),
-		RelaxedDelta:     o.RelaxedDelta,
-		ThresholdSingle:  o.ThresholdSingle,
-		ThresholdTotal:   o.ThresholdTotal,
-		DeferredWindow:   clamped(o.DeferredWindow),
-		DeferredTopK:     clamped(o.DeferredTopK),
-		DeferredEntropy:  o.DeferredEntropy,
+		Acceptance:       c.acceptance(&c.sampler.memory.acceptance, o.Acceptance, int64(o.MaxDrafts)),
 		HasDraftTrees:    flag(o.HasDraftTrees),
 		HasAdaptiveGamma: flag(o.HasAdaptiveGamma),
 		Clock:            o.Clock,
 		ClockUser:        o.ClockUser,
 		Stream:           o.Stream,
 		FillerTopK:       int64(o.FillerTopK),
-		SyntheticRates: c.placed("", "synthetic_rates", slice(o.SyntheticRates),
-			int64(o.MaxDrafts), false),
 	}
 	return raw.Address(memory)
 }
@@ -317,8 +298,10 @@ type AddArgs struct {
 	// I32.
 	StopSequences TokenLists
 
-	DraftSource  DraftSource
-	Verification DraftVerification
+	DraftSource DraftSource
+
+	// The rule that its drafts are accepted by. AcceptDefault: the session's.
+	Acceptance Acceptance
 
 	// Drafts a step at most, in [0, MaxDrafts]; 0: MaxDrafts.
 	NumDrafts int
@@ -391,7 +374,7 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		NumEndTokens:       int64(len(args.EndTokenIDs)),
 		StopSequences:      c.lists("stop_sequences.", &args.StopSequences, &before),
 		DraftSource:        int32(args.DraftSource),
-		Verification:       int32(args.Verification),
+		Acceptance:         int32(args.Acceptance),
 		NumDrafts:          int64(args.NumDrafts),
 		MinMatch:           int64(args.MinMatch),
 
@@ -712,14 +695,10 @@ type AdvanceArgs struct {
 	// Of FinishBadRow: why; else 0.
 	OutRowStatus Array[RowStatus]
 
-	// [spans, MaxDrafts + 1] Log-probabilities of the new tokens, then NaN; and of the first
-	// NumTopLogprobs tokens in rank order, [spans, MaxDrafts + 1, NumTopLogprobs], then -1 and NaN.
-	// NumTopLogprobs is in [0, MaxTopLogprobs].
-	LogprobKind    LogprobKind
-	OutLogprobs    Array[float32]
-	NumTopLogprobs int
-	OutTopTokenIDs Array[int32]
-	OutTopLogprobs Array[float32]
+	// Log-probabilities of the new tokens, and of the first NumTopLogprobs, in [0, MaxTopLogprobs], in
+	// rank order: LogprobKind, OutLogprobs, NumTopLogprobs, OutTopTokenIDs, of I32, and OutTopLogprobs.
+	// All else must be left out. nil: none.
+	Reports *ReportArgs
 }
 
 // logits is where the spans' rows are, and how many there are.
@@ -752,10 +731,15 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 		args.DrafterRowStride, args.DrafterSpans)
 	spans := int64(len(args.Spans))
 	places := product(spans, session.maxDrafts+1)
-	top := product(places, int64(args.NumTopLogprobs))
 	array := func(name string, a array, needed int64) uintptr {
 		return c.array("", name, a, needed)
 	}
+	if r := args.Reports; r != nil && r.OutTopTokenIDs.place != absent &&
+		r.OutTopTokenIDs.idType != IDTypeI32 {
+		c.fail("reports->out_top_token_ids is of id type %d; it must be of %d",
+			r.OutTopTokenIDs.idType, IDTypeI32)
+	}
+	var ids idsBefore
 	memory := &session.memory.advance
 	*memory = raw.SessionAdvanceArgs{
 		StructSize:       unsafe.Sizeof(*memory),
@@ -777,11 +761,7 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 			args.OutDrafterCacheLengths.array, spans),
 		OutAcceptedCounts: array("out_accepted_counts", args.OutAcceptedCounts.array, spans),
 		OutRowStatus:      array("out_row_status", args.OutRowStatus.array, spans),
-		LogprobKind:       int32(args.LogprobKind),
-		OutLogprobs:       array("out_logprobs", args.OutLogprobs.array, places),
-		NumTopLogprobs:    int64(args.NumTopLogprobs),
-		OutTopTokenIDs:    array("out_top_token_ids", args.OutTopTokenIDs.array, top),
-		OutTopLogprobs:    array("out_top_logprobs", args.OutTopLogprobs.array, top),
+		Reports:           c.reports(args.Reports, places, session.vocabularySize, &ids),
 	}
 	if err := c.broken(); err != nil {
 		return err

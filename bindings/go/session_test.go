@@ -49,15 +49,17 @@ func drawnAlone(t *testing.T, prompt []int32, count int, seed uint64, params Par
 		id, top := make([]int32, 1), make([]int32, 2)
 		logprob, topLogprobs := make([]float32, 1), make([]float32, 2)
 		err := s.Sample(&SampleArgs{
-			Input:          Rows{Values: F32(logitsAfter(drawn.text, 0)), NumRows: 1, NumCols: sessionCols},
-			Params:         &params,
-			Random:         Random{Seed: seed, Offset: uint64(i)},
-			LogprobKind:    LogprobProcessed,
-			OutTokenIDs:    I32(id),
-			OutLogprobs:    Slice(logprob),
-			NumTopLogprobs: 2,
-			OutTopTokenIDs: I32(top),
-			OutTopLogprobs: Slice(topLogprobs),
+			Input:       Rows{Values: F32(logitsAfter(drawn.text, 0)), NumRows: 1, NumCols: sessionCols},
+			Params:      &params,
+			Random:      Random{Seed: seed, Offset: uint64(i)},
+			OutTokenIDs: I32(id),
+			Reports: &ReportArgs{
+				LogprobKind:    LogprobProcessed,
+				OutLogprobs:    Slice(logprob),
+				NumTopLogprobs: 2,
+				OutTopTokenIDs: I32(top),
+				OutTopLogprobs: Slice(topLogprobs),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -148,8 +150,10 @@ func (caller *sessionCaller) step(t *testing.T, session *Session, maxTokens int)
 		OutTokenIDs: Slice(ids), OutCounts: Slice(counts), OutFinishReasons: Slice(reasons),
 		OutCacheLengths: Slice(lengths), OutDrafterCacheLengths: Slice(drafterLengths),
 		OutAcceptedCounts: Slice(accepted), OutRowStatus: Slice(status),
-		LogprobKind: LogprobProcessed, OutLogprobs: Slice(logprobs),
-		NumTopLogprobs: 2, OutTopTokenIDs: Slice(top), OutTopLogprobs: Slice(topLogprobs),
+		Reports: &ReportArgs{
+			LogprobKind: LogprobProcessed, OutLogprobs: Slice(logprobs),
+			NumTopLogprobs: 2, OutTopTokenIDs: I32(top), OutTopLogprobs: Slice(topLogprobs),
+		},
 	})
 	runtime.KeepAlive(logits)
 	runtime.KeepAlive(drafterLogits)
@@ -389,7 +393,7 @@ func TestSessionsWithMasks(t *testing.T) {
 
 func TestSessionsWithDraftersRows(t *testing.T) {
 	options := sessionOptions()
-	add := AddArgs{TokenIDs: []int32{4}, DraftSource: DraftsModel, Verification: VerifyStandard}
+	add := AddArgs{TokenIDs: []int32{4}, DraftSource: DraftsModel, Acceptance: AcceptStandard}
 	_, err := newSession(t, options).Add(&add)
 	var e *Error
 	if !errors.As(err, &e) || e.Status != ErrInvalidArgument {
@@ -458,7 +462,7 @@ func TestSessionsRefuse(t *testing.T) {
 	good := func() AdvanceArgs {
 		return AdvanceArgs{Spans: plan.Spans, Logits: F32(make([]float32, sessionCols)),
 			OutTokenIDs: Slice(make([]int32, 2)), OutCounts: Slice(make([]int64, 1)),
-			LogprobKind: LogprobRaw}
+			Reports: &ReportArgs{LogprobKind: LogprobRaw}}
 	}
 	const short = "%s has %d elements; it needs %d"
 	for _, c := range []struct {
@@ -483,12 +487,14 @@ func TestSessionsRefuse(t *testing.T) {
 			fmt.Sprintf(short, "out_accepted_counts", 0, 1)},
 		{func(a *AdvanceArgs) { a.OutRowStatus = Slice([]RowStatus{}) },
 			fmt.Sprintf(short, "out_row_status", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutLogprobs = Slice(make([]float32, 1)) },
-			fmt.Sprintf(short, "out_logprobs", 1, 2)},
-		{func(a *AdvanceArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 2, Slice(make([]int32, 3)) },
-			fmt.Sprintf(short, "out_top_token_ids", 3, 4)},
-		{func(a *AdvanceArgs) { a.NumTopLogprobs, a.OutTopLogprobs = 2, Slice(make([]float32, 3)) },
-			fmt.Sprintf(short, "out_top_logprobs", 3, 4)},
+		{func(a *AdvanceArgs) { a.Reports.OutLogprobs = Slice(make([]float32, 1)) },
+			fmt.Sprintf(short, "reports->out_logprobs", 1, 2)},
+		{func(a *AdvanceArgs) { a.Reports.NumTopLogprobs, a.Reports.OutTopTokenIDs = 2, I32(make([]int32, 3)) },
+			fmt.Sprintf(short, "reports->out_top_token_ids", 3, 4)},
+		{func(a *AdvanceArgs) {
+			a.Reports.NumTopLogprobs, a.Reports.OutTopLogprobs = 2, Slice(make([]float32, 3))
+		},
+			fmt.Sprintf(short, "reports->out_top_logprobs", 3, 4)},
 		{func(a *AdvanceArgs) { a.OutTokenIDs = Array[int32]{} },
 			"out_token_ids is NULL; it is required"},
 		{func(a *AdvanceArgs) { a.Spans = append(a.Spans, a.Spans[0]) },

@@ -116,7 +116,8 @@ func TestStateIsTheHistory(t *testing.T) {
 		if err := s.Sample(&args); err != nil {
 			t.Fatal(err)
 		}
-		args.OutTokenIDs, args.OutObservations = I32(drawn), Slice(observations)
+		args.OutTokenIDs = I32(drawn)
+		args.Reports = &ReportArgs{OutObservations: Slice(observations)}
 		args.Pipeline = &Pipeline{State: state}
 		if err := s.Sample(&args); err != nil {
 			t.Fatal(err)

@@ -354,7 +354,7 @@ func (c *vectorCase) replayWithWorkspace(t *testing.T, operation string) {
 }
 
 // What errors name with an arrow.
-var pointers = regexp.MustCompile(`^((draft_)?(row_)?params|pipeline)\.`)
+var pointers = regexp.MustCompile(`^((draft_)?(row_)?params|pipeline|reports|layout|acceptance)\.`)
 
 // checkShortSlices takes one element from each array in turn.
 func (c *vectorCase) checkShortSlices(t *testing.T, operation string) {

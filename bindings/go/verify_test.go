@@ -21,7 +21,6 @@ func rowsOf(tokens ...int) Rows {
 func TestMembersOfVerificationArrive(t *testing.T) {
 	var args VerifyArgs
 	next := fill(t, reflect.ValueOf(&args).Elem(), 4096)
-	args.SyntheticRates = Array[float32]{} // never device memory
 	c := check{sampler: &Sampler{onCUDA: true}}
 	args.convert(&c)
 	if c.err != nil {
@@ -32,20 +31,38 @@ func TestMembersOfVerificationArrive(t *testing.T) {
 
 	draftParams, draftRowParams, rates := DefaultParams(), RowParams{}, make([]float32, 3)
 	next = fill(t, reflect.ValueOf(&draftParams).Elem(), next)
-	fill(t, reflect.ValueOf(&draftRowParams).Elem(), next)
-	args = VerifyArgs{NumDrafts: 3, SyntheticRates: Slice(rates), DraftParams: &draftParams,
-		DraftRowParams: &draftRowParams, Pipeline: &Pipeline{TokenBitmaskStride: 7}}
+	next = fill(t, reflect.ValueOf(&draftRowParams).Elem(), next)
+	var layout DraftLayout
+	var acceptance AcceptanceParams
+	var reports ReportArgs
+	next = fill(t, reflect.ValueOf(&layout).Elem(), next)
+	next = fill(t, reflect.ValueOf(&acceptance).Elem(), next)
+	fill(t, reflect.ValueOf(&reports).Elem(), next)
+	acceptance.SyntheticRates = Array[float32]{} // never device memory
+	args = VerifyArgs{NumDrafts: 3, DraftParams: &draftParams, DraftRowParams: &draftRowParams,
+		Pipeline: &Pipeline{TokenBitmaskStride: 7}, Layout: &layout, Acceptance: &acceptance,
+		Reports: &reports}
 	args.convert(&c)
 	if c.err != nil {
 		t.Fatal(c.err)
 	}
 	expectFilled(t, reflect.ValueOf(memory.draftParams), reflect.ValueOf(draftParams))
 	expectFilled(t, reflect.ValueOf(memory.draftRowParams), reflect.ValueOf(draftRowParams))
+	expectFilled(t, reflect.ValueOf(memory.layout), reflect.ValueOf(layout))
+	expectFilled(t, reflect.ValueOf(memory.acceptance), reflect.ValueOf(acceptance))
+	expectFilled(t, reflect.ValueOf(memory.reports), reflect.ValueOf(reports))
 	if memory.verify.DraftParams == 0 || memory.verify.DraftRowParams == 0 ||
-		memory.verify.Pipeline == 0 || memory.verify.SyntheticRates == 0 ||
+		memory.verify.Pipeline == 0 || memory.verify.Layout == 0 ||
+		memory.verify.Acceptance == 0 || memory.verify.Reports == 0 ||
 		memory.verify.Params != 0 || memory.verify.RowParams != 0 ||
 		memory.pipeline.TokenBitmaskStride != 7 {
 		t.Errorf("C gets %+v", memory.verify)
+	}
+	acceptance.SyntheticRates = Slice(rates)
+	args = VerifyArgs{NumDrafts: 3, Acceptance: &acceptance}
+	args.convert(&c)
+	if c.err != nil || memory.acceptance.SyntheticRates == 0 {
+		t.Errorf("%v: C gets %+v", c.err, memory.acceptance)
 	}
 }
 
@@ -55,8 +72,9 @@ func refuseVerification(t *testing.T, change func(a *VerifyArgs), message string
 	s := newSampler(t, Options{MaxRows: 6, MaxCols: 40})
 	tokens := []int32{77, 77, 77, 77, 77, 77}
 	args := VerifyArgs{Target: Rows{Values: F32(make([]float32, 240)), NumRows: 6, NumCols: 40},
-		DraftTokenIDs: I32(make([]int32, 4)), NumDrafts: 2, NumSequences: 2,
-		OutTokenIDs: I32(tokens)}
+		DraftTokenIDs: I32(make([]int32, 4)), NumDrafts: 2, OutTokenIDs: I32(tokens),
+		Layout: &DraftLayout{NumSequences: 2}, Acceptance: &AcceptanceParams{},
+		Reports: &ReportArgs{}}
 	change(&args)
 	expectError(t, s.Verify(&args), ErrInvalidArgument, message)
 	if tokens[0] != 77 {
@@ -72,7 +90,7 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		return Rows{Values: F32(make([]float32, length)), NumRows: 5, NumCols: 40}
 	}
 	pack := func(a *VerifyArgs, packing Packing) {
-		a.Packing, a.PackingOffsets, a.DraftTokenIDs = packing, i32(3), ids(4)
+		a.Layout.Packing, a.Layout.PackingOffsets, a.DraftTokenIDs = packing, i32(3), ids(4)
 	}
 	for _, c := range []struct {
 		name           string
@@ -84,75 +102,75 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		{"acceptances", 6, 7, func(a *VerifyArgs) {
 			a.Acceptances, a.Slots, a.NumSlots = Slice(make([]Acceptance, 6)), i32(2), 7
 		}},
-		{"synthetic_rates", 1, 2, func(a *VerifyArgs) { a.SyntheticRates = f32(1) }},
-		{"packing_offsets", 2, 3, func(a *VerifyArgs) {
+		{"acceptance->synthetic_rates", 1, 2, func(a *VerifyArgs) { a.Acceptance.SyntheticRates = f32(1) }},
+		{"layout->packing_offsets", 2, 3, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
-			a.PackingOffsets = i32(2)
+			a.Layout.PackingOffsets = i32(2)
 		}},
-		{"packing_offsets", 1, 2, func(a *VerifyArgs) {
+		{"layout->packing_offsets", 1, 2, func(a *VerifyArgs) {
 			pack(a, PackingDraftEnds)
-			a.PackingOffsets = i32(1)
+			a.Layout.PackingOffsets = i32(1)
 		}},
-		{"packing_offsets", 2, 3, func(a *VerifyArgs) {
+		{"layout->packing_offsets", 2, 3, func(a *VerifyArgs) {
 			pack(a, PackingPositions)
-			a.PackingOffsets = i32(2)
+			a.Layout.PackingOffsets = i32(2)
 		}},
 		{"draft_token_ids", 4, 5, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
-			a.NumPackedDrafts = 5
+			a.Layout.NumPackedDrafts = 5
 		}},
-		{"draft_token_ids", 4, 5, func(a *VerifyArgs) { a.DraftTokenStride = 3 }},
-		{"target_row_indices", 5, 6, func(a *VerifyArgs) { a.TargetRowIndices = i32(5) }},
-		{"target_row_indices", 5, 6, func(a *VerifyArgs) {
+		{"draft_token_ids", 4, 5, func(a *VerifyArgs) { a.Layout.DraftTokenStride = 3 }},
+		{"layout->target_row_indices", 5, 6, func(a *VerifyArgs) { a.Layout.TargetRowIndices = i32(5) }},
+		{"layout->target_row_indices", 5, 6, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
-			a.TargetRowIndices = i32(5)
+			a.Layout.TargetRowIndices = i32(5)
 		}},
-		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
+		{"layout->target_row_indices", 3, 4, func(a *VerifyArgs) {
 			pack(a, PackingDraftEnds)
-			a.TargetRowIndices, a.BonusRowIndices = i32(3), i32(2)
+			a.Layout.TargetRowIndices, a.Layout.BonusRowIndices = i32(3), i32(2)
 		}},
-		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
+		{"layout->target_row_indices", 3, 4, func(a *VerifyArgs) {
 			pack(a, PackingPositions)
-			a.TargetRowIndices = i32(3)
+			a.Layout.TargetRowIndices = i32(3)
 		}},
 		{"draft_token_ids", 4, 5, func(a *VerifyArgs) {
 			pack(a, PackingPositions)
-			a.NumPackedPositions = 5
+			a.Layout.NumPackedPositions = 5
 		}},
-		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
-			a.TargetRowIndices, a.BonusRowIndices = i32(3), i32(2)
+		{"layout->target_row_indices", 3, 4, func(a *VerifyArgs) {
+			a.Layout.TargetRowIndices, a.Layout.BonusRowIndices = i32(3), i32(2)
 		}},
-		{"bonus_row_indices", 1, 2, func(a *VerifyArgs) {
-			a.TargetRowIndices, a.BonusRowIndices = i32(4), i32(1)
+		{"layout->bonus_row_indices", 1, 2, func(a *VerifyArgs) {
+			a.Layout.TargetRowIndices, a.Layout.BonusRowIndices = i32(4), i32(1)
 		}},
 		{"target.values", 199, 200, func(a *VerifyArgs) {
-			a.Target, a.TargetRowIndices = rows(199), i32(6)
+			a.Target, a.Layout.TargetRowIndices = rows(199), i32(6)
 		}},
 		{"target.values", 199, 200, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
 			a.Target = rows(199)
 		}},
-		{"draft_row_indices", 3, 4, func(a *VerifyArgs) {
-			a.Draft, a.DraftRowIndices = rows(200), i32(3)
+		{"layout->draft_row_indices", 3, 4, func(a *VerifyArgs) {
+			a.Draft, a.Layout.DraftRowIndices = rows(200), i32(3)
 		}},
-		{"draft_row_indices", 3, 4, func(a *VerifyArgs) {
+		{"layout->draft_row_indices", 3, 4, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
-			a.Draft, a.DraftRowIndices = rows(200), i32(3)
+			a.Draft, a.Layout.DraftRowIndices = rows(200), i32(3)
 		}},
 		{"draft.values", 199, 200, func(a *VerifyArgs) {
-			a.Draft, a.DraftRowIndices = rows(199), i32(4)
+			a.Draft, a.Layout.DraftRowIndices = rows(199), i32(4)
 		}},
 		{"draft.values", 199, 200, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
 			a.Draft = rows(199)
 		}},
-		{"parents", 3, 4, func(a *VerifyArgs) { a.Parents = i32(3) }},
-		{"parents", 1, 2, func(a *VerifyArgs) { a.Parents, a.TreeRows = i32(1), 1 }},
-		{"first_children", 5, 6, func(a *VerifyArgs) {
-			a.FirstChildren, a.NextSiblings = i32(5), i32(6)
+		{"layout->parents", 3, 4, func(a *VerifyArgs) { a.Layout.Parents = i32(3) }},
+		{"layout->parents", 1, 2, func(a *VerifyArgs) { a.Layout.Parents, a.Layout.TreeRows = i32(1), 1 }},
+		{"layout->first_children", 5, 6, func(a *VerifyArgs) {
+			a.Layout.FirstChildren, a.Layout.NextSiblings = i32(5), i32(6)
 		}},
-		{"next_siblings", 2, 3, func(a *VerifyArgs) {
-			a.FirstChildren, a.NextSiblings, a.TreeRows = i32(3), i32(2), 1
+		{"layout->next_siblings", 2, 3, func(a *VerifyArgs) {
+			a.Layout.FirstChildren, a.Layout.NextSiblings, a.Layout.TreeRows = i32(3), i32(2), 1
 		}},
 		{"draft_row_params->top_k", 1, 2, func(a *VerifyArgs) {
 			a.Draft = Rows{Values: F32(make([]float32, 160)), NumRows: 4, NumCols: 40}
@@ -162,28 +180,28 @@ func TestVerificationWithShortSlices(t *testing.T) {
 			a.Pipeline = &Pipeline{TokenBitmasks: Slice(make([]uint32, 2)),
 				TokenBitmaskIndices: i32(5)}
 		}},
-		{"out_kept_counts", 5, 6, func(a *VerifyArgs) { a.OutKeptCounts = i32(5) }},
-		{"out_logprobs", 5, 6, func(a *VerifyArgs) { a.OutLogprobs = f32(5) }},
-		{"out_ranks", 5, 6, func(a *VerifyArgs) { a.OutRanks = i32(5) }},
-		{"out_entropies", 5, 6, func(a *VerifyArgs) { a.OutEntropies = f32(5) }},
-		{"out_observations", 5, 6, func(a *VerifyArgs) { a.OutObservations = f32(5) }},
-		{"out_top_token_ids", 17, 18, func(a *VerifyArgs) {
-			a.NumTopLogprobs, a.OutTopTokenIDs = 3, ids(17)
+		{"reports->out_kept_counts", 5, 6, func(a *VerifyArgs) { a.Reports.OutKeptCounts = i32(5) }},
+		{"reports->out_logprobs", 5, 6, func(a *VerifyArgs) { a.Reports.OutLogprobs = f32(5) }},
+		{"reports->out_ranks", 5, 6, func(a *VerifyArgs) { a.Reports.OutRanks = i32(5) }},
+		{"reports->out_entropies", 5, 6, func(a *VerifyArgs) { a.Reports.OutEntropies = f32(5) }},
+		{"reports->out_observations", 5, 6, func(a *VerifyArgs) { a.Reports.OutObservations = f32(5) }},
+		{"reports->out_top_token_ids", 17, 18, func(a *VerifyArgs) {
+			a.Reports.NumTopLogprobs, a.Reports.OutTopTokenIDs = 3, ids(17)
 		}},
-		{"out_top_logprobs", 17, 18, func(a *VerifyArgs) {
-			a.NumTopLogprobs, a.OutTopLogprobs = 3, f32(17)
+		{"reports->out_top_logprobs", 17, 18, func(a *VerifyArgs) {
+			a.Reports.NumTopLogprobs, a.Reports.OutTopLogprobs = 3, f32(17)
 		}},
-		{"out_kept_bitmask", 11, 12, func(a *VerifyArgs) {
-			a.OutKeptBitmask = Slice(make([]uint32, 11))
+		{"reports->out_kept_bitmask", 11, 12, func(a *VerifyArgs) {
+			a.Reports.OutKeptBitmask = Slice(make([]uint32, 11))
 		}},
-		{"out_kept_bitmask", 17, 18, func(a *VerifyArgs) {
-			a.OutKeptBitmask, a.KeptBitmaskStride = Slice(make([]uint32, 17)), 3
+		{"reports->out_kept_bitmask", 17, 18, func(a *VerifyArgs) {
+			a.Reports.OutKeptBitmask, a.Reports.KeptBitmaskStride = Slice(make([]uint32, 17)), 3
 		}},
-		{"out_kept_token_ids", 17, 18, func(a *VerifyArgs) {
-			a.KeptCapacity, a.OutKeptTokenIDs = 3, ids(17)
+		{"reports->out_kept_token_ids", 17, 18, func(a *VerifyArgs) {
+			a.Reports.KeptCapacity, a.Reports.OutKeptTokenIDs = 3, ids(17)
 		}},
-		{"out_kept_probabilities", 17, 18, func(a *VerifyArgs) {
-			a.KeptCapacity, a.OutKeptProbabilities = 3, f32(17)
+		{"reports->out_kept_probabilities", 17, 18, func(a *VerifyArgs) {
+			a.Reports.KeptCapacity, a.Reports.OutKeptProbabilities = 3, f32(17)
 		}},
 		{"out_positions", 5, 6, func(a *VerifyArgs) { a.OutPositions = i32(5) }},
 		{"kv_indices", 5, 6, func(a *VerifyArgs) {
@@ -208,18 +226,18 @@ func TestVerificationWithShortSlices(t *testing.T) {
 			fmt.Sprintf("%s has %d elements; %s needs %d", c.name, c.length, who, c.needed))
 	}
 	for name, change := range map[string]func(a *VerifyArgs){
-		"out_top_token_ids": func(a *VerifyArgs) {
-			a.NumTopLogprobs, a.OutTopTokenIDs = 1, I64(make([]int64, 6))
+		"reports->out_top_token_ids": func(a *VerifyArgs) {
+			a.Reports.NumTopLogprobs, a.Reports.OutTopTokenIDs = 1, I64(make([]int64, 6))
 		},
-		"out_kept_token_ids": func(a *VerifyArgs) {
-			a.KeptCapacity, a.OutKeptTokenIDs = 1, I64(make([]int64, 6))
+		"reports->out_kept_token_ids": func(a *VerifyArgs) {
+			a.Reports.KeptCapacity, a.Reports.OutKeptTokenIDs = 1, I64(make([]int64, 6))
 		},
 	} {
 		refuseVerification(t, change,
 			"out_token_ids is of id type 0 and "+name+" of 1; they must be of one type")
 	}
-	refuseVerification(t, func(a *VerifyArgs) { a.SyntheticRates = OnDevice[float32](4096) },
-		"synthetic_rates is device memory, 0x1000; it must be a slice on a CPU sampler")
+	refuseVerification(t, func(a *VerifyArgs) { a.Acceptance.SyntheticRates = OnDevice[float32](4096) },
+		"acceptance->synthetic_rates is device memory, 0x1000; it must be a slice on a CPU sampler")
 	refuseVerification(t, func(a *VerifyArgs) {
 		a.Draft = Rows{Values: F32(make([]float32, 160)), NumRows: 4, NumCols: 40}
 		a.DraftParams = &Params{TopK: 50}
@@ -231,24 +249,24 @@ func TestVerificationThatBreaksARule(t *testing.T) {
 		change  func(a *VerifyArgs)
 		message string
 	}{
-		{func(a *VerifyArgs) { a.Acceptance = 8 },
-			"acceptance is 8; it must be one of its constants, 0 to 7"},
+		{func(a *VerifyArgs) { a.Acceptance.Rule = 9 },
+			"acceptance->rule is 9; it must be one of its constants, 0 to 8"},
 		{func(a *VerifyArgs) { a.SiblingRule = -1 },
 			"sibling_rule is -1; it must be one of its constants, 0 to 1"},
-		{func(a *VerifyArgs) { a.Packing = 4 },
-			"packing is 4; it must be one of its constants, 0 to 3"},
-		{func(a *VerifyArgs) { a.LogprobKind = 3 },
-			"logprob_kind is 3; it must be one of its constants, 0 to 2"},
-		{func(a *VerifyArgs) { a.NumTopLogprobs = 41 },
-			"num_top_logprobs is 41; it must be below 41"},
-		{func(a *VerifyArgs) { a.NumSequences = 3 },
-			"num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2"},
-		{func(a *VerifyArgs) { a.NumSequences = -1 },
-			"num_sequences is -1; it must be at least 0"},
-		{func(a *VerifyArgs) { a.Packing = PackingDrafts },
-			"packing_offsets is NULL; it is required"},
-		{func(a *VerifyArgs) { a.Acceptance = AcceptSynthetic },
-			"acceptance is 7; SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates"},
+		{func(a *VerifyArgs) { a.Layout.Packing = 4 },
+			"layout->packing is 4; it must be one of its constants, 0 to 3"},
+		{func(a *VerifyArgs) { a.Reports.LogprobKind = 3 },
+			"reports->logprob_kind is 3; it must be one of its constants, 0 to 2"},
+		{func(a *VerifyArgs) { a.Reports.NumTopLogprobs = 41 },
+			"reports->num_top_logprobs is 41; it must be below 41"},
+		{func(a *VerifyArgs) { a.Layout.NumSequences = 3 },
+			"layout->num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2"},
+		{func(a *VerifyArgs) { a.Layout.NumSequences = -1 },
+			"layout->num_sequences is -1; it must be at least 0"},
+		{func(a *VerifyArgs) { a.Layout.Packing = PackingDrafts },
+			"layout->packing_offsets is NULL; it is required"},
+		{func(a *VerifyArgs) { a.Acceptance.Rule = AcceptSynthetic },
+			"acceptance->rule is 8; SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates"},
 	} {
 		refuseVerification(t, c.change, c.message)
 	}
@@ -278,13 +296,14 @@ func TestSampleMatch(t *testing.T) {
 		for i, token := range []int{1, 2, 4} {
 			if err := s.Sample(&SampleArgs{Input: rowsOf(token), Params: &params,
 				Random:      Random{Seed: 7, Offset: offset + uint64(i)},
-				OutTokenIDs: I32(want.tokens[i:]), OutRanks: Slice(want.ranks[i:]),
-				OutKeptCounts: Slice(want.keptCounts[i:]), OutLogprobs: Slice(want.logprobs[i:]),
-				OutEntropies: Slice(want.entropies[i:]), NumTopLogprobs: 2,
-				OutTopTokenIDs: I32(want.topIDs[2*i:]), OutTopLogprobs: Slice(want.topLogprobs[2*i:]),
-				OutKeptBitmask: Slice(want.bitmask[i:]), KeptCapacity: 3,
-				OutKeptTokenIDs:      I32(want.keptIDs[3*i:]),
-				OutKeptProbabilities: Slice(want.keptProbs[3*i:])}); err != nil {
+				OutTokenIDs: I32(want.tokens[i:]),
+				Reports: &ReportArgs{OutRanks: Slice(want.ranks[i:]),
+					OutKeptCounts: Slice(want.keptCounts[i:]), OutLogprobs: Slice(want.logprobs[i:]),
+					OutEntropies: Slice(want.entropies[i:]), NumTopLogprobs: 2,
+					OutTopTokenIDs: I32(want.topIDs[2*i:]), OutTopLogprobs: Slice(want.topLogprobs[2*i:]),
+					OutKeptBitmask: Slice(want.bitmask[i:]), KeptCapacity: 3,
+					OutKeptTokenIDs:      I32(want.keptIDs[3*i:]),
+					OutKeptProbabilities: Slice(want.keptProbs[3*i:])}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -292,16 +311,17 @@ func TestSampleMatch(t *testing.T) {
 		drafts := []int32{want.tokens[0], (want.tokens[1] + 1) % 5}
 		emitted, status, observations := []int32{77}, []RowStatus{77}, make([]float32, 3)
 		positions, kvIndices := make([]int32, 3), make([]int64, 3)
-		if err := s.Verify(&VerifyArgs{Target: rowsOf(1, 2, 4), Acceptance: AcceptSampleMatch,
+		if err := s.Verify(&VerifyArgs{Target: rowsOf(1, 2, 4), Acceptance: &AcceptanceParams{Rule: AcceptSampleMatch},
 			NumDrafts: 2, DraftTokenIDs: I32(drafts), Params: &params,
 			Random:      Random{Seed: 7, Offset: offset},
-			OutTokenIDs: I32(got.tokens), OutRanks: Slice(got.ranks),
-			OutKeptCounts: Slice(got.keptCounts), OutLogprobs: Slice(got.logprobs),
-			OutEntropies: Slice(got.entropies), NumTopLogprobs: 2,
-			OutTopTokenIDs: I32(got.topIDs), OutTopLogprobs: Slice(got.topLogprobs),
-			OutKeptBitmask: Slice(got.bitmask), KeptCapacity: 3,
-			OutKeptTokenIDs: I32(got.keptIDs), OutKeptProbabilities: Slice(got.keptProbs),
-			OutObservations: Slice(observations), OutEmittedCounts: Slice(emitted),
+			OutTokenIDs: I32(got.tokens),
+			Reports: &ReportArgs{OutRanks: Slice(got.ranks),
+				OutKeptCounts: Slice(got.keptCounts), OutLogprobs: Slice(got.logprobs),
+				OutEntropies: Slice(got.entropies), NumTopLogprobs: 2,
+				OutTopTokenIDs: I32(got.topIDs), OutTopLogprobs: Slice(got.topLogprobs),
+				OutKeptBitmask: Slice(got.bitmask), KeptCapacity: 3,
+				OutKeptTokenIDs: I32(got.keptIDs), OutKeptProbabilities: Slice(got.keptProbs),
+				OutObservations: Slice(observations)}, OutEmittedCounts: Slice(emitted),
 			OutRowStatus: Slice(status), OutPositions: Slice(positions),
 			KVIndices: Slice([]int64{30, 20, 10}), OutKVIndices: Slice(kvIndices)}); err != nil {
 			t.Fatal(err)
@@ -334,15 +354,15 @@ func TestTrees(t *testing.T) {
 		change func(a *VerifyArgs)
 		want   string
 	}{
-		{func(a *VerifyArgs) { a.Parents = Slice([]int32{-1, -1, 1}) },
+		{func(a *VerifyArgs) { a.Layout.Parents = Slice([]int32{-1, -1, 1}) },
 			"[1 2 4 -1] [0 2 3 -1] [2] [0]"},
-		{func(a *VerifyArgs) { a.Parents, a.TreeRows = Slice([]int32{-1, -1, 1}), 1 },
+		{func(a *VerifyArgs) { a.Layout.Parents, a.Layout.TreeRows = Slice([]int32{-1, -1, 1}), 1 },
 			"[1 2 4 -1] [0 2 3 -1] [2] [0]"},
 		{func(a *VerifyArgs) {
-			a.FirstChildren = Slice([]int32{1, -1, 3, -1})
-			a.NextSiblings = Slice([]int32{-1, 2, -1, -1})
+			a.Layout.FirstChildren = Slice([]int32{1, -1, 3, -1})
+			a.Layout.NextSiblings = Slice([]int32{-1, 2, -1, -1})
 		}, "[1 2 4 -1] [0 2 3 -1] [2] [0]"},
-		{func(a *VerifyArgs) { a.Parents = Slice([]int32{0, -1, 1}) },
+		{func(a *VerifyArgs) { a.Layout.Parents = Slice([]int32{0, -1, 1}) },
 			fmt.Sprintf("[-1 -1 -1 -1] [-1 -1 -1 -1] [0] [%d]", RowInvalidTree)},
 	} {
 		tokens, positions := make([]int32, 4), make([]int32, 4)
@@ -350,7 +370,7 @@ func TestTrees(t *testing.T) {
 		args := VerifyArgs{Target: rowsOf(1, 0, 2, 4), NumDrafts: 3,
 			DraftTokenIDs: I32([]int32{3, 1, 2}), Params: &params, OutTokenIDs: I32(tokens),
 			OutPositions: Slice(positions), OutEmittedCounts: Slice(emitted),
-			OutRowStatus: Slice(status)}
+			OutRowStatus: Slice(status), Layout: &DraftLayout{}}
 		c.change(&args)
 		if err := s.Verify(&args); err != nil {
 			t.Fatal(err)
@@ -368,24 +388,35 @@ func TestPackedBatches(t *testing.T) {
 	params.Temperature = 0
 	rows, reversed := rowsOf(1, 2, 3, 4, 0, 1), rowsOf(1, 0, 4, 3, 2, 1)
 	draftOffsets, drafts := []int32{0, 2, 2, 3}, I32([]int32{1, 3, 0})
-	for i, args := range []VerifyArgs{
-		{Target: rows, Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets),
-			DraftTokenIDs: drafts},
-		{Target: rows, Packing: PackingDraftEnds, PackingOffsets: Slice(draftOffsets[1:]),
-			DraftTokenIDs: drafts},
-		{Target: rows, Packing: PackingPositions, PackingOffsets: Slice([]int32{0, 3, 4, 6}),
-			DraftTokenIDs: I32([]int32{77, 1, 3, 77, 77, 0})},
-		{Target: reversed, Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets),
-			DraftTokenIDs: drafts, TargetRowIndices: Slice([]int32{5, 4, 3, 2, 1, 0})},
-		{Target: reversed, Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets),
-			DraftTokenIDs: drafts, TargetRowIndices: Slice([]int32{5, 4, 1}),
-			BonusRowIndices: Slice([]int32{3, 2, 0})},
-		{Target: reversed, DraftTokenIDs: I32([]int32{1, 3, 0, 0, 0, 0}),
-			DraftCounts:      Slice([]int32{2, 0, 1}),
-			TargetRowIndices: Slice([]int32{5, 4, 3, 2, -1, -1, 1, 0, -1})},
+	for i, c := range []struct {
+		target Rows
+		drafts IDs
+		counts []int32
+		layout DraftLayout
+	}{
+		{rows, drafts, nil,
+			DraftLayout{Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets)}},
+		{rows, drafts, nil,
+			DraftLayout{Packing: PackingDraftEnds, PackingOffsets: Slice(draftOffsets[1:])}},
+		{rows, I32([]int32{77, 1, 3, 77, 77, 0}), nil,
+			DraftLayout{Packing: PackingPositions, PackingOffsets: Slice([]int32{0, 3, 4, 6})}},
+		{reversed, drafts, nil,
+			DraftLayout{Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets),
+				TargetRowIndices: Slice([]int32{5, 4, 3, 2, 1, 0})}},
+		{reversed, drafts, nil,
+			DraftLayout{Packing: PackingDrafts, PackingOffsets: Slice(draftOffsets),
+				TargetRowIndices: Slice([]int32{5, 4, 1}),
+				BonusRowIndices:  Slice([]int32{3, 2, 0})}},
+		{reversed, I32([]int32{1, 3, 0, 0, 0, 0}), []int32{2, 0, 1},
+			DraftLayout{TargetRowIndices: Slice([]int32{5, 4, 3, 2, -1, -1, 1, 0, -1})}},
 	} {
+		args := VerifyArgs{Target: c.target, DraftTokenIDs: c.drafts, Layout: &c.layout,
+			NumDrafts: 2, Params: &params}
+		if c.counts != nil {
+			args.DraftCounts = Slice(c.counts)
+		}
+		c.layout.NumSequences = 3
 		tokens, emitted, status := make([]int32, 9), make([]int32, 3), make([]RowStatus, 3)
-		args.NumDrafts, args.NumSequences, args.Params = 2, 3, &params
 		args.OutTokenIDs, args.OutEmittedCounts = I32(tokens), Slice(emitted)
 		args.OutRowStatus = Slice(status)
 		if err := s.Verify(&args); err != nil {
@@ -411,10 +442,10 @@ func TestDraftRows(t *testing.T) {
 		draft      []float32
 		isAccepted bool
 	}{
-		{VerifyArgs{DraftRowIndices: firstAndLast}, secondIsCertain, true},
-		{VerifyArgs{DraftRowIndices: Slice([]int32{1, 1})}, secondIsCertain, false},
-		{VerifyArgs{DraftRowsBySlot: true, Slots: firstAndLast, NumSlots: 3}, secondIsCertain, true},
-		{VerifyArgs{DraftRowsBySlot: true, Slots: firstAndLast, NumSlots: 3}, othersAre, false},
+		{VerifyArgs{Layout: &DraftLayout{DraftRowIndices: firstAndLast}}, secondIsCertain, true},
+		{VerifyArgs{Layout: &DraftLayout{DraftRowIndices: Slice([]int32{1, 1})}}, secondIsCertain, false},
+		{VerifyArgs{Layout: &DraftLayout{DraftRowsBySlot: true}, Slots: firstAndLast, NumSlots: 3}, secondIsCertain, true},
+		{VerifyArgs{Layout: &DraftLayout{DraftRowsBySlot: true}, Slots: firstAndLast, NumSlots: 3}, othersAre, false},
 	} {
 		accepted := int32(0)
 		for offset := uint64(0); offset < 40; offset++ {

@@ -55,26 +55,18 @@
 %constant int SAMPLER_DRAFTS_NGRAM = 2;
 %constant int SAMPLER_DRAFTS_PROMPT_LOOKUP = 3;
 
-%constant int SAMPLER_VERIFY_SAMPLE_MATCH = 0;
-%constant int SAMPLER_VERIFY_STANDARD = 1;
-%constant int SAMPLER_VERIFY_BLOCK = 2;
-%constant int SAMPLER_VERIFY_TYPICAL = 3;
-%constant int SAMPLER_VERIFY_RELAXED = 4;
-%constant int SAMPLER_VERIFY_THRESHOLD = 5;
-%constant int SAMPLER_VERIFY_DEFERRED = 6;
-%constant int SAMPLER_VERIFY_SYNTHETIC = 7;
-
 %constant int SAMPLER_MAX_RANKS = 1024;
 %constant int SAMPLER_MAX_SHARD_EXCHANGES = 8;
 
-%constant int SAMPLER_ACCEPT_STANDARD = 0;
-%constant int SAMPLER_ACCEPT_BLOCK = 1;
-%constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
-%constant int SAMPLER_ACCEPT_TYPICAL = 3;
-%constant int SAMPLER_ACCEPT_RELAXED = 4;
-%constant int SAMPLER_ACCEPT_THRESHOLD = 5;
-%constant int SAMPLER_ACCEPT_DEFERRED = 6;
-%constant int SAMPLER_ACCEPT_SYNTHETIC = 7;
+%constant int SAMPLER_ACCEPT_DEFAULT = 0;
+%constant int SAMPLER_ACCEPT_STANDARD = 1;
+%constant int SAMPLER_ACCEPT_BLOCK = 2;
+%constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 3;
+%constant int SAMPLER_ACCEPT_TYPICAL = 4;
+%constant int SAMPLER_ACCEPT_RELAXED = 5;
+%constant int SAMPLER_ACCEPT_THRESHOLD = 6;
+%constant int SAMPLER_ACCEPT_DEFERRED = 7;
+%constant int SAMPLER_ACCEPT_SYNTHETIC = 8;
 
 %constant int SAMPLER_SIBLINGS_INDEPENDENT = 0;
 %constant int SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1;

@@ -297,6 +297,11 @@ static inline const char *shim_preset_name(int32_t index) {
   return sampler_preset_name(index);
 }
 
+/* NULL of what is no stage. */
+static inline const char *shim_stage_name(int32_t stage) {
+  return sampler_stage_name(stage);
+}
+
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
 static inline int32_t shim_get_capabilities(shim_address capabilities) {
   return sampler_get_capabilities((sampler_capabilities *)capabilities);

@@ -76,20 +76,23 @@ class Asker {
     args.random.seed = question_.seed;
     args.random.offset = question_.offset;
     args.draw_method = question_.draw_method;
-    args.logprob_kind = kind;
     args.out_token_ids = &out->drawn_id;
-    args.out_kept_counts = &out->num_kept;
-    args.out_ranks = &out->drawn_rank;
     args.out_row_status = &status;
-    args.out_observations = &out->observation;
-    args.num_chosen = std::int64_t(size());
-    args.chosen_token_ids = ids.data();
-    args.out_chosen_logprobs = logprobs.data();
-    args.out_entropies = &entropy_in_nats;
+    sampler_report_args reports = {};
+    reports.struct_size = sizeof reports;
+    reports.logprob_kind = kind;
+    reports.out_kept_counts = &out->num_kept;
+    reports.out_ranks = &out->drawn_rank;
+    reports.out_observations = &out->observation;
+    reports.num_chosen = std::int64_t(size());
+    reports.chosen_token_ids = ids.data();
+    reports.out_chosen_logprobs = logprobs.data();
+    reports.out_entropies = &entropy_in_nats;
     if (removed_by) {
       removed_by->resize(size());
-      args.out_removed_by = removed_by->data();
+      reports.out_removed_by = removed_by->data();
     }
+    args.reports = &reports;
     std::size_t bytes = 0;
     check(sampler_sample_workspace_size(sampler_.get(), &args, &bytes));
     args.exec = workspace(bytes);

@@ -72,9 +72,6 @@ struct Explanation {
 // Throws std::runtime_error with the library's error.
 Explanation explain(const Question &question);
 
-// "TOP_K"; of no stage "?".
-const char *stage_name(int stage);
-
 }  // namespace explain
 
 #endif  // EXPLAIN_EXPLANATION_H

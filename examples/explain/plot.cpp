@@ -28,7 +28,7 @@ const char *colour_of(int removed_by) {
 std::string name_of(int removed_by) {
   if (removed_by == kKept) return "kept";
   if (removed_by == kWithoutProbability) return "without probability";
-  return std::string("removed by ") + stage_name(removed_by);
+  return std::string("removed by ") + sampler_stage_name(removed_by);
 }
 
 // Ranks and probabilities, both on logarithmic axes, to places.

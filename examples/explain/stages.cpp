@@ -114,27 +114,6 @@ bool is_between_0_and_1(float value) {
 
 }  // namespace
 
-const char *stage_name(int stage) {
-  constexpr const char *kNames[] = {"",
-                                    "BIAS",
-                                    "MASK",
-                                    "PENALTIES",
-                                    "DRY",
-                                    "NO_REPEAT_NGRAM",
-                                    "TEMPERATURE",
-                                    "TYPICAL_P",
-                                    "TOP_N_SIGMA",
-                                    "EPSILON",
-                                    "ETA",
-                                    "TOP_H",
-                                    "XTC",
-                                    "TOP_K",
-                                    "TOP_P",
-                                    "MIN_P",
-                                    "ADAPTIVE"};
-  return stage > 0 && stage < int(std::size(kNames)) ? kNames[stage] : "?";
-}
-
 bool is_edit(sampler_stage stage) {
   return stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM;
 }

@@ -27,7 +27,7 @@ std::string fate_of(const Token &token) {
   if (token.removed_by == kKept) return bar(token.drawn_from);
   std::string text = token.removed_by == kWithoutProbability
                          ? "without probability"
-                         : std::string("removed by ") + stage_name(token.removed_by);
+                         : std::string("removed by ") + sampler_stage_name(token.removed_by);
   text.resize(std::max(text.size(), std::size_t(kBarWidth)), ' ');
   return text;
 }
@@ -36,7 +36,7 @@ void print_stages(const Explanation &explanation, std::ostream &out) {
   line(out, "%-16s %9s %9s %9s %12s  %s", "stage", "changed", "removed", "left", "probability",
        "set");
   for (const Stage &stage : explanation.stages) {
-    line(out, "%-16s %9lld %9lld %9lld %12.6f  %s", stage_name(stage.stage),
+    line(out, "%-16s %9lld %9lld %9lld %12.6f  %s", sampler_stage_name(stage.stage),
          static_cast<long long>(stage.num_changed), static_cast<long long>(stage.num_removed),
          static_cast<long long>(stage.num_left), stage.removed, stage.numbers.c_str());
   }

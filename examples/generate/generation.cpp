@@ -276,7 +276,11 @@ class Run {
   sampler_speculative_args speculative_args() {
     sampler_speculative_args args = options_.draft;
     args.generation = &args_;
-    if (!options_.synthetic_rates.empty()) args.synthetic_rates = options_.synthetic_rates.data();
+    acceptance_ = options_.acceptance;
+    if (!options_.synthetic_rates.empty()) {
+      acceptance_.synthetic_rates = options_.synthetic_rates.data();
+    }
+    args.acceptance = &acceptance_;
     args.clock = read_clock;
     args.clock_user = this;
     return args;
@@ -454,6 +458,7 @@ class Run {
   std::vector<std::uint64_t> num_new_tokens_;
   std::optional<OwnDraw> own_draw_;
   sampler_generation_args args_ = sampler_generation_args_default();
+  sampler_acceptance_params acceptance_ = {};
 
   Generation generation_;
   std::int64_t start_ = 0;

@@ -49,6 +49,13 @@ struct BeamOptions {
 // Of the library, where no engine is named.
 sampler_params params_of(const SamplingOptions &options);
 
+inline sampler_acceptance_params standard_acceptance() {
+  sampler_acceptance_params params = {};
+  params.struct_size = sizeof params;
+  params.rule = SAMPLER_ACCEPT_STANDARD;
+  return params;
+}
+
 struct GenerationOptions {
   Mode mode = Mode::kAutoregressive;
   int max_new_tokens = 100;
@@ -66,6 +73,7 @@ struct GenerationOptions {
   std::optional<engine_parameters::Request> engine;
   // Rules and numbers. What points to memory is set by generate_text.
   sampler_speculative_args draft = sampler_speculative_args_default();
+  sampler_acceptance_params acceptance = standard_acceptance();
   std::vector<float> synthetic_rates;  // one for each draft of a round
   NgramOptions ngram;
   BeamOptions beam;

@@ -109,6 +109,7 @@ class Declaration {
   void check_drafts() {
     const GenerationOptions &generation = arguments_->generation;
     const sampler_speculative_args &draft = generation.draft;
+    const sampler_acceptance rule = generation.acceptance.rule;
     const std::int64_t gamma_max = draft.gamma_max > 0 ? draft.gamma_max : draft.gamma;
     if (draft.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY && draft.gamma_min > gamma_max) {
       fail("--gamma-min is " + std::to_string(draft.gamma_min) +
@@ -119,17 +120,15 @@ class Declaration {
            "; it must be at most --gamma, which is " + std::to_string(draft.gamma));
     }
     if (draft.draft_top_k > 0 &&
-        (draft.acceptance == SAMPLER_ACCEPT_BLOCK || draft.acceptance == SAMPLER_ACCEPT_DEFERRED)) {
-      fail(std::string("--draft-top-k is not used with --acceptance ") +
-           acceptance_name(draft.acceptance));
+        (rule == SAMPLER_ACCEPT_BLOCK || rule == SAMPLER_ACCEPT_DEFERRED)) {
+      fail(std::string("--draft-top-k is not used with --acceptance ") + acceptance_name(rule));
     }
     for (const auto &[option, acceptance] : of_acceptance_) {
-      if (option->count() > 0 && acceptance != draft.acceptance) {
-        fail(option->get_name() + " is not used with --acceptance " +
-             acceptance_name(draft.acceptance));
+      if (option->count() > 0 && acceptance != rule) {
+        fail(option->get_name() + " is not used with --acceptance " + acceptance_name(rule));
       }
     }
-    if (draft.acceptance == SAMPLER_ACCEPT_SYNTHETIC &&
+    if (rule == SAMPLER_ACCEPT_SYNTHETIC &&
         generation.synthetic_rates.size() != static_cast<std::size_t>(gamma_max)) {
       fail("--synthetic-rates has " + std::to_string(generation.synthetic_rates.size()) +
            " numbers; it must have one for each draft of a round, " + std::to_string(gamma_max));
@@ -374,34 +373,34 @@ class Declaration {
 
   void declare_acceptance() {
     GenerationOptions &generation = arguments_->generation;
-    sampler_speculative_args &draft = generation.draft;
-    only_in(app_->add_option("--acceptance", draft.acceptance,
+    sampler_acceptance_params &numbers = generation.acceptance;
+    only_in(app_->add_option("--acceptance", numbers.rule,
                              "The rule that drafts are verified by. Texts of standard, block and "
                              "sample_match are of the model's distribution")
                 ->type_name("NAME")
-                ->default_str(acceptance_name(draft.acceptance))
+                ->default_str(acceptance_name(numbers.rule))
                 ->transform(CLI::CheckedTransformer(acceptances())
                                 .description("{standard,block,sample_match,typical,relaxed,"
                                              "threshold,deferred,synthetic}")),
             {Mode::kSpeculative, Mode::kNgram});
-    declare_number("--typical-threshold", draft.typical_threshold, SAMPLER_ACCEPT_TYPICAL,
+    declare_number("--typical-threshold", numbers.typical_threshold, SAMPLER_ACCEPT_TYPICAL,
                    "Keep drafts of at least this probability; 0: 0.09");
-    declare_number("--typical-scale", draft.typical_scale, SAMPLER_ACCEPT_TYPICAL,
+    declare_number("--typical-scale", numbers.typical_scale, SAMPLER_ACCEPT_TYPICAL,
                    "And those of at least this times exp(-entropy), if that is less; 0: 0.3");
-    declare_number("--relaxed-top-k", draft.relaxed_top_k, SAMPLER_ACCEPT_RELAXED,
+    declare_number("--relaxed-top-k", numbers.relaxed_top_k, SAMPLER_ACCEPT_RELAXED,
                    "Keep drafts among the so many likeliest tokens; 0: 1");
-    declare_number("--relaxed-delta", draft.relaxed_delta, SAMPLER_ACCEPT_RELAXED,
+    declare_number("--relaxed-delta", numbers.relaxed_delta, SAMPLER_ACCEPT_RELAXED,
                    "Of them those at most this less likely than the likeliest");
-    declare_number("--threshold-single", draft.threshold_single, SAMPLER_ACCEPT_THRESHOLD,
+    declare_number("--threshold-single", numbers.threshold_single, SAMPLER_ACCEPT_THRESHOLD,
                    "Keep drafts of at least this probability; 0: 1");
-    declare_number("--threshold-total", draft.threshold_total, SAMPLER_ACCEPT_THRESHOLD,
+    declare_number("--threshold-total", numbers.threshold_total, SAMPLER_ACCEPT_THRESHOLD,
                    "What probabilities are divided by before the coin; 0: 1");
-    declare_number("--deferred-window", draft.deferred_window, SAMPLER_ACCEPT_DEFERRED,
+    declare_number("--deferred-window", numbers.deferred_window, SAMPLER_ACCEPT_DEFERRED,
                    "Drafts after a rejected one that must match for it to be kept; 0: min(6, "
                    "drafts of a round - 1)");
-    declare_number("--deferred-top-k", draft.deferred_top_k, SAMPLER_ACCEPT_DEFERRED,
+    declare_number("--deferred-top-k", numbers.deferred_top_k, SAMPLER_ACCEPT_DEFERRED,
                    "Of so many likeliest tokens the entropy is taken; 0: 3");
-    declare_number("--deferred-entropy", draft.deferred_entropy, SAMPLER_ACCEPT_DEFERRED,
+    declare_number("--deferred-entropy", numbers.deferred_entropy, SAMPLER_ACCEPT_DEFERRED,
                    "In nats, where the model is in doubt; 0: 0.3");
     CLI::Option *const rates =
         app_->add_option("--synthetic-rates", generation.synthetic_rates,

@@ -70,9 +70,12 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
   args.random.num_seeds = args.random.num_offsets = args_.num_sequences;
   args.draw_method = method_;
   args.out_token_ids = drawn.data();
-  args.out_logprobs = logprobs.data();
+  sampler_report_args reports = {};
+  reports.struct_size = sizeof reports;
+  reports.out_logprobs = logprobs.data();
   // What moves adaptive stages, which ranks refuse.
-  if (!share_) args.out_observations = observations.data();
+  if (!share_) reports.out_observations = observations.data();
+  args.reports = &reports;
   sample(args);
   for (std::size_t i = 0; i < count; ++i) {
     tokens_[static_cast<std::size_t>(texts[i])] = drawn[i];
@@ -86,7 +89,7 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
   accept.num_rows = num_rows;
   accept.token_ids = drawn.data();
   accept.num_tokens = 1;
-  accept.observations = args.out_observations;
+  accept.observations = reports.out_observations;
   accept.params = args_.params;
   accept.row_params = &row_params_;
   std::vector<sampler_row_status> row_status(count, SAMPLER_ROW_OK);

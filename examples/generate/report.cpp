@@ -107,7 +107,7 @@ Json options_as_json(const GenerationOptions &options) {
   if (uses_drafts(options.mode)) {
     json["gamma"] = options.draft.gamma;
     json["measured"] = options.draft.adaptive_gamma == SAMPLER_GAMMA_MEASURED;
-    json["acceptance"] = acceptance_name(options.draft.acceptance);
+    json["acceptance"] = acceptance_name(options.acceptance.rule);
   }
   if (options.mode == Mode::kSpeculative) {
     json["adaptive"] = options.draft.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY;

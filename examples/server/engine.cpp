@@ -370,18 +370,21 @@ class Engine::Scheduler {
     advance.out_finish_reasons = out_finish_reasons_.data();
     advance.out_cache_lengths = out_cache_lengths_.data();
     // Of the model's own distribution, before biases, penalties and filters.
-    advance.logprob_kind = SAMPLER_LOGPROB_RAW;
+    sampler_report_args reports = {};
+    reports.struct_size = sizeof reports;
+    reports.logprob_kind = SAMPLER_LOGPROB_RAW;
+    advance.reports = &reports;
     num_top_ = 0;
     for (std::int64_t i = 0; i < num_spans; ++i) {
       const CompletionRequest &request = request_of(spans_[size(i)].sequence);
       if (!request.num_logprobs) continue;
-      advance.out_logprobs = out_logprobs_.data();
+      reports.out_logprobs = out_logprobs_.data();
       num_top_ = std::max(num_top_, std::min(*request.num_logprobs, max_logprobs_));
     }
     if (num_top_ > 0) {
-      advance.num_top_logprobs = num_top_;
-      advance.out_top_token_ids = out_top_token_ids_.data();
-      advance.out_top_logprobs = out_top_logprobs_.data();
+      reports.num_top_logprobs = num_top_;
+      reports.out_top_token_ids = out_top_token_ids_.data();
+      reports.out_top_logprobs = out_top_logprobs_.data();
     }
     check(sampler_session_advance(session_.get(), &advance));
   }

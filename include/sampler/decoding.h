@@ -111,11 +111,9 @@ typedef struct sampler_model {
   int64_t max_sequences;   /* caches, in [1, 2^31) */
   int64_t max_span_tokens; /* of all spans of a forward; longer ones are split. 0: no limit */
   sampler_dtype logits_dtype;
-  int32_t reserved; /* must be 0 */
 
   /* 1: forward goes by `parents`, which draft_top_k above 1 needs of the target. Default 0. */
   int32_t reads_parents;
-  int32_t reserved2; /* must be 0 */
 } sampler_model;
 
 /* ---- What all loops take and give -----------------------------------------------------------
@@ -250,8 +248,6 @@ typedef struct sampler_generation_args {
   /* [num_sequences] each; NULL: not wanted. */
   int64_t *out_lengths; /* new tokens */
   sampler_finish_reason *out_finish_reasons;
-  int64_t *out_drafted_counts;
-  int64_t *out_accepted_counts;
   int64_t *out_cache_lengths; /* tokens in the target's cache, all of them of the text */
 
   sampler_generation_stats *out_stats;
@@ -381,30 +377,17 @@ typedef struct sampler_speculative_args {
    * shares are hardly above 1 / filler_top_k. 0 (default): off. */
   int64_t ngram_least_count;
   float ngram_least_share;
-  int32_t reserved2; /* must be 0 */
-
-  /* How drafts are verified, and the numbers of the rule, as in sampler_verify_args. SAMPLE_MATCH
-   * gives, token by token, the text of sampler_autoregressive. Default STANDARD. */
-  sampler_acceptance acceptance;
-  float typical_threshold; /* 0: 0.09 */
-  float typical_scale;     /* 0: 0.3 */
-  int32_t relaxed_top_k;   /* 0: 1 */
-  float relaxed_delta;
-  float threshold_single;  /* 0: 1 */
-  float threshold_total;   /* 0: 1 */
-  int32_t deferred_window; /* 0: min(6, the most drafts of a round - 1), at least 1 */
-  int32_t deferred_top_k;  /* 0: 3 */
-  float deferred_entropy;  /* 0: 0.3 */
-
-  /* [gamma, or gamma_max] Of SYNTHETIC, in [0, 1], in host memory. */
-  const float *synthetic_rates;
 
   /* Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
    * at temperature 1 and without filters, is the last of its round (Hugging Face's
    * assistant_confidence_threshold, llama.cpp's p_min). It is verified, too: if it were left out,
    * STANDARD would not be lossless. Default 0: off. */
   float least_draft_probability;
-  int32_t reserved3; /* must be 0 */
+
+  /* How drafts are accepted, where the most drafts of a sequence are gamma, or gamma_max.
+   * SAMPLE_MATCH gives, token by token, the text of sampler_autoregressive. Rule 0, and NULL
+   * (default): STANDARD. */
+  const sampler_acceptance_params *acceptance;
 
   /* Of a drafter, in [0, gamma]. 0 (default): drafts are drawn, one a position. Else they are the
    * drafter's so many likeliest tokens of each position, gamma of them at most: the first of a
@@ -414,6 +397,10 @@ typedef struct sampler_speculative_args {
    * DEFERRED, to which such drafts are certain. adaptive_gamma must not be BY_ENTROPY;
    * least_draft_probability and skip_sample_adjustment must be 0. */
   int64_t draft_top_k;
+
+  /* [num_sequences] each; NULL: not wanted. Of each text: its drafts, and those that became text. */
+  int64_t *out_drafted_counts;
+  int64_t *out_accepted_counts;
 } sampler_speculative_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
@@ -460,8 +447,8 @@ enum {
 typedef struct sampler_beam_search_args {
   size_t struct_size;
 
-  /* `processor` must be GREEDY; `debug` must be 0; on_tokens, trace, out_drafted_counts,
-   * out_accepted_counts and out_cache_lengths must be NULL.
+  /* `processor` must be GREEDY; `debug` must be 0; on_tokens, trace and
+   * out_cache_lengths must be NULL.
    *
    * Of params, row_params and pipeline the edits count, by what each beam has said: biases, allowed
    * and banned tokens, bad words, bitmasks, min_new_tokens with `stop`, penalties, DRY and

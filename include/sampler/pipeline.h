@@ -65,6 +65,10 @@ enum {
 };
 enum { SAMPLER_MAX_STAGES = 16 };
 
+/* The name of a stage, as in its constant: "TOP_P" of SAMPLER_STAGE_TOP_P. A static string; NULL of
+ * what is no stage, 0 among them. */
+SAMPLER_API const char *sampler_stage_name(sampler_stage stage);
+
 /* A window that the tokens drawn before move. */
 typedef int32_t sampler_adaptive_kind;
 enum {

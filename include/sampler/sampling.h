@@ -16,7 +16,11 @@
  *   args.random.seed = seed;
  *   args.random.offset = step;           another value at every step
  *   args.out_token_ids = token_ids;      int32_t, [input.num_rows]
- *   args.out_logprobs = logprobs;        float, [input.num_rows]
+ *
+ *   sampler_report_args reports = {0};   what else is told of the tokens; NULL: nothing
+ *   reports.struct_size = sizeof reports;
+ *   reports.out_logprobs = logprobs;     float, [input.num_rows]
+ *   args.reports = &reports;
  *   status = sampler_sample(sampler, &args);
  *
  * Argument structs are all 0 except struct_size. They grow at the end only, and a member that is
@@ -149,10 +153,7 @@ typedef struct sampler_params {
   float top_p_decay; /* the factor. <= 0, >= 1: off. Not NaN */
   float top_p_least; /* finite */
 
-  /* Must be 0. */
-  int32_t reserved;
-
-  /* Rules that came later. All default to 0, the first constant of their enumeration. */
+  /* Sums and ties. All default to 0, the first constant of their enumeration. */
 
   /* Whether what top-p and typical-p keep must reach their share or exceed it. */
   sampler_sum_rule top_p_sum;
@@ -161,9 +162,6 @@ typedef struct sampler_params {
   /* Ties of epsilon and eta: with KEEP, all tokens stay that equal the last one of those that
    * min_keep asks for, so all of the likeliest where no token reaches the threshold. */
   sampler_tie_rule cutoff_ties;
-
-  /* Must be 0. */
-  int32_t reserved2;
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
@@ -203,8 +201,8 @@ static inline sampler_params sampler_params_default(void) {
     0.0f, 0.0f, 0.0f, 0, 0, 0, 0.0f, 0.0f, 0, 0, 0, 0, 0,       /* edits */
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, /* windows */
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},           /* their order */
-    0, 0.0f, 0.0f, 0.0f, 0.0f, 0,                               /* adaptive stages */
-    0, 0, 0, 0};                                                /* sums, ties */
+    0, 0.0f, 0.0f, 0.0f, 0.0f,                                  /* adaptive stages */
+    0, 0, 0};                                                   /* sums, ties */
   /* clang-format on */
   return params;
 }
@@ -256,6 +254,99 @@ typedef struct sampler_row_params {
   const int64_t *top_p_reset_token_id;
 } sampler_row_params;
 
+/* ---- Reports -------------------------------------------------------------------------------- */
+
+/* What a call tells of the tokens beside their ids. sampler_sample, sampler_verify and
+ * sampler_session_advance take one; NULL: nothing is told.
+ *
+ * "Rows" are the rows of the call's out_token_ids: those of output of sampler_sample,
+ * [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
+ * sampler_session_advance. Token ids are of the call's token_id_type, of a session int32_t. Arrays
+ * are where the call's outputs are. A number of 0 or a NULL array: not wanted. What a call does not
+ * report must be 0 there, which its documentation names.
+ *
+ * Reports are of the distribution that logprob_kind names: the row as it is given (RAW), as its
+ * edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
+ * have no part. A greedy row is a single token in PROCESSED. Section 15 of docs/contract.md has
+ * their arithmetic. */
+typedef struct sampler_report_args {
+  /* sizeof(sampler_report_args). */
+  size_t struct_size;
+
+  /* Of which distribution out_logprobs and what follows num_top_logprobs are. */
+  sampler_logprob_kind logprob_kind;
+
+  /* Must be 0. */
+  int32_t reserved;
+
+  /* [rows] Natural logarithm of the probability of the row's token; NaN for a bad row. Of a row of
+   * probabilities it is relative to the row's sum. */
+  float *out_logprobs;
+
+  /* [rows] The token's value in the input as it is given, widened to f32; NaN for a bad row. */
+  float *out_values;
+
+  /* [rows] How many tokens the filters kept: 1 for a greedy row, 0 for a bad one. */
+  int32_t *out_kept_counts;
+
+  /* [rows] What moves the adaptive stage on: the token's surprise in bits among those that mirostat
+   * kept, or its probability before adaptive-p changed it. NaN where nothing does. */
+  float *out_observations;
+
+  /* [rows, num_top_logprobs] The distribution's first tokens in rank order, and their
+   * log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols]; either
+   * array may be NULL, not both. */
+  int64_t num_top_logprobs;
+  void *out_top_token_ids;
+  float *out_top_logprobs;
+
+  /* [rows, num_chosen] The log-probabilities of tokens that the caller names: -inf of elements that
+   * have no part in the distribution; NaN of ids that are no element of the row, and in bad rows.
+   * num_chosen in [0, num_cols]; where it is not 0 both are required. */
+  int64_t num_chosen;
+  const void *chosen_token_ids;
+  float *out_chosen_logprobs;
+
+  /* [rows] The place of the row's token among the distribution's in rank order, the first is 1; 0
+   * for a bad row, and for a forced token that has no part in the distribution. */
+  int32_t *out_ranks;
+
+  /* [rows] The distribution's entropy in nats, 0 or more; NaN for a bad row. */
+  float *out_entropies;
+
+  /* [rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all 0 in a
+   * bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride on have
+   * no bit. With candidate_ids the stride must be given. */
+  uint32_t *out_kept_bitmask;
+  int64_t kept_bitmask_stride;
+
+  /* [rows, kept_capacity] The same as a list, by ascending id, and their probabilities, which sum
+   * to 1 up to rounding and are those that sampler_filter writes; then, and in bad rows, -1 and 0.
+   * A row that keeps more than kept_capacity has an empty list, and its number in out_kept_counts.
+   * In [0, num_cols]; either array may be NULL, not both. */
+  int64_t kept_capacity;
+  void *out_kept_token_ids;
+  float *out_kept_probabilities;
+
+  /* [rows + 1] Packs the lists of kept tokens (CSR): that of row i is the entries
+   * [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
+   * bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
+   * together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
+   * out: neither array is written, and the offsets are those of the lists all the same. So the
+   * lists are there where the last offset is at most kept_capacity, and tells what is needed where
+   * it is not. Entries from the last offset on are not written. A call without rows writes one
+   * offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
+   * kept_capacity entries more. */
+  int64_t *out_kept_offsets;
+
+  /* [rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token (sampler_stage_name), 0
+   * where it is kept, 255 where the input gives it no probability or the row has no such element;
+   * 255 everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+   * filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+   * TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns. */
+  uint8_t *out_removed_by;
+} sampler_report_args;
+
 /* ---- Tokens --------------------------------------------------------------------------------- */
 
 typedef struct sampler_sample_args {
@@ -285,6 +376,9 @@ typedef struct sampler_sample_args {
   /* NULL: the same for all. */
   const sampler_row_params *row_params;
 
+  /* Edits of the logits. NULL: none. */
+  const sampler_pipeline *pipeline;
+
   sampler_random random;
 
   /* How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
@@ -292,98 +386,18 @@ typedef struct sampler_sample_args {
    * so that the lowest id of them is drawn. */
   sampler_draw_method draw_method;
 
-  /* Of which distribution out_logprobs is. */
-  sampler_logprob_kind logprob_kind;
-
-  /* Type of out_token_ids. */
+  /* Type of out_token_ids, and of the ids of reports. */
   sampler_id_type token_id_type;
-
-  /* Must be 0. */
-  int32_t reserved;
 
   /* [output rows] The tokens: column numbers, or candidate ids. -1 or the handle's fallback token
    * for a bad row. Required. */
   void *out_token_ids;
 
-  /* [output rows] each; NULL: not wanted. How many tokens the filters kept: 1 for a greedy row, 0
-   * for a bad one. */
-  int32_t *out_kept_counts;
-
-  /* Natural logarithm of the probability of the drawn token; NaN for a bad row. Of a row of
-   * probabilities it is relative to the row's sum. */
-  float *out_logprobs;
-
-  /* The token's value in the input, widened to f32; NaN for a bad row. */
-  float *out_values;
-
-  /* SAMPLER_ROW_ bits. */
+  /* [output rows] SAMPLER_ROW_ bits. NULL: not wanted. */
   sampler_row_status *out_row_status;
 
-  /* Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
-   * given, the rest is of what the edits left. */
-  const sampler_pipeline *pipeline;
-
-  /* Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its
-   * edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
-   * have no part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not
-   * wanted. Section 15 of docs/contract.md has their arithmetic. */
-
-  /* [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
-   * token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
-   * in [0, num_cols]; either array may be NULL, not both. */
-  int64_t num_top_logprobs;
-  void *out_top_token_ids;
-  float *out_top_logprobs;
-
-  /* [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
-   * token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
-   * element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required. */
-  int64_t num_chosen;
-  const void *chosen_token_ids;
-  float *out_chosen_logprobs;
-
-  /* [output rows] The place of the row's token among the distribution's in rank order, the first is
-   * 1; 0 for a bad row, and for a forced token that has no part in the distribution. */
-  int32_t *out_ranks;
-
-  /* [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row. */
-  float *out_entropies;
-
-  /* [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
-   * mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does. */
-  float *out_observations;
-
-  /* [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
-   * 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
-   * on have no bit. With candidate_ids the stride must be given. */
-  uint32_t *out_kept_bitmask;
-  int64_t kept_bitmask_stride;
-
-  /* [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
-   * probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
-   * and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
-   * number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both. */
-  int64_t kept_capacity;
-  void *out_kept_token_ids;
-  float *out_kept_probabilities;
-
-  /* [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
-   * kept, 255 where the input gives it no probability or the row has no such element; 255
-   * everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
-   * filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
-   * TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns. */
-  uint8_t *out_removed_by;
-
-  /* [output rows + 1] Packs the lists of kept tokens (CSR): that of output row i is the entries
-   * [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
-   * bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
-   * together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
-   * out: neither array is written, and the offsets are those of the lists all the same. So the
-   * lists are there where the last offset is at most kept_capacity, and tells what is needed where
-   * it is not. Entries from the last offset on are not written. A call without output rows writes
-   * one offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
-   * kept_capacity entries more. */
-  int64_t *out_kept_offsets;
+  /* What else is told of each output row, all of sampler_report_args. NULL: nothing. */
+  const sampler_report_args *reports;
 } sampler_sample_args;
 
 /* Draws one token per output row from what the filters keep of its input row. */
@@ -418,7 +432,7 @@ typedef struct sampler_filter_args {
   void *output;
   int64_t output_stride;
 
-  /* [input.num_rows] As in sampler_sample_args. */
+  /* [input.num_rows] As in sampler_report_args, and SAMPLER_ROW_ bits. NULL: not wanted. */
   int32_t *out_kept_counts;
   sampler_row_status *out_row_status;
 

@@ -9,7 +9,7 @@
  *
  * A sequence is a text with its own parameters, seed, limits and source of drafts. It has a number
  * in [0, max_sequences), which the session gives: callers may use it for their caches. With
- * SAMPLER_VERIFY_SAMPLE_MATCH, the default, its tokens are those that sampler_autoregressive draws
+ * SAMPLER_ACCEPT_SAMPLE_MATCH, the default, its tokens are those that sampler_autoregressive draws
  * for its prompt, parameters and seed: the n-th new token, from 0, has the offset n. They do not
  * depend on the other sequences, on when it joined, on how spans are batched, or on drafts.
  *
@@ -101,27 +101,16 @@ typedef struct sampler_session_options {
    * sequence, as min_new_tokens needs it. */
   const sampler_pipeline *pipeline;
 
-  /* Numbers of the rules of verification, as in sampler_verify_args, where num_drafts is
-   * max_drafts. */
-  float typical_threshold; /* 0: 0.09 */
-  float typical_scale;     /* 0: 0.3 */
-  int32_t relaxed_top_k;   /* 0: 1 */
-  float relaxed_delta;
-  float threshold_single;  /* 0: 1 */
-  float threshold_total;   /* 0: 1 */
-  int32_t deferred_window; /* 0: min(6, max_drafts - 1), at least 1 */
-  int32_t deferred_top_k;  /* 0: 3 */
-  float deferred_entropy;  /* 0: 0.3 */
+  /* How drafts are accepted: the rule of sequences that name none, and the numbers of the rules,
+   * where the most drafts of a sequence are max_drafts. Rule 0, and NULL:
+   * SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates. */
+  const sampler_acceptance_params *acceptance;
 
   /* 1: sequences may have draft_top_k. Default 0. */
   int32_t has_draft_trees;
 
-  /* [max_drafts] In [0, 1]. Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
-  const float *synthetic_rates;
-
   /* 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0. */
   int32_t has_adaptive_gamma;
-  int32_t reserved; /* must be 0 */
 
   /* Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock. */
   sampler_clock_fn clock;
@@ -164,27 +153,6 @@ enum {
   SAMPLER_DRAFTS_MODEL = 1,        /* a drafter model, which the caller runs */
   SAMPLER_DRAFTS_NGRAM = 2,        /* a sampler_ngram, which sequences may share */
   SAMPLER_DRAFTS_PROMPT_LOOKUP = 3 /* a lookup of the sequence's own, in the session's memory */
-};
-
-/* How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
- * speculative.h explains. */
-typedef int32_t sampler_draft_verification;
-enum {
-  /* The target's own token is drawn at each position, and drafts are kept while they are that
-   * token: the text is, token by token, the one without drafts. */
-  SAMPLER_VERIFY_SAMPLE_MATCH = 0,
-
-  /* Lossless: the text follows the target's distribution; its tokens depend on the drafts and on
-   * num_drafts, too. Drafts of a model were drawn from its rows, others are certain. */
-  SAMPLER_VERIFY_STANDARD = 1,
-  SAMPLER_VERIFY_BLOCK = 2,
-
-  /* Lossy: the text does not follow the target's distribution. */
-  SAMPLER_VERIFY_TYPICAL = 3,
-  SAMPLER_VERIFY_RELAXED = 4,
-  SAMPLER_VERIFY_THRESHOLD = 5,
-  SAMPLER_VERIFY_DEFERRED = 6,
-  SAMPLER_VERIFY_SYNTHETIC = 7 /* needs synthetic_rates of the session */
 };
 
 /* What sampler_session_get tells of a sequence. */
@@ -257,7 +225,13 @@ typedef struct sampler_session_add_args {
   sampler_token_lists stop_sequences;
 
   sampler_draft_source draft_source;
-  sampler_draft_verification verification;
+
+  /* The rule that its drafts are accepted by, which speculative.h explains; 0: the session's, by
+   * default SAMPLE_MATCH: the target's own token is drawn at each position, and drafts are kept
+   * while they are that token, so that the text is, token by token, the one without drafts. By
+   * other rules tokens depend on the drafts and on num_drafts, too. Drafts of a model were drawn
+   * from its rows, others are certain. SYNTHETIC needs synthetic_rates of the session. */
+  sampler_acceptance acceptance;
 
   /* Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
    * new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
@@ -277,7 +251,9 @@ typedef struct sampler_session_add_args {
    * 0: by none. */
   int32_t draft_unknown;
 
-  int32_t reserved; /* must be 0 */
+  /* Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
+   * not learn them again. 0: they learn them. */
+  int32_t ngram_has_text;
 
   /* Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
    * first that was counted fewer than ngram_least_count times after its context, or whose share of
@@ -320,11 +296,6 @@ typedef struct sampler_session_add_args {
    * nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
    * least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one. */
   const sampler_session_sequence *resumed;
-
-  /* Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
-   * not learn them again. 0: they learn them. */
-  int32_t ngram_has_text;
-  int32_t reserved2; /* must be 0 */
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where its last token,
@@ -470,15 +441,11 @@ typedef struct sampler_session_advance_args {
   /* Of BAD_ROW: why; else 0. */
   sampler_row_status *out_row_status;
 
-  /* [num_spans, max_drafts + 1] Log-probabilities of the new tokens, then NaN; and of the first
-   * num_top_logprobs tokens in rank order, [num_spans, max_drafts + 1, num_top_logprobs], then -1
-   * and NaN. num_top_logprobs in [0, max_top_logprobs]. As in sampler_sample_args. */
-  sampler_logprob_kind logprob_kind;
-  int32_t reserved; /* must be 0 */
-  float *out_logprobs;
-  int64_t num_top_logprobs;
-  int32_t *out_top_token_ids;
-  float *out_top_logprobs;
+  /* Log-probabilities of the new tokens, then NaN, and of the first num_top_logprobs tokens in rank
+   * order, then -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in [0, max_top_logprobs],
+   * out_top_token_ids of int32_t and out_top_logprobs. What else sampler_report_args has must be 0.
+   * In host memory. NULL: none. */
+  const sampler_report_args *reports;
 } sampler_session_advance_args;
 
 /* Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row

@@ -31,7 +31,8 @@ static sampler_status draw(context *ctx, const float *logits, const int32_t *ids
       .pipeline = &pipeline,
       .random = {.seed = ctx->options.seed, .offset = ctx->offset},
       .out_token_ids = &ctx->drawn,
-      .out_observations = &ctx->observation,
+      .reports = &(sampler_report_args){.struct_size = sizeof(sampler_report_args),
+                                        .out_observations = &ctx->observation},
   };
   if (out_workspace_bytes)
     return ctx->lib.sample_workspace_size(ctx->sampler, &args, out_workspace_bytes);
@@ -48,8 +49,7 @@ llama_token sampler_llama_sample(struct llama_sampler *smpl, const float *logits
 static void apply(struct llama_sampler *smpl, llama_token_data_array *candidates) {
   context *const ctx = smpl->ctx;
   const llama_token_data *const data = candidates->data;
-  const int64_t count = (int64_t)candidates->size;
-  int64_t place = 0;
+  int64_t place = 0, count = (int64_t)candidates->size;
   candidates->selected = -1;
   if (count > ctx->options.num_vocab) return;
   for (; place < count && data[place].id == place; ++place) ctx->logits[place] = data[place].logit;

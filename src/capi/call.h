@@ -94,7 +94,8 @@ template <class Request>
 void check_contents(Check &, const Request &) {}
 inline void check_contents(Check &check, const contract::ChainRequest &request) {
   if (!request.more) return;
-  check.shares("synthetic_rates", request.more->numbers.synthetic_rates, request.num_drafts);
+  check.shares("acceptance->synthetic_rates", request.more->numbers.synthetic_rates,
+               request.num_drafts);
 }
 
 template <class Request>

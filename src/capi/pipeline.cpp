@@ -92,8 +92,6 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
   rules.typical_p_sum = check.enumeration("params->typical_p_sum", params.typical_p_sum, 2);
   const contract::PerSlot<float> top_p = {params.top_p, arrays.top_p};  // which has been checked
   out->adaptive = read_adaptive(check, user, top_p, num_slots);
-  check.zero("params->reserved", params.reserved);
-  check.zero("params->reserved2", params.reserved2);
   check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
                    num_slots);
   out->forced_token_ids = arrays.forced_token_id;

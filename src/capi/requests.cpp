@@ -70,25 +70,13 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
                     num_slots, num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
-  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
-  check.zero("reserved", args.reserved);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
   check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),
               num_rows, Access::kWrite, Need::kRequired);
-  request.out_kept_counts =
-      read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);
-  request.out_logprobs = read_output_array(check, "out_logprobs", args.out_logprobs, num_rows);
-  request.out_values = read_output_array(check, "out_values", args.out_values, num_rows);
-  request.out_observations =
-      read_output_array(check, "out_observations", args.out_observations, num_rows);
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
-  request.reports = read_reports(check, args, request, context.reports);
-  const bool is_edited = request.pipeline && request.pipeline->has_edits();
-  if (request.logprob_kind == SAMPLER_LOGPROB_EDITED && !is_edited) {
-    request.logprob_kind = SAMPLER_LOGPROB_RAW;  // the same row
-  }
+  read_reports(check, read_report_args(check, args.reports), context.reports, &request);
   return request;
 }
 

@@ -34,6 +34,11 @@ contract::SelectRequest to_request(Check &check, const sampler_select_args &args
                                    const RequestContext &context);
 contract::ChainRequest to_request(Check &check, const sampler_verify_args &args,
                                   const RequestContext &context);
+// What a call's `acceptance` says, with each of its numbers checked, rates apart; null: nothing.
+// The rule is SAMPLER_ACCEPT_DEFAULT nowhere: `in_place_of_default` is the context's.
+sampler_acceptance_params read_acceptance_params(Check &check,
+                                                 const sampler_acceptance_params *user,
+                                                 sampler_acceptance in_place_of_default);
 // A member that makes a request more than dense chains by the standard rule:
 // contract::Verification.
 const char *name_of_more(const contract::ChainRequest &request);

@@ -6,7 +6,6 @@
 #include "capi/call.h"
 #include "capi/init.h"
 #include "capi/pipeline.h"
-#include "capi/stage_order.h"
 #include "capi/views.h"
 #include "contract/shard_call.h"
 #include "contract/shard_digests.h"
@@ -106,7 +105,7 @@ class ShardRequest {
           continue;
         }
         check.fail(SAMPLER_ERROR_UNSUPPORTED, "params has SAMPLER_STAGE_%s; it has no sharded form",
-                   name_of(stage));
+                   sampler_stage_name(stage));
       }
       refuse(pipeline->adaptive.may_have_window(), "params->adaptive_kind");
       refuse(pipeline->has_windows, "an order in params->stages, or min_keep");
@@ -114,17 +113,17 @@ class ShardRequest {
     }
     if (call_.verify) refuse_unsharded_verification(check);
     if (!call_.sample) return;
-    refuse(sample_.out_observations, "out_observations");
+    refuse(sample_.out_observations, "reports->out_observations");
     const contract::Reports *const reports = sample_.reports;
     if (!reports) return;
-    refuse(reports->wants_chosen(), "num_chosen");
-    refuse(reports->out_kept_bitmask, "out_kept_bitmask");
-    refuse(reports->kept_capacity > 0, "kept_capacity");
-    refuse(reports->out_kept_offsets, "out_kept_offsets");
-    refuse(reports->out_removed_by, "out_removed_by");
+    refuse(reports->wants_chosen(), "reports->num_chosen");
+    refuse(reports->out_kept_bitmask, "reports->out_kept_bitmask");
+    refuse(reports->kept_capacity > 0, "reports->kept_capacity");
+    refuse(reports->out_kept_offsets, "reports->out_kept_offsets");
+    refuse(reports->out_removed_by, "reports->out_removed_by");
     const bool of_given = sample_.logprob_kind == SAMPLER_LOGPROB_RAW && call_.pipeline &&
                           call_.pipeline->has_edits();
-    refuse(of_given && reports->num_top > 0, "num_top_logprobs of RAW beside edits");
+    refuse(of_given && reports->num_top > 0, "reports->num_top_logprobs of RAW beside edits");
   }
 
   // Of verification: what is not a dense chain by the standard rule, of given probabilities or

@@ -12,24 +12,11 @@ constexpr int kNumStages = SAMPLER_STAGE_ADAPTIVE + 1;
 }  // namespace
 
 const char *name_of(sampler_stage stage) {
-  constexpr const char *names[kNumStages] = {"",
-                                             "BIAS",
-                                             "MASK",
-                                             "PENALTIES",
-                                             "DRY",
-                                             "NO_REPEAT_NGRAM",
-                                             "TEMPERATURE",
-                                             "TYPICAL_P",
-                                             "TOP_N_SIGMA",
-                                             "EPSILON",
-                                             "ETA",
-                                             "TOP_H",
-                                             "XTC",
-                                             "TOP_K",
-                                             "TOP_P",
-                                             "MIN_P",
-                                             "ADAPTIVE"};
-  return names[stage];
+  constexpr const char *names[kNumStages] = {
+      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",     "NO_REPEAT_NGRAM",
+      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",     "TOP_H",
+      "XTC",         "TOP_K",     "TOP_P",       "MIN_P",     "ADAPTIVE"};
+  return stage > 0 && stage < kNumStages ? names[stage] : nullptr;
 }
 
 bool lists_stages(const sampler_params &params) {

@@ -7,7 +7,7 @@
 
 namespace sampler::capi {
 
-// "TOP_K"; the stage is one.
+// "TOP_K"; null of what is no stage.
 const char *name_of(sampler_stage stage);
 
 // Whether params->stages lists an order.

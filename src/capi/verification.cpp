@@ -17,6 +17,20 @@ using contract::Verification;
 
 namespace {
 
+// A call's arguments, and what they point to.
+struct VerifyArguments {
+  const sampler_verify_args &call;
+  sampler_draft_layout layout = {};
+  sampler_acceptance_params acceptance = {};
+};
+
+VerifyArguments read_structs(Check &check, const sampler_verify_args &args) {
+  VerifyArguments result{args};
+  if (args.layout) check.read("layout", args.layout, &result.layout);
+  result.acceptance = read_acceptance_params(check, args.acceptance, SAMPLER_ACCEPT_STANDARD);
+  return result;
+}
+
 constexpr int64_t kMaxDrafts = 65535;
 constexpr int32_t kNumAcceptances = SAMPLER_ACCEPT_SYNTHETIC + 1;
 constexpr int32_t kNumPackings = SAMPLER_PACKING_POSITIONS + 1;
@@ -32,8 +46,8 @@ int64_t read_sequence_stride(Check &check, const char *view, int64_t stride,
                "%s.row_stride is %" PRId64 "; a sequence must fit the address space", view,
                rows.stride);
   }
-  char name[32];
-  std::snprintf(name, sizeof name, "%s_sequence_stride", view);
+  char name[64];
+  std::snprintf(name, sizeof name, "layout->%s_sequence_stride", view);
   check.stride(name, stride, "what a sequence's rows take", extent);
   return stride ? stride : contiguous;
 }
@@ -76,34 +90,35 @@ struct Shape {
   int64_t num_outputs() const { return num_sequences * num_positions; }
 };
 
-Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *request,
-                 bool is_shard) {
+Shape read_shape(Check &check, const VerifyArguments &args, ChainRequest *request, bool is_shard) {
   Shape shape;
-  shape.has_no_cols = is_shard && args.target.num_cols == 0;
-  request->target = read_rows_shape(check, "target", with_columns(args.target, shape.has_no_cols));
-  check.range("num_drafts", args.num_drafts, 0, kMaxDrafts + 1);
-  shape.is_packed = check.enumeration("packing", args.packing, kNumPackings) != 0;
-  shape.has_any_rows = shape.is_packed || args.target_row_indices || args.bonus_row_indices;
+  shape.has_no_cols = is_shard && args.call.target.num_cols == 0;
+  request->target =
+      read_rows_shape(check, "target", with_columns(args.call.target, shape.has_no_cols));
+  check.range("num_drafts", args.call.num_drafts, 0, kMaxDrafts + 1);
+  shape.is_packed = check.enumeration("layout->packing", args.layout.packing, kNumPackings) != 0;
+  shape.has_any_rows =
+      shape.is_packed || args.layout.target_row_indices || args.layout.bonus_row_indices;
   if (!check.ok()) return shape;
-  shape.num_drafts = args.num_drafts;
-  shape.num_positions = args.num_drafts + 1;
-  check.range("num_sequences", args.num_sequences, 0, kMaxRows);
-  shape.num_sequences = args.num_sequences;
+  shape.num_drafts = args.call.num_drafts;
+  shape.num_positions = args.call.num_drafts + 1;
+  check.range("layout->num_sequences", args.layout.num_sequences, 0, kMaxRows);
+  shape.num_sequences = args.layout.num_sequences;
   if (!shape.has_any_rows) {
-    if (args.target.num_rows % shape.num_positions != 0) {
+    if (args.call.target.num_rows % shape.num_positions != 0) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "target.num_rows is %" PRId64
                  "; it must be a multiple of num_drafts + 1, %" PRId64,
-                 args.target.num_rows, shape.num_positions);
+                 args.call.target.num_rows, shape.num_positions);
       return shape;
     }
-    shape.num_sequences = args.target.num_rows / shape.num_positions;
-    if (args.num_sequences != 0 && args.num_sequences != shape.num_sequences) {
+    shape.num_sequences = args.call.target.num_rows / shape.num_positions;
+    if (args.layout.num_sequences != 0 && args.layout.num_sequences != shape.num_sequences) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "num_sequences is %" PRId64
+                 "layout->num_sequences is %" PRId64
                  "; it must be 0, or target.num_rows / (num_drafts + 1), "
                  "%" PRId64,
-                 args.num_sequences, shape.num_sequences);
+                 args.layout.num_sequences, shape.num_sequences);
     }
   }
   request->num_drafts = shape.num_drafts;
@@ -111,212 +126,209 @@ Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *re
   return shape;
 }
 
-void read_target(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_target(Check &check, const VerifyArguments &args, const Shape &shape,
                  ChainRequest *request) {
   if (shape.has_no_cols) leave_no_columns(&request->target);
   if (shape.has_any_rows) {
-    check.zero("target_sequence_stride", args.target_sequence_stride);
+    check.zero("layout->target_sequence_stride", args.layout.target_sequence_stride);
     check_rows_memory(check, "target", request->target, request->target.num_rows,
                       request->target.stride, Need::kRequired);
     return;
   }
-  request->target_row_stride = read_sequence_stride(check, "target", args.target_sequence_stride,
-                                                    request->target, shape.num_positions);
+  request->target_row_stride = read_sequence_stride(
+      check, "target", args.layout.target_sequence_stride, request->target, shape.num_positions);
   check_rows_memory(check, "target", request->target, shape.num_sequences,
                     request->target_row_stride, Need::kRequired);
 }
 
-void read_draft(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_draft(Check &check, const VerifyArguments &args, const Shape &shape,
                 ChainRequest *request) {
-  const bool has_draft = has_rows(args.draft);
+  const bool has_draft = has_rows(args.call.draft);
   const bool has_any_rows =
-      shape.is_packed || args.draft_row_indices || args.draft_rows_by_slot != 0;
+      shape.is_packed || args.layout.draft_row_indices || args.layout.draft_rows_by_slot != 0;
   const int64_t num_rows =
-      has_any_rows ? args.draft.num_rows : shape.num_sequences * shape.num_drafts;
+      has_any_rows ? args.call.draft.num_rows : shape.num_sequences * shape.num_drafts;
   if (has_draft && shape.has_any_rows && !has_any_rows && shape.num_sequences == 0 &&
-      args.draft.num_rows > 0) {
+      args.call.draft.num_rows > 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "num_sequences is 0 and draft.num_rows %" PRId64
-               "; draft.num_rows must be num_sequences * num_drafts",
-               args.draft.num_rows);
+               "layout->num_sequences is 0 and draft.num_rows %" PRId64
+               "; draft.num_rows must be layout->num_sequences * num_drafts",
+               args.call.draft.num_rows);
   }
-  const bool has_no_cols = has_draft && shape.has_no_cols && args.draft.num_cols == 0;
+  const bool has_no_cols = has_draft && shape.has_no_cols && args.call.draft.num_cols == 0;
   contract::Rows target = request->target;
   if (has_no_cols) target.num_cols = 1;
-  request->draft = read_draft_shape(check, with_columns(args.draft, has_no_cols), num_rows,
+  request->draft = read_draft_shape(check, with_columns(args.call.draft, has_no_cols), num_rows,
                                     "num_sequences * num_drafts", target);
   if (has_no_cols) leave_no_columns(&request->draft);
   if (has_draft && !has_any_rows) {
-    request->draft_row_stride = read_sequence_stride(check, "draft", args.draft_sequence_stride,
-                                                     request->draft, shape.num_drafts);
-    check_draft_memory(check, args.draft, shape.num_sequences, request->draft_row_stride,
+    request->draft_row_stride = read_sequence_stride(
+        check, "draft", args.layout.draft_sequence_stride, request->draft, shape.num_drafts);
+    check_draft_memory(check, args.call.draft, shape.num_sequences, request->draft_row_stride,
                        &request->draft);
     return;
   }
-  check.zero("draft_sequence_stride", args.draft_sequence_stride);
-  check_draft_memory(check, args.draft, request->draft.num_rows, request->draft.stride,
+  check.zero("layout->draft_sequence_stride", args.layout.draft_sequence_stride);
+  check_draft_memory(check, args.call.draft, request->draft.num_rows, request->draft.stride,
                      &request->draft);
 }
 
-void read_packing(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_packing(Check &check, const VerifyArguments &args, const Shape &shape,
                   Verification *more) {
-  more->packing = args.packing;
-  more->draft_token_stride = args.num_drafts;
-  const bool by_position = args.packing == SAMPLER_PACKING_POSITIONS;
+  more->packing = args.layout.packing;
+  more->draft_token_stride = args.call.num_drafts;
+  const bool by_position = args.layout.packing == SAMPLER_PACKING_POSITIONS;
   if (!shape.is_packed) {
-    refuse_if(check, args.packing_offsets, "packing_offsets", "packing must say what it is");
-    check.zero("num_packed_drafts", args.num_packed_drafts);
-    check.zero("num_packed_positions", args.num_packed_positions);
+    refuse_if(check, args.layout.packing_offsets, "layout->packing_offsets",
+              "layout->packing must say what it is");
+    check.zero("layout->num_packed_drafts", args.layout.num_packed_drafts);
+    check.zero("layout->num_packed_positions", args.layout.num_packed_positions);
     more->draft_token_stride =
-        check.stride("draft_token_stride", args.draft_token_stride, "num_drafts", args.num_drafts);
+        check.stride("layout->draft_token_stride", args.layout.draft_token_stride, "num_drafts",
+                     args.call.num_drafts);
     return;
   }
-  refuse_if(check, args.draft_counts, "draft_counts", "it must be NULL in a packed batch");
-  check.zero("draft_token_stride", args.draft_token_stride);
-  check.array("packing_offsets", args.packing_offsets, sizeof(int32_t),
-              shape.num_sequences + (args.packing == SAMPLER_PACKING_DRAFT_ENDS ? 0 : 1),
+  refuse_if(check, args.call.draft_counts, "draft_counts", "it must be NULL in a packed batch");
+  check.zero("layout->draft_token_stride", args.layout.draft_token_stride);
+  check.array("layout->packing_offsets", args.layout.packing_offsets, sizeof(int32_t),
+              shape.num_sequences + (args.layout.packing == SAMPLER_PACKING_DRAFT_ENDS ? 0 : 1),
               Access::kRead, Need::kRequired);
   if (by_position) {
-    check.zero("num_packed_drafts", args.num_packed_drafts);
+    check.zero("layout->num_packed_drafts", args.layout.num_packed_drafts);
   } else {
-    check.range("num_packed_drafts", args.num_packed_drafts, 0, kMaxRows);
+    check.range("layout->num_packed_drafts", args.layout.num_packed_drafts, 0, kMaxRows);
   }
-  check.range("num_packed_positions", args.num_packed_positions, 0, kMaxRows);
+  check.range("layout->num_packed_positions", args.layout.num_packed_positions, 0, kMaxRows);
   // Of numbers out of their ranges, for which the check has failed, any sum will do.
-  const int64_t implied = int64_t(uint64_t(args.num_packed_drafts) + uint64_t(shape.num_sequences));
-  const bool needs_positions = !by_position && args.target_row_indices && !args.bonus_row_indices;
-  if (needs_positions && args.num_packed_positions != implied) {
+  const int64_t implied =
+      int64_t(uint64_t(args.layout.num_packed_drafts) + uint64_t(shape.num_sequences));
+  const bool needs_positions =
+      !by_position && args.layout.target_row_indices && !args.layout.bonus_row_indices;
+  if (needs_positions && args.layout.num_packed_positions != implied) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "num_packed_positions is %" PRId64
-               "; it must be num_packed_drafts + num_sequences, %" PRId64,
-               args.num_packed_positions, implied);
+               "layout->num_packed_positions is %" PRId64
+               "; it must be layout->num_packed_drafts + layout->num_sequences, %" PRId64,
+               args.layout.num_packed_positions, implied);
   }
-  more->packing_offsets = args.packing_offsets;
-  more->num_packed_drafts = args.num_packed_drafts;
-  more->num_packed_positions = args.num_packed_positions;
+  more->packing_offsets = args.layout.packing_offsets;
+  more->num_packed_drafts = args.layout.num_packed_drafts;
+  more->num_packed_positions = args.layout.num_packed_positions;
 }
 
 // Entries of what is laid out like draft_token_ids, where these are contiguous.
-int64_t num_draft_entries(const sampler_verify_args &args, const Shape &shape) {
+int64_t num_draft_entries(const VerifyArguments &args, const Shape &shape) {
   if (!shape.is_packed) return shape.num_sequences * shape.num_drafts;
-  return args.packing == SAMPLER_PACKING_POSITIONS ? args.num_packed_positions
-                                                   : args.num_packed_drafts;
+  return args.layout.packing == SAMPLER_PACKING_POSITIONS ? args.layout.num_packed_positions
+                                                          : args.layout.num_packed_drafts;
 }
 
-void read_indices(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_indices(Check &check, const VerifyArguments &args, const Shape &shape,
                   Verification *more) {
   const auto read = [&](const char *name, const int32_t *data, int64_t count) {
     check.array(name, data, sizeof(int32_t), count, Access::kRead);
     return data;
   };
   const int64_t num_drafts = num_draft_entries(args, shape);
-  const int64_t num_positions = shape.is_packed ? args.num_packed_positions : shape.num_outputs();
+  const int64_t num_positions =
+      shape.is_packed ? args.layout.num_packed_positions : shape.num_outputs();
   const bool has_drafts = num_drafts > 0 || (!shape.is_packed && shape.num_drafts > 0);
-  const bool lacks_target = has_drafts && !args.target_row_indices;
-  refuse_if(check, args.bonus_row_indices && lacks_target, "bonus_row_indices",
-            "it needs target_row_indices");
-  more->target_rows = read("target_row_indices", args.target_row_indices,
-                           args.bonus_row_indices ? num_drafts : num_positions);
-  more->bonus_rows = read("bonus_row_indices", args.bonus_row_indices, shape.num_sequences);
-  more->draft_rows = read("draft_row_indices", args.draft_row_indices, num_drafts);
+  const bool lacks_target = has_drafts && !args.layout.target_row_indices;
+  refuse_if(check, args.layout.bonus_row_indices && lacks_target, "layout->bonus_row_indices",
+            "it needs layout->target_row_indices");
+  more->target_rows = read("layout->target_row_indices", args.layout.target_row_indices,
+                           args.layout.bonus_row_indices ? num_drafts : num_positions);
+  more->bonus_rows =
+      read("layout->bonus_row_indices", args.layout.bonus_row_indices, shape.num_sequences);
+  more->draft_rows = read("layout->draft_row_indices", args.layout.draft_row_indices, num_drafts);
   more->draft_rows_by_slot =
-      check.enumeration("draft_rows_by_slot", args.draft_rows_by_slot, 2) != 0;
-  const bool has_draft = has_rows(args.draft);
-  refuse_if(check, args.draft_row_indices && !has_draft, "draft_row_indices", "it needs draft");
-  refuse_if(check, more->draft_rows_by_slot && !has_draft, "draft_rows_by_slot", "it needs draft");
-  refuse_if(check, more->draft_rows_by_slot && args.draft_row_indices, "draft_rows_by_slot",
-            "draft_row_indices must be NULL then");
+      check.enumeration("layout->draft_rows_by_slot", args.layout.draft_rows_by_slot, 2) != 0;
+  const bool has_draft = has_rows(args.call.draft);
+  refuse_if(check, args.layout.draft_row_indices && !has_draft, "layout->draft_row_indices",
+            "it needs draft");
+  refuse_if(check, more->draft_rows_by_slot && !has_draft, "layout->draft_rows_by_slot",
+            "it needs draft");
+  refuse_if(check, more->draft_rows_by_slot && args.layout.draft_row_indices,
+            "layout->draft_rows_by_slot", "layout->draft_row_indices must be NULL then");
 }
 
-void read_trees(Check &check, const sampler_verify_args &args, const Shape &shape,
-                Verification *more) {
-  const bool has_links = args.first_children || args.next_siblings;
-  more->sibling_rule = check.enumeration("sibling_rule", args.sibling_rule, 2);
-  if (!args.parents && !has_links) {
+void read_trees(Check &check, const VerifyArguments &args, const Shape &shape, Verification *more) {
+  const bool has_links = args.layout.first_children || args.layout.next_siblings;
+  more->sibling_rule = check.enumeration("sibling_rule", args.call.sibling_rule, 2);
+  if (!args.layout.parents && !has_links) {
     if (shape.num_drafts == 0) return;  // whose tree may be NULL
-    check.zero("tree_rows", args.tree_rows);
-    check.zero("sibling_rule", args.sibling_rule);
+    check.zero("layout->tree_rows", args.layout.tree_rows);
+    check.zero("sibling_rule", args.call.sibling_rule);
     return;
   }
-  refuse_if(check, args.parents && has_links, "parents",
-            "first_children and next_siblings must be NULL then");
-  refuse_if(check, shape.is_packed, args.parents ? "parents" : "first_children",
-            "packing must be SAMPLER_PACKING_DENSE");
+  refuse_if(check, args.layout.parents && has_links, "layout->parents",
+            "layout->first_children and layout->next_siblings must be NULL then");
+  refuse_if(check, shape.is_packed,
+            args.layout.parents ? "layout->parents" : "layout->first_children",
+            "layout->packing must be SAMPLER_PACKING_DENSE");
   if (has_links) {
-    check.required("first_children", args.first_children);
-    check.required("next_siblings", args.next_siblings);
+    check.required("layout->first_children", args.layout.first_children);
+    check.required("layout->next_siblings", args.layout.next_siblings);
   }
-  const int64_t num_trees = args.tree_rows ? args.tree_rows : shape.num_sequences;
+  const int64_t num_trees = args.layout.tree_rows ? args.layout.tree_rows : shape.num_sequences;
   if (num_trees != 1 && num_trees != shape.num_sequences) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "tree_rows is %" PRId64 "; it must be 0, 1 or the number of sequences, %" PRId64,
-               args.tree_rows, shape.num_sequences);
+               "layout->tree_rows is %" PRId64
+               "; it must be 0, 1 or the number of sequences, %" PRId64,
+               args.layout.tree_rows, shape.num_sequences);
   }
   if (!check.ok()) return;
   more->has_one_tree = num_trees == 1;
-  check.array("parents", args.parents, sizeof(int32_t), num_trees * shape.num_drafts,
+  check.array("layout->parents", args.layout.parents, sizeof(int32_t), num_trees * shape.num_drafts,
               Access::kRead);
-  check.array("first_children", args.first_children, sizeof(int32_t),
+  check.array("layout->first_children", args.layout.first_children, sizeof(int32_t),
               num_trees * shape.num_positions, Access::kRead);
-  check.array("next_siblings", args.next_siblings, sizeof(int32_t), num_trees * shape.num_positions,
-              Access::kRead);
-  more->parents = args.parents;
-  more->first_children = args.first_children;
-  more->next_siblings = args.next_siblings;
+  check.array("layout->next_siblings", args.layout.next_siblings, sizeof(int32_t),
+              num_trees * shape.num_positions, Access::kRead);
+  more->parents = args.layout.parents;
+  more->first_children = args.layout.first_children;
+  more->next_siblings = args.layout.next_siblings;
 }
 
 // ---- Rules
 
-float read_number(Check &check, const char *name, float value, float in_place_of_0) {
-  check.not_nan(name, value);
-  if (value < 0.0f) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must not be negative", name,
-               double(value));
-  }
-  return value == 0.0f ? in_place_of_0 : value;
-}
-
-int32_t read_number(Check &check, const char *name, int32_t value, int32_t in_place_of_0) {
-  check.range(name, value, 0, int64_t(INT32_MAX) + 1);
-  return value == 0 ? in_place_of_0 : value;
-}
-
-void read_acceptance(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_acceptance(Check &check, const VerifyArguments &args, const Shape &shape,
                      int64_t num_slots, Verification *more) {
+  const sampler_acceptance_params &given = args.acceptance;
   contract::AcceptanceNumbers &numbers = more->numbers;
-  const int64_t most_after = args.num_drafts - 1;
+  const int64_t most_after = args.call.num_drafts - 1;
   const int32_t window = int32_t(most_after < 1 ? 1 : most_after > 6 ? 6 : most_after);
-  numbers.typical_threshold =
-      read_number(check, "typical_threshold", args.typical_threshold, 0.09f);
-  numbers.typical_scale = read_number(check, "typical_scale", args.typical_scale, 0.3f);
-  numbers.relaxed_top_k = read_number(check, "relaxed_top_k", args.relaxed_top_k, 1);
-  numbers.relaxed_delta = read_number(check, "relaxed_delta", args.relaxed_delta, 0.0f);
-  numbers.threshold_single = read_number(check, "threshold_single", args.threshold_single, 1.0f);
-  numbers.threshold_total = read_number(check, "threshold_total", args.threshold_total, 1.0f);
-  numbers.deferred_window = read_number(check, "deferred_window", args.deferred_window, window);
-  numbers.deferred_top_k = read_number(check, "deferred_top_k", args.deferred_top_k, 3);
-  numbers.deferred_entropy = read_number(check, "deferred_entropy", args.deferred_entropy, 0.3f);
-  numbers.synthetic_rates = args.synthetic_rates;
-  more->has_rates = args.synthetic_rates || shape.num_drafts == 0;
-  check.array("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts,
+  const auto number = [](auto value, auto in_place_of_0) {
+    return value == 0 ? in_place_of_0 : value;
+  };
+  numbers.typical_threshold = number(given.typical_threshold, 0.09f);
+  numbers.typical_scale = number(given.typical_scale, 0.3f);
+  numbers.relaxed_top_k = number(given.relaxed_top_k, 1);
+  numbers.relaxed_delta = given.relaxed_delta;
+  numbers.threshold_single = number(given.threshold_single, 1.0f);
+  numbers.threshold_total = number(given.threshold_total, 1.0f);
+  numbers.deferred_window = number(given.deferred_window, window);
+  numbers.deferred_top_k = number(given.deferred_top_k, 3);
+  numbers.deferred_entropy = number(given.deferred_entropy, 0.3f);
+  numbers.synthetic_rates = given.synthetic_rates;
+  more->has_rates = given.synthetic_rates || shape.num_drafts == 0;
+  check.array("acceptance->synthetic_rates", given.synthetic_rates, sizeof(float), shape.num_drafts,
               Access::kReadOnHost);
-  more->acceptance = {check.enumeration("acceptance", args.acceptance, kNumAcceptances),
-                      args.acceptances};
-  check.parameters("acceptances", args.acceptances, sizeof(int32_t), num_slots);
-  more->positions.draw_method = check.enumeration("draw_method", args.draw_method, 2);
-  if (args.acceptances || !check.ok()) return;
-  if (!contract::can_accept_by(args.acceptance, *more)) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "acceptance is %d; %s", int(args.acceptance),
-               args.acceptance == SAMPLER_ACCEPT_SYNTHETIC
-                   ? "SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates"
+  const sampler_acceptance rule = given.rule;
+  more->acceptance = {rule, args.call.acceptances};
+  check.parameters("acceptances", args.call.acceptances, sizeof(int32_t), num_slots);
+  more->positions.draw_method = check.enumeration("draw_method", args.call.draw_method, 2);
+  if (args.call.acceptances || !check.ok()) return;
+  if (!contract::can_accept_by(rule, *more)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "acceptance->rule is %d; %s", int(rule),
+               rule == SAMPLER_ACCEPT_SYNTHETIC
+                   ? "SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates"
                    : "SAMPLER_ACCEPT_BLOCK and SAMPLER_ACCEPT_DEFERRED are for chains");
   }
-  if (args.draw_method != SAMPLER_DRAW_INVERSE_CDF &&
-      args.acceptance != SAMPLER_ACCEPT_SAMPLE_MATCH) {
+  if (args.call.draw_method != SAMPLER_DRAW_INVERSE_CDF && rule != SAMPLER_ACCEPT_SAMPLE_MATCH) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "draw_method is %d; it must be SAMPLER_DRAW_INVERSE_CDF but for "
                "SAMPLER_ACCEPT_SAMPLE_MATCH",
-               int(args.draw_method));
+               int(args.call.draw_method));
   }
 }
 
@@ -339,11 +351,11 @@ void check_filters_have_logits(Check &check, const contract::Parameters &paramet
 }
 
 // Of the draft's rows, where they are not the target's.
-contract::Parameters read_draft_parameters(Check &check, const sampler_verify_args &args,
+contract::Parameters read_draft_parameters(Check &check, const VerifyArguments &args,
                                            const ChainRequest &request, const Verification &more,
                                            int64_t num_slots) {
   const bool is_logits = request.draft.values && request.draft.kind == SAMPLER_LOGITS;
-  if (!args.draft_params && !args.draft_row_params) {
+  if (!args.call.draft_params && !args.call.draft_row_params) {
     if (is_logits && more.positions.pipeline) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "draft_params is NULL; it must be set where the target has stages beside "
@@ -351,11 +363,12 @@ contract::Parameters read_draft_parameters(Check &check, const sampler_verify_ar
     }
     return request.parameters;
   }
-  const char *const given = args.draft_params ? "draft_params" : "draft_row_params";
+  const char *const given = args.call.draft_params ? "draft_params" : "draft_row_params";
   refuse_if(check, !is_logits, given, "it needs a draft of SAMPLER_LOGITS");
   UserParameters user;
-  if (args.draft_params) check.read("draft_params", args.draft_params, &user.params);
-  if (args.draft_row_params) check.read("draft_row_params", args.draft_row_params, &user.arrays);
+  if (args.call.draft_params) check.read("draft_params", args.call.draft_params, &user.params);
+  if (args.call.draft_row_params)
+    check.read("draft_row_params", args.call.draft_row_params, &user.arrays);
   if (!check.ok()) return {};
   refuse_if(check, has_other_numbers(user), given,
             "it must have no stage beside temperature, top-k, top-p and min-p");
@@ -365,7 +378,7 @@ contract::Parameters read_draft_parameters(Check &check, const sampler_verify_ar
 // ---- Outputs
 
 // The positions as rows that are sampled and reported.
-void read_positions(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_positions(Check &check, const VerifyArguments &args, const Shape &shape,
                     const RequestContext &context, const ChainRequest &request,
                     Verification *more) {
   contract::SampleRequest &positions = more->positions;
@@ -375,75 +388,61 @@ void read_positions(Check &check, const sampler_verify_args &args, const Shape &
   positions.parameters = request.parameters;
   positions.random = request.random;
   positions.out_token_ids = request.out_token_ids;
-  positions.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
-  check.zero("reserved", args.reserved);
-  sampler_sample_args wanted = {};
-  wanted.num_top_logprobs = args.num_top_logprobs;
-  wanted.out_top_token_ids = args.out_top_token_ids;
-  wanted.out_top_logprobs = args.out_top_logprobs;
-  wanted.out_ranks = args.out_ranks;
-  wanted.out_entropies = args.out_entropies;
-  wanted.out_kept_bitmask = args.out_kept_bitmask;
-  wanted.kept_bitmask_stride = args.kept_bitmask_stride;
-  wanted.kept_capacity = args.kept_capacity;
-  wanted.out_kept_token_ids = args.out_kept_token_ids;
-  wanted.out_kept_probabilities = args.out_kept_probabilities;
+  const sampler_report_args reports = read_report_args(check, args.call.reports);
+  refuse_reports(check, "sampler_verify",
+                 {{"out_values", reports.out_values != nullptr},
+                  {"num_chosen", reports.num_chosen != 0},
+                  {"out_kept_offsets", reports.out_kept_offsets != nullptr},
+                  {"out_removed_by", reports.out_removed_by != nullptr}});
+  read_reports(check, reports, context.reports, &positions);
   const int64_t count = shape.num_outputs();
-  positions.out_kept_counts =
-      read_output_array(check, "out_kept_counts", args.out_kept_counts, count);
-  positions.out_logprobs = read_output_array(check, "out_logprobs", args.out_logprobs, count);
-  positions.out_observations =
-      read_output_array(check, "out_observations", args.out_observations, count);
-  positions.reports = read_reports(check, wanted, positions, context.reports);
-  const bool is_edited = positions.pipeline && positions.pipeline->has_edits();
-  if (positions.logprob_kind == SAMPLER_LOGPROB_EDITED && !is_edited) {
-    positions.logprob_kind = SAMPLER_LOGPROB_RAW;  // the same row
-  }
-  more->out_positions = read_output_array(check, "out_positions", args.out_positions, count);
-  refuse_if(check, args.out_kv_indices && !args.kv_indices, "out_kv_indices",
+  more->out_positions = read_output_array(check, "out_positions", args.call.out_positions, count);
+  refuse_if(check, args.call.out_kv_indices && !args.call.kv_indices, "out_kv_indices",
             "it needs kv_indices");
-  check.array("kv_indices", args.kv_indices, sizeof(int64_t), count, Access::kRead);
-  more->kv_indices = args.kv_indices;
-  more->out_kv_indices = read_output_array(check, "out_kv_indices", args.out_kv_indices, count);
+  check.array("kv_indices", args.call.kv_indices, sizeof(int64_t), count, Access::kRead);
+  more->kv_indices = args.call.kv_indices;
+  more->out_kv_indices =
+      read_output_array(check, "out_kv_indices", args.call.out_kv_indices, count);
 }
 
-void read_tokens_and_counts(Check &check, const sampler_verify_args &args, const Shape &shape,
+void read_tokens_and_counts(Check &check, const VerifyArguments &args, const Shape &shape,
                             const Verification &more, ChainRequest *request) {
-  request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
+  request->out_token_ids = {args.call.out_token_ids,
+                            read_token_id_type(check, args.call.token_id_type)};
   if (!check.ok()) return;
   const size_t id_size = contract::size_of_id(request->out_token_ids.type);
   const int64_t num_rows = request->num_rows;
-  request->draft_token_ids = args.draft_token_ids;
-  if (shape.is_packed || more.draft_token_stride == args.num_drafts) {
-    check.array("draft_token_ids", args.draft_token_ids, id_size, num_draft_entries(args, shape),
-                Access::kRead, Need::kRequired);
+  request->draft_token_ids = args.call.draft_token_ids;
+  if (shape.is_packed || more.draft_token_stride == args.call.num_drafts) {
+    check.array("draft_token_ids", args.call.draft_token_ids, id_size,
+                num_draft_entries(args, shape), Access::kRead, Need::kRequired);
   } else {
-    check.array("draft_token_ids", args.draft_token_ids, id_size, num_rows, args.num_drafts,
-                more.draft_token_stride, Access::kRead, Need::kRequired);
+    check.array("draft_token_ids", args.call.draft_token_ids, id_size, num_rows,
+                args.call.num_drafts, more.draft_token_stride, Access::kRead, Need::kRequired);
   }
-  request->draft_counts = args.draft_counts;
-  check.array("draft_counts", args.draft_counts, sizeof(int32_t), num_rows, Access::kRead);
-  check.array("out_token_ids", args.out_token_ids, id_size, num_rows * (args.num_drafts + 1),
-              Access::kWrite, Need::kRequired);
+  request->draft_counts = args.call.draft_counts;
+  check.array("draft_counts", args.call.draft_counts, sizeof(int32_t), num_rows, Access::kRead);
+  check.array("out_token_ids", args.call.out_token_ids, id_size,
+              num_rows * (args.call.num_drafts + 1), Access::kWrite, Need::kRequired);
   request->out_accepted_counts =
-      read_output_array(check, "out_accepted_counts", args.out_accepted_counts, num_rows);
+      read_output_array(check, "out_accepted_counts", args.call.out_accepted_counts, num_rows);
   request->out_emitted_counts =
-      read_output_array(check, "out_emitted_counts", args.out_emitted_counts, num_rows);
-  check.enumeration("accumulate_counts", args.accumulate_counts, 2);
-  request->accumulate_counts = args.accumulate_counts != 0;
+      read_output_array(check, "out_emitted_counts", args.call.out_emitted_counts, num_rows);
+  check.enumeration("accumulate_counts", args.call.accumulate_counts, 2);
+  request->accumulate_counts = args.call.accumulate_counts != 0;
   request->out_row_status =
-      read_output_array(check, "out_row_status", args.out_row_status, num_rows);
+      read_output_array(check, "out_row_status", args.call.out_row_status, num_rows);
 }
 
 // Of the target's rows; null: they have none that a plain chain has not.
-const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &args,
+const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
                                       const UserParameters &parameters, const Shape &shape,
                                       const RequestContext &context, ChainRequest *request) {
   refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
             "sampler_verify does not force tokens");
   const contract::Pipeline *const pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, "target", request->target,
-                    request->slots.count, shape.num_outputs(), Draws::kYes,
+      read_pipeline(check, parameters, args.call.pipeline, context.handle, "target",
+                    request->target, request->slots.count, shape.num_outputs(), Draws::kYes,
                     &request->parameters.rules, context.pipeline);
   if (pipeline) (*context.pipeline)->max_assumed = shape.num_drafts;
   return pipeline;
@@ -451,12 +450,13 @@ const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &a
 
 // Whether it is another call than that of dense chains by the standard rule, which is faster and
 // gives the same.
-bool is_more(const sampler_verify_args &args, const Verification &more) {
+bool is_more(const VerifyArguments &args, const Verification &more) {
   const bool has_rules = more.acceptance.array || more.acceptance.value != SAMPLER_ACCEPT_STANDARD;
   const bool has_layout = more.packing != SAMPLER_PACKING_DENSE || more.target_rows ||
                           more.bonus_rows || more.draft_rows || more.draft_rows_by_slot ||
-                          more.draft_token_stride != args.num_drafts || more.has_trees();
-  const bool has_rows = more.positions.pipeline || args.draft_params || args.draft_row_params;
+                          more.draft_token_stride != args.call.num_drafts || more.has_trees();
+  const bool has_rows =
+      more.positions.pipeline || args.call.draft_params || args.call.draft_row_params;
   const bool has_outputs =
       more.positions.reports_anything() || more.out_positions || more.out_kv_indices;
   return has_rules || has_layout || has_rows || has_outputs || more.keeps_verified;
@@ -468,31 +468,62 @@ const char *name_of_more(const ChainRequest &request) {
   const Verification &more = *request.more;
   const contract::SampleRequest &positions = more.positions;
   if (more.acceptance.array) return "acceptances";
-  if (more.acceptance.value != SAMPLER_ACCEPT_STANDARD) return "acceptance";
-  if (more.packing != SAMPLER_PACKING_DENSE) return "packing";
-  if (more.target_rows) return "target_row_indices";
-  if (more.bonus_rows) return "bonus_row_indices";
-  if (more.draft_rows) return "draft_row_indices";
-  if (more.draft_rows_by_slot) return "draft_rows_by_slot";
-  if (more.draft_token_stride != request.num_drafts) return "draft_token_stride";
-  if (more.has_trees()) return more.parents ? "parents" : "first_children";
+  if (more.acceptance.value != SAMPLER_ACCEPT_STANDARD) return "acceptance->rule";
+  if (more.packing != SAMPLER_PACKING_DENSE) return "layout->packing";
+  if (more.target_rows) return "layout->target_row_indices";
+  if (more.bonus_rows) return "layout->bonus_row_indices";
+  if (more.draft_rows) return "layout->draft_row_indices";
+  if (more.draft_rows_by_slot) return "layout->draft_rows_by_slot";
+  if (more.draft_token_stride != request.num_drafts) return "layout->draft_token_stride";
+  if (more.has_trees()) return more.parents ? "layout->parents" : "layout->first_children";
   if (positions.pipeline) return "pipeline, or a stage of params,";
   if (more.out_positions) return "out_positions";
   if (more.out_kv_indices) return "out_kv_indices";
-  if (positions.out_logprobs) return "out_logprobs";
-  if (positions.out_kept_counts) return "out_kept_counts";
-  if (positions.out_observations) return "out_observations";
+  if (positions.out_logprobs) return "reports->out_logprobs";
+  if (positions.out_kept_counts) return "reports->out_kept_counts";
+  if (positions.out_observations) return "reports->out_observations";
   if (!positions.reports) return "draft_params";
   const contract::Reports &reports = *positions.reports;
-  if (reports.out_ranks) return "out_ranks";
-  if (reports.out_entropies) return "out_entropies";
-  if (reports.num_top > 0) return "num_top_logprobs";
-  return reports.out_kept_bitmask ? "out_kept_bitmask" : "kept_capacity";
+  if (reports.out_ranks) return "reports->out_ranks";
+  if (reports.out_entropies) return "reports->out_entropies";
+  if (reports.num_top > 0) return "reports->num_top_logprobs";
+  return reports.out_kept_bitmask ? "reports->out_kept_bitmask" : "reports->kept_capacity";
 }
 
-ChainRequest to_request(Check &check, const sampler_verify_args &args,
+sampler_acceptance_params read_acceptance_params(Check &check,
+                                                 const sampler_acceptance_params *user,
+                                                 sampler_acceptance in_place_of_default) {
+  auto result = sized<sampler_acceptance_params>();
+  if (user) check.read("acceptance", user, &result);
+  check.enumeration("acceptance->rule", result.rule, kNumAcceptances);
+  if (result.rule == SAMPLER_ACCEPT_DEFAULT) result.rule = in_place_of_default;
+  const struct {
+    const char *name;
+    float value;
+  } shares[] = {{"acceptance->typical_threshold", result.typical_threshold},
+                {"acceptance->typical_scale", result.typical_scale},
+                {"acceptance->relaxed_delta", result.relaxed_delta},
+                {"acceptance->threshold_single", result.threshold_single},
+                {"acceptance->threshold_total", result.threshold_total},
+                {"acceptance->deferred_entropy", result.deferred_entropy}};
+  for (const auto &share : shares) {
+    check.not_nan(share.name, share.value);
+    if (!(share.value < 0)) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must not be negative", share.name,
+               double(share.value));
+  }
+  constexpr int64_t kEnd = int64_t(INT32_MAX) + 1;
+  check.range("acceptance->relaxed_top_k", result.relaxed_top_k, 0, kEnd);
+  check.range("acceptance->deferred_window", result.deferred_window, 0, kEnd);
+  check.range("acceptance->deferred_top_k", result.deferred_top_k, 0, kEnd);
+  return result;
+}
+
+ChainRequest to_request(Check &check, const sampler_verify_args &user_args,
                         const RequestContext &context) {
   ChainRequest request;
+  const VerifyArguments args = read_structs(check, user_args);
+  if (!check.ok()) return request;
   const Shape shape = read_shape(check, args, &request, context.whole_cols > 0);
   if (!check.ok()) return request;
   Verification more;
@@ -506,16 +537,17 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   if (!check.ok()) return request;
   read_indices(check, args, shape, &more);
   read_trees(check, args, shape, &more);
-  request.slots = read_slots(check, args.slots, args.num_slots, request.num_rows);
+  request.slots = read_slots(check, args.call.slots, args.call.num_slots, request.num_rows);
   const int64_t num_slots = request.slots.count;
   read_acceptance(check, args, shape, num_slots, &more);
-  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  const UserParameters parameters =
+      read_user_parameters(check, args.call.params, args.call.row_params);
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;
   more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
   more.draft_parameters = read_draft_parameters(check, args, request, more, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
-  request.random = read_random(check, args.random, num_slots);
+  request.random = read_random(check, args.call.random, num_slots);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, shape, more, &request);
   more.keeps_verified = context.keeps_verified;

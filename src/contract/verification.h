@@ -32,6 +32,7 @@ struct Verification {
   SampleRequest positions;
   Parameters draft_parameters;
 
+  // SAMPLER_ACCEPT_DEFAULT of the array is the value, which is a rule.
   PerSlot<sampler_acceptance> acceptance{SAMPLER_ACCEPT_STANDARD};
   sampler_sibling_rule sibling_rule = SAMPLER_SIBLINGS_INDEPENDENT;
   AcceptanceNumbers numbers;

@@ -113,6 +113,7 @@ class Verifier {
     uint32_t status = read_parameters(request_, slot_, &chain_.parameters);
     if (status != SAMPLER_ROW_OK) return status;
     rule_ = more_.acceptance[slot_];
+    if (rule_ == SAMPLER_ACCEPT_DEFAULT) rule_ = more_.acceptance.value;
     if (!can_accept_by(rule_, more_)) return SAMPLER_ROW_INVALID_PARAMETER;
     chain_.greedy = is_greedy(chain_.parameters.temperature);
     chain_.random = request_.random.of(slot_);

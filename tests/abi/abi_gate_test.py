@@ -82,6 +82,23 @@ class Gate(unittest.TestCase):
         self.assertIn("needs a higher SAMPLER_ABI_VERSION", said)
         self.assertIn(text, said)
 
+    def test_no_release_is_recorded(self):
+        shutil.rmtree(self.folder / "released")
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            status = abi.check(self.folder / "released", self.folder / "include", "library",
+                               self.folder / "CHANGELOG.md")
+        self.assertEqual((status, output.getvalue()), (0, "No release is recorded yet.\n"))
+
+    def test_record_has_the_program_of_its_time(self):
+        kept = self.folder / "released" / "0.2.0" / "consumer.c"
+        for text in ("then", "now"):
+            (self.folder / "consumer.c").write_text(text)
+            with contextlib.redirect_stdout(io.StringIO()):
+                abi.record(self.folder / "released", self.folder / "include", "0.2.0", text)
+            self.assertEqual(kept.read_text(), "then")
+        self.assertFalse((self.folder / "released" / "0.1.0" / "consumer.c").exists())
+
     def test_the_same_is_no_break(self):
         self.assertEqual(self.said(), "")
 

@@ -48,6 +48,7 @@ HOLES = [
     ("go rust", "sampler_version", "A member of the capabilities."),
     ("go java rust", "sampler_abi_version", "A member of the capabilities."),
     ("java rust", "sampler_status_string", "`Status` has its name itself, without the library."),
+    ("java rust", "sampler_stage_name", "`Stage` has its name itself, without the library."),
     ("go java rust", "sampler_prompt_lookup_reset",
      "`reset` of the lookup as n-grams is the same."),
 ]

@@ -53,6 +53,10 @@ class Rules {
 
   const Operation &operation() const { return spec_.op(); }
   Spec &spec() { return spec_; }
+  // As errors have it.
+  std::string name(const std::string &member) const {
+    return name_in_errors(operation().path(member));
+  }
 
   template <class T>
   void refuse(const std::string &member, T value, const std::string &message) {
@@ -66,7 +70,7 @@ class Rules {
   void refuse_call(const std::string &member, const Change &change, const std::string &message) {
     if (!operation().has(member)) return;
     SCOPED_TRACE(std::string(operation().name) + ": " + message);
-    seen_.insert(member);
+    seen_.insert(operation().path(member));
     Call call(spec_);
     expect_ok(&call, sampler_.get());
     change(&call);
@@ -171,12 +175,13 @@ void break_enumerations(Rules *rules) {
     for (const std::int32_t value : {-1, count, INT32_MIN, INT32_MAX}) {
       rules->refuse(member, value,
                     text("%s is %d; it must be one of its constants, 0 to %d",
-                         name_in_errors(member).c_str(), value, count - 1));
+                         rules->name(member).c_str(), value, count - 1));
     }
   };
   const auto reserved = [&](const std::string &member) {
     for (const std::int32_t value : {1, -1, INT32_MAX}) {
-      rules->refuse(member, value, text("%s is %d; it must be 0", member.c_str(), value));
+      rules->refuse(member, value,
+                    text("%s is %d; it must be 0", rules->name(member).c_str(), value));
     }
   };
   for (const std::string view : kViews) {
@@ -217,8 +222,8 @@ void break_strides(Rules *rules) {
     for (const std::int64_t value :
          {least - 1, std::int64_t(1), std::int64_t(-1), std::int64_t(INT64_MIN)}) {
       rules->refuse(member, value,
-                    text("%s is %" PRId64 "; it must be 0 or at least %s, %" PRId64, member.c_str(),
-                         value, least_name.c_str(), least));
+                    text("%s is %" PRId64 "; it must be 0 or at least %s, %" PRId64,
+                         rules->name(member).c_str(), value, least_name.c_str(), least));
     }
   };
   const auto too_large = [&](const std::string &member, const std::string &array,
@@ -349,7 +354,7 @@ void break_drafts(Rules *rules) {
   rules->spec().draft = false;
   for (const std::int64_t stride : {-1, 1, 1000}) {
     rules->refuse("draft_sequence_stride", stride,
-                  text("draft_sequence_stride is %d; it must be 0", int(stride)));
+                  text("layout->draft_sequence_stride is %d; it must be 0", int(stride)));
   }
   if (rules->spec().has_two_models()) {
     rules->refuse("draft_token_ids", static_cast<void *>(nullptr),
@@ -371,20 +376,21 @@ const std::set<std::string> kReports = {
     "kept_capacity",       "kept_bitmask_stride",   "out_kept_token_ids",
     "out_removed_by",      "out_kept_probabilities"};
 bool is_report(const std::string &member) {
-  return kReports.count(member) != 0;
+  const std::string parent = "reports.";
+  return member.rfind(parent, 0) == 0 && kReports.count(member.substr(parent.size())) != 0;
 }
 
 void break_reports(Rules *rules) {
   const auto outside = [&](const std::string &member, std::int64_t least, std::int64_t end) {
     for (const std::int64_t value : {least - 1, std::int64_t(INT64_MIN)}) {
-      rules->refuse(
-          member, value,
-          text("%s is %" PRId64 "; it must be at least %" PRId64, member.c_str(), value, least));
+      rules->refuse(member, value,
+                    text("%s is %" PRId64 "; it must be at least %" PRId64,
+                         rules->name(member).c_str(), value, least));
     }
     for (const std::int64_t value : {end, std::int64_t(INT64_MAX)}) {
-      rules->refuse(
-          member, value,
-          text("%s is %" PRId64 "; it must be below %" PRId64, member.c_str(), value, end));
+      rules->refuse(member, value,
+                    text("%s is %" PRId64 "; it must be below %" PRId64,
+                         rules->name(member).c_str(), value, end));
     }
   };
   void *const null = nullptr;
@@ -393,10 +399,12 @@ void break_reports(Rules *rules) {
   outside("num_chosen", 0, cols + 1);
   outside("kept_capacity", 0, cols + 1);
   outside("kept_bitmask_stride", 1, std::int64_t(1) << 31);  // of candidate lists
-  rules->refuse("out_kept_bitmask", null,
-                text("kept_bitmask_stride is %" PRId64 "; it must be 0", (2 * cols + 31) / 32));
-  rules->refuse("chosen_token_ids", null, "chosen_token_ids is NULL; it is required");
-  rules->refuse("out_chosen_logprobs", null, "out_chosen_logprobs is NULL; it is required");
+  rules->refuse(
+      "out_kept_bitmask", null,
+      text("reports->kept_bitmask_stride is %" PRId64 "; it must be 0", (2 * cols + 31) / 32));
+  rules->refuse("chosen_token_ids", null, "reports->chosen_token_ids is NULL; it is required");
+  rules->refuse("out_chosen_logprobs", null,
+                "reports->out_chosen_logprobs is NULL; it is required");
   for (const auto &[ids, numbers] :
        {std::pair<std::string, std::string>("out_top_token_ids", "out_top_logprobs"),
         std::pair<std::string, std::string>("out_kept_token_ids", "out_kept_probabilities")}) {
@@ -407,7 +415,7 @@ void break_reports(Rules *rules) {
           call->args().set(ids_member, null);
           call->args().set(numbers_member, null);
         },
-        ids + " is NULL; it is required");
+        rules->name(ids) + " is NULL; it is required");
   }
 }
 
@@ -416,7 +424,7 @@ void break_addresses(Rules *rules) {
   const Spec &spec = rules->spec();
   rules->refuse(
       "out_kept_offsets", UINTPTR_MAX - 7,  // packed_lists_test.cpp has the rest
-      text("out_kept_offsets has %d rows, 1 elements apart; it must fit the address space",
+      text("reports->out_kept_offsets has %d rows, 1 elements apart; it must fit the address space",
            int(spec.num_rows) + 1));
   const Call example(spec);
   for (const auto &[member, layout] : rules->operation().members) {
@@ -538,8 +546,6 @@ void break_adaptive_numbers(Rules *rules) {
         },
         "params->adaptive_target is -0.5; mirostat's must not be negative");
   }
-  rules->refuse("params.reserved", std::int32_t(1), "params->reserved is 1; it must be 0");
-  rules->refuse("params.reserved2", std::int32_t(1), "params->reserved2 is 1; it must be 0");
 }
 
 // Of verification, whose stages tests/verification has, and those that a device refuses
@@ -801,7 +807,7 @@ const std::set<std::string> kWithoutRules = {
     "exec.stream", "params", "row_params", "pipeline", "params.top_k", "params.penalty_window",
     "params.dry_allowed_length", "params.dry_window", "params.min_keep", "random.seed",
     "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
-    "struct_size",
+    "struct_size", "reports", "reports.struct_size", "layout", "layout.struct_size",
     // Of tests/state.
     "pipeline.state"};
 
@@ -887,10 +893,11 @@ TEST_P(ArgumentRules, OutputsOverlapNothing) {
       EXPECT_TRUE(call.outputs_are_untouched());
       const char *const rule = "; outputs must overlap neither inputs nor each other";
       const std::string message = sampler_last_error(), other_name = name_in_errors(other);
-      const bool other_first = is_output.count(other) && message.rfind(other + " ", 0) == 0;
-      EXPECT_EQ(message,
-                (other_first ? other + " overlaps " + output : output + " overlaps " + other_name) +
-                    rule);
+      const std::string output_name = name_in_errors(output);
+      const bool other_first = is_output.count(other) && message.rfind(other_name + " ", 0) == 0;
+      EXPECT_EQ(message, (other_first ? other_name + " overlaps " + output_name
+                                      : output_name + " overlaps " + other_name) +
+                             rule);
     }
   }
 }
@@ -917,7 +924,7 @@ TEST_P(ArgumentRules, WorkspaceOverlapsNothing) {
 
     call.args().set("exec.workspace", memory.data() + array_bytes - 1);
     expect_refused(&call, sampler.get(), SAMPLER_ERROR_INVALID_ARGUMENT,
-                   (is_output.count(member) ? member + " overlaps exec.workspace"
+                   (is_output.count(member) ? name_in_errors(member) + " overlaps exec.workspace"
                                             : "exec.workspace overlaps " + name_in_errors(member)) +
                        "; outputs must overlap neither inputs nor each other");
   }
@@ -943,8 +950,8 @@ TEST_P(ArgumentRules, OptionalOutputsMayBeMissing) {
   for (const std::string &output : call.outputs()) expected[output] = call.buffer(output).bytes();
   for (const std::string &missing : call.outputs()) {
     const bool required = !operation.has("num_selected") && missing == "out_token_ids";
-    if (required || missing == "output" || missing == "out_chosen_logprobs") continue;
-    if (missing == "out_kept_bitmask") continue;  // it has a stride
+    if (required || missing == "output" || missing == "reports.out_chosen_logprobs") continue;
+    if (missing == "reports.out_kept_bitmask") continue;  // it has a stride
     SCOPED_TRACE(std::string(operation.name) + " without " + missing);
     void *const pointer = call.args().get<void *>(missing);
     call.args().set<void *>(missing, nullptr);

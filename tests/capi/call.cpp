@@ -242,7 +242,7 @@ Call::Call(const Spec &wanted)
 Call::Array &Call::add(const std::string &member, Direction direction, std::size_t element_size,
                        std::int64_t rows, std::int64_t cols, std::int64_t stride) {
   Array array;
-  array.member = member;
+  array.member = spec_.op().path(member);
   array.direction = direction;
   array.element_size = element_size;
   array.rows = rows;
@@ -615,8 +615,9 @@ void Call::add_kept_lists(std::int64_t capacity) {
 
 // Whether an array has no rows like the others.
 bool Call::is_packed(const std::string &member) const {
-  return spec_.packs_lists && (member == "out_kept_offsets" || member == "out_kept_token_ids" ||
-                               member == "out_kept_probabilities");
+  return spec_.packs_lists &&
+         (member == "reports.out_kept_offsets" || member == "reports.out_kept_token_ids" ||
+          member == "reports.out_kept_probabilities");
 }
 
 void Call::reset_outputs() {
@@ -716,8 +717,9 @@ void Call::copy_output_row(const Call &from, std::int64_t from_row, std::int64_t
 }
 
 bool Call::has_array(const std::string &member) const {
+  const std::string path = spec_.op().path(member);
   return std::any_of(arrays_.begin(), arrays_.end(),
-                     [&](const Array &array) { return array.member == member; });
+                     [&](const Array &array) { return array.member == path; });
 }
 
 std::vector<std::string> Call::names(Direction direction) const {
@@ -729,8 +731,9 @@ std::vector<std::string> Call::names(Direction direction) const {
 }
 
 const Call::Array &Call::find(const std::string &member) const {
+  const std::string path = spec_.op().path(member);
   for (const Array &array : arrays_) {
-    if (array.member == member) return array;
+    if (array.member == path) return array;
   }
   std::fprintf(stderr, "%s: no array %s\n", describe(spec_).c_str(), member.c_str());
   std::abort();

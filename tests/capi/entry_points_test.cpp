@@ -174,6 +174,7 @@ class EntryPoints {
     add_constant("sampler_last_error", sampler_last_error);
     add_constant("sampler_status_string", [] { return sampler_status_string(3); });
     add_constant("sampler_preset_name", [] { return sampler_preset_name(0); });
+    add_constant("sampler_stage_name", [] { return sampler_stage_name(SAMPLER_STAGE_TOP_P); });
     const auto counts = std::make_shared<std::vector<std::int64_t>>(3);
     add_call(
         "sampler_prune_count", nothing,

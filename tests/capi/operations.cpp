@@ -17,10 +17,16 @@ struct PointedTo {
   sampler_pipeline pipeline = {};
   sampler_params draft_params = sampler_params_default();
   sampler_row_params draft_row_params = {};
+  sampler_report_args reports = {};
+  sampler_draft_layout layout = {};
+  sampler_acceptance_params acceptance = {};
 
   PointedTo() {
     row_params.struct_size = draft_row_params.struct_size = sizeof row_params;
     pipeline.struct_size = sizeof pipeline;
+    reports.struct_size = sizeof reports;
+    layout.struct_size = sizeof layout;
+    acceptance.struct_size = sizeof acceptance;
   }
 };
 
@@ -29,7 +35,10 @@ const std::map<std::string, std::size_t> kPointers = {
     {"row_params", offsetof(PointedTo, row_params)},
     {"pipeline", offsetof(PointedTo, pipeline)},
     {"draft_params", offsetof(PointedTo, draft_params)},
-    {"draft_row_params", offsetof(PointedTo, draft_row_params)}};
+    {"draft_row_params", offsetof(PointedTo, draft_row_params)},
+    {"reports", offsetof(PointedTo, reports)},
+    {"layout", offsetof(PointedTo, layout)},
+    {"acceptance", offsetof(PointedTo, acceptance)}};
 
 // A struct has no padding, so a member that is missing below shows as missing bytes.
 void expect_size(const Members &members, std::size_t size) {
@@ -93,8 +102,7 @@ Members members_of<sampler_params>() {
   MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h) MEMBER(xtc_probability)
   MEMBER(xtc_threshold) MEMBER(typical_p_ties) MEMBER(min_keep) MEMBER(stages)
   MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
-  MEMBER(top_p_least) MEMBER(reserved) MEMBER(top_p_sum) MEMBER(typical_p_sum)
-  MEMBER(cutoff_ties) MEMBER(reserved2)
+  MEMBER(top_p_least) MEMBER(top_p_sum) MEMBER(typical_p_sum) MEMBER(cutoff_ties)
   return members;
 }
 
@@ -135,14 +143,40 @@ Members members_of<sampler_sample_args>() {
   using Struct = sampler_sample_args;
   Members members;
   MEMBER(struct_size) EXEC ROWS(input) MEMBER(row_indices) MEMBER(num_row_indices) SLOTS
-  PARAMETERS RANDOM MEMBER(draw_method) MEMBER(logprob_kind) MEMBER(token_id_type)
-  MEMBER(reserved) MEMBER(out_token_ids) MEMBER(out_kept_counts) MEMBER(out_logprobs)
-  MEMBER(out_values) MEMBER(out_row_status) MEMBER(pipeline) MEMBER(num_top_logprobs)
+  PARAMETERS MEMBER(pipeline) RANDOM MEMBER(draw_method) MEMBER(token_id_type)
+  MEMBER(out_token_ids) MEMBER(out_row_status) MEMBER(reports)
+  return members;
+}
+
+template <>
+Members members_of<sampler_report_args>() {
+  using Struct = sampler_report_args;
+  Members members;
+  MEMBER(struct_size) MEMBER(logprob_kind) MEMBER(reserved) MEMBER(out_logprobs)
+  MEMBER(out_values) MEMBER(out_kept_counts) MEMBER(out_observations) MEMBER(num_top_logprobs)
   MEMBER(out_top_token_ids) MEMBER(out_top_logprobs) MEMBER(num_chosen) MEMBER(chosen_token_ids)
-  MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
-  MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
-  MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_removed_by)
-  MEMBER(out_kept_offsets)
+  MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_kept_bitmask)
+  MEMBER(kept_bitmask_stride) MEMBER(kept_capacity) MEMBER(out_kept_token_ids)
+  MEMBER(out_kept_probabilities) MEMBER(out_kept_offsets) MEMBER(out_removed_by)
+  return members;
+}
+
+template <>
+Members members_of<sampler_acceptance_params>() {
+  using Struct = sampler_acceptance_params;
+  Members members;
+  MEMBER(struct_size) MEMBER(rule) MEMBER(relaxed_top_k) MEMBER(relaxed_delta)
+  MEMBER(typical_threshold) MEMBER(typical_scale) MEMBER(threshold_single)
+  MEMBER(threshold_total) MEMBER(deferred_entropy) MEMBER(deferred_top_k)
+  MEMBER(deferred_window) MEMBER(synthetic_rates)
+  return members;
+}
+
+template <>
+Members members_of<sampler_draft_layout>() {
+  using Struct = sampler_draft_layout;
+  Members members;
+  MEMBER(struct_size) MEMBER(target_sequence_stride) MEMBER(draft_sequence_stride)
   return members;
 }
 
@@ -169,9 +203,8 @@ template <>
 Members members_of<sampler_verify_args>() {
   using Struct = sampler_verify_args;
   Members members;
-  MEMBER(struct_size) EXEC ROWS(target) ROWS(draft) MEMBER(target_sequence_stride)
-  MEMBER(draft_sequence_stride) MEMBER(draft_token_ids) MEMBER(num_drafts) MEMBER(draft_counts)
-  SLOTS PARAMETERS RANDOM MEMBER(token_id_type) MEMBER(accumulate_counts) MEMBER(out_token_ids)
+  MEMBER(struct_size) EXEC ROWS(target) ROWS(draft) MEMBER(draft_token_ids)
+  MEMBER(num_drafts) MEMBER(draft_counts) MEMBER(layout) SLOTS PARAMETERS RANDOM MEMBER(token_id_type) MEMBER(accumulate_counts) MEMBER(out_token_ids)
   MEMBER(out_accepted_counts) MEMBER(out_emitted_counts) MEMBER(out_row_status)
   return members;
 }
@@ -276,20 +309,19 @@ template <>
 Members other_members_of<sampler_verify_args>() {
   using Struct = sampler_verify_args;
   Members members;
-  MEMBER(acceptance) MEMBER(sibling_rule) MEMBER(acceptances) MEMBER(typical_threshold)
-  MEMBER(typical_scale) MEMBER(relaxed_top_k) MEMBER(relaxed_delta) MEMBER(threshold_single)
-  MEMBER(threshold_total) MEMBER(deferred_window) MEMBER(deferred_top_k) MEMBER(deferred_entropy)
-  MEMBER(draw_method) MEMBER(synthetic_rates) MEMBER(packing) MEMBER(draft_rows_by_slot)
-  MEMBER(packing_offsets) MEMBER(num_sequences) MEMBER(num_packed_drafts)
-  MEMBER(num_packed_positions) MEMBER(draft_token_stride) MEMBER(target_row_indices)
-  MEMBER(bonus_row_indices) MEMBER(draft_row_indices) MEMBER(parents) MEMBER(first_children)
-  MEMBER(next_siblings) MEMBER(tree_rows) MEMBER(draft_params) MEMBER(draft_row_params)
-  MEMBER(pipeline) MEMBER(logprob_kind) MEMBER(reserved) MEMBER(out_kept_counts)
-  MEMBER(out_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
-  MEMBER(num_top_logprobs) MEMBER(out_top_token_ids) MEMBER(out_top_logprobs)
-  MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
-  MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_positions)
-  MEMBER(kv_indices) MEMBER(out_kv_indices)
+  MEMBER(draft_params) MEMBER(draft_row_params) MEMBER(pipeline) MEMBER(acceptance)
+  MEMBER(acceptances) MEMBER(sibling_rule) MEMBER(draw_method) MEMBER(reports)
+  MEMBER(out_positions) MEMBER(kv_indices) MEMBER(out_kv_indices)
+  return members;
+}
+template <>
+Members other_members_of<sampler_draft_layout>() {
+  using Struct = sampler_draft_layout;
+  Members members;
+  MEMBER(draft_token_stride) MEMBER(packing) MEMBER(draft_rows_by_slot) MEMBER(packing_offsets)
+  MEMBER(num_sequences) MEMBER(num_packed_drafts) MEMBER(num_packed_positions)
+  MEMBER(target_row_indices) MEMBER(bonus_row_indices) MEMBER(draft_row_indices) MEMBER(parents)
+  MEMBER(first_children) MEMBER(next_siblings) MEMBER(tree_rows)
   return members;
 }
 
@@ -311,8 +343,14 @@ Members all_direct_members_of() {
   return members;
 }
 
-Members pointed_to_by(const std::string &pointer) {
+Members pointed_to_by(const std::string &pointer, bool has_all) {
   if (pointer == "pipeline") return all_direct_members_of<sampler_pipeline>();
+  if (pointer == "reports") return all_direct_members_of<sampler_report_args>();
+  if (pointer == "acceptance") return all_direct_members_of<sampler_acceptance_params>();
+  if (pointer == "layout") {
+    return has_all ? all_direct_members_of<sampler_draft_layout>()
+                   : members_of<sampler_draft_layout>();
+  }
   const bool is_by_slot = pointer == "row_params" || pointer == "draft_row_params";
   return is_by_slot ? all_direct_members_of<sampler_row_params>()
                     : all_direct_members_of<sampler_params>();
@@ -320,10 +358,10 @@ Members pointed_to_by(const std::string &pointer) {
 
 // With those of the structs that `members` point to.
 template <class Struct>
-Members with_pointees(Members members) {
+Members with_pointees(Members members, bool has_all) {
   for (const auto &[pointer, offset] : kPointers) {
     if (!members.count(pointer)) continue;
-    add(pointer + ".", pointed_to_by(pointer), sizeof(Struct) + offset, &members);
+    add(pointer + ".", pointed_to_by(pointer, has_all), sizeof(Struct) + offset, &members);
   }
   return members;
 }
@@ -333,8 +371,8 @@ template <class Struct, sampler_status (*run)(sampler_t, const Struct *),
 Operation make_operation(const char *name) {
   return {name,
           sizeof(Struct),
-          with_pointees<Struct>(members_of<Struct>()),
-          with_pointees<Struct>(all_direct_members_of<Struct>()),
+          with_pointees<Struct>(members_of<Struct>(), false),
+          with_pointees<Struct>(all_direct_members_of<Struct>(), true),
           [](sampler_t sampler, const void *args) {
             return run(sampler, static_cast<const Struct *>(args));
           },
@@ -391,8 +429,17 @@ const std::vector<Operation> &operations() {
   return all;
 }
 
+std::string Operation::path(const std::string &member) const {
+  if (all_members.count(member)) return member;
+  for (const std::string parent : {"reports.", "layout.", "acceptance."}) {
+    if (all_members.count(parent + member)) return parent + member;
+  }
+  return member;
+}
+
 std::string name_in_errors(const std::string &member) {
-  for (const std::string parent : {"params", "row_params", "pipeline"}) {
+  for (const std::string parent :
+       {"params", "row_params", "pipeline", "reports", "layout", "acceptance"}) {
     if (member.rfind(parent + ".", 0) == 0) {
       return parent + "->" + member.substr(parent.size() + 1);
     }
@@ -405,7 +452,7 @@ Args::Args(const Operation &operation)
   set("struct_size", operation.args_size);
   const PointedTo defaults;
   std::memcpy(bytes_.get() + operation.args_size, &defaults, sizeof defaults);
-  for (const char *pointer : {"params", "row_params", "pipeline"}) {
+  for (const auto &[pointer, offset] : kPointers) {
     if (operation.has(pointer)) connect(pointer);
   }
 }
@@ -419,7 +466,7 @@ std::string Args::bytes() const {
 }
 
 unsigned char *Args::at(const std::string &member, std::size_t size) const {
-  const auto found = operation_->all_members.find(member);
+  const auto found = operation_->all_members.find(operation_->path(member));
   if (found == operation_->all_members.end() || found->second.size != size) {
     std::fprintf(stderr, "%s has no member %s of %zu bytes\n", operation_->name, member.c_str(),
                  size);

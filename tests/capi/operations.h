@@ -40,7 +40,10 @@ struct Operation {
   sampler_status (*run)(sampler_t sampler, const void *args);
   sampler_status (*workspace_size)(sampler_t sampler, const void *args, std::size_t *out_bytes);
 
-  bool has(const std::string &member) const { return members.count(member) != 0; }
+  // A member's path. Those of `reports`, `layout` and `acceptance` may be named alone.
+  std::string path(const std::string &member) const;
+
+  bool has(const std::string &member) const { return members.count(path(member)) != 0; }
 };
 
 // In the order of Op.
@@ -56,8 +59,8 @@ const std::vector<Operation> &state_operations();
 // A member as error texts name it: "params->top_k".
 std::string name_in_errors(const std::string &member);
 
-// The arguments of some call, all 0 except the sizes, and `params`, `row_params` and `pipeline`,
-// which point to structs of their own with the defaults.
+// The arguments of some call, all 0 except the sizes, and those of Operation::members that point to
+// structs, `params` or `pipeline`, which point to some of their own with the defaults.
 class Args {
  public:
   explicit Args(const Operation &operation);

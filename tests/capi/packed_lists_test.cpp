@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "expect.h"
 
 namespace capi_test {
@@ -29,13 +30,12 @@ struct Batch {
       values[std::size_t(row * kCols + 7)] = std::nanf("");
     }
     params.top_p = 0.8F;
-    args.struct_size = sizeof args;
     args.input.values = values.data();
     args.input.num_rows = num_rows;
     args.input.num_cols = kCols;
     args.params = &params;
     args.out_token_ids = token_ids.data();
-    args.out_kept_offsets = offsets.data();
+    args.report_args.out_kept_offsets = offsets.data();
     give_room(num_rows * kCols);
   }
   Batch(const Batch &) = delete;
@@ -44,9 +44,9 @@ struct Batch {
   void give_room(std::int64_t capacity) {
     ids.assign(std::size_t(capacity + kBeyond), -7);
     probabilities.assign(std::size_t(capacity + kBeyond), -7);
-    args.kept_capacity = capacity;
-    args.out_kept_token_ids = ids.data();
-    args.out_kept_probabilities = probabilities.data();
+    args.report_args.kept_capacity = capacity;
+    args.report_args.out_kept_token_ids = ids.data();
+    args.report_args.out_kept_probabilities = probabilities.data();
   }
 
   sampler_status run(sampler_t sampler) {
@@ -75,7 +75,7 @@ struct Batch {
   std::vector<std::int64_t> offsets;
   std::vector<unsigned char> workspace;
   sampler_params params = sampler_params_default();
-  sampler_sample_args args = {};
+  SampleArgs args;
 };
 
 TEST(PackedLists, AreAllThereOrNone) {
@@ -89,8 +89,8 @@ TEST(PackedLists, AreAllThereOrNone) {
   const auto offsets = batch.offsets;
   for (const std::int64_t capacity : {num_kept, num_kept - 1, std::int64_t(1), std::int64_t(0)}) {
     batch.give_room(capacity);
-    if (capacity == 0) batch.args.out_kept_token_ids = nullptr;
-    if (capacity == 0) batch.args.out_kept_probabilities = nullptr;
+    if (capacity == 0) batch.args.report_args.out_kept_token_ids = nullptr;
+    if (capacity == 0) batch.args.report_args.out_kept_probabilities = nullptr;
     ASSERT_EQ(batch.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
     EXPECT_EQ(batch.offsets, offsets);
     const std::int64_t written = capacity == num_kept ? num_kept : 0;
@@ -130,8 +130,8 @@ TEST(PackedLists, OfARowAreTheSameInAnyBatch) {
 TEST(PackedLists, HaveIdsOrProbabilitiesAlone) {
   const Sampler sampler = roomy_sampler(3);
   Batch both(9), ids(9), probabilities(9);
-  ids.args.out_kept_probabilities = nullptr;
-  probabilities.args.out_kept_token_ids = nullptr;
+  ids.args.report_args.out_kept_probabilities = nullptr;
+  probabilities.args.report_args.out_kept_token_ids = nullptr;
   for (Batch *batch : {&both, &ids, &probabilities}) {
     ASSERT_EQ(batch->run(sampler.get()), SAMPLER_OK) << sampler_last_error();
     EXPECT_EQ(batch->offsets, both.offsets);
@@ -156,7 +156,7 @@ TEST(PackedLists, TakeWorkspaceForWhatTheRowsCanHave) {
   Batch batch(2);
   std::size_t enough = 0, more = 0, less = 0;
   const auto size_with = [&](std::int64_t capacity, std::size_t *bytes) {
-    batch.args.kept_capacity = capacity;
+    batch.args.report_args.kept_capacity = capacity;
     EXPECT_EQ(sampler_sample_workspace_size(sampler.get(), &batch.args, bytes), SAMPLER_OK);
   };
   size_with(2 * kCols, &enough);
@@ -164,7 +164,7 @@ TEST(PackedLists, TakeWorkspaceForWhatTheRowsCanHave) {
   size_with(kCols, &less);
   EXPECT_EQ(more, enough);
   EXPECT_LE(less + kCols * 8, enough + 128);
-  batch.args.kept_capacity = 2 * kCols;
+  batch.args.report_args.kept_capacity = 2 * kCols;
   batch.workspace.resize(enough);
   batch.args.exec.workspace = batch.workspace.data();
   batch.args.exec.workspace_bytes = enough - 1;
@@ -182,33 +182,36 @@ TEST(PackedLists, HaveArgumentsThatAreChecked) {
     EXPECT_TRUE(batch.is_untouched_from(0));
     EXPECT_EQ(batch.token_ids[0], -7);
   };
-  refuse([](Batch *b) { b->args.kept_capacity = -1; },
-         "kept_capacity is -1; it must be at least 0");
-  refuse([](Batch *b) { b->args.kept_capacity = (std::int64_t(1) << 51) + 1; },
-         "kept_capacity is 2251799813685249; it must be below 2251799813685249");
+  refuse([](Batch *b) { b->args.report_args.kept_capacity = -1; },
+         "reports->kept_capacity is -1; it must be at least 0");
+  refuse([](Batch *b) { b->args.report_args.kept_capacity = (std::int64_t(1) << 51) + 1; },
+         "reports->kept_capacity is 2251799813685249; it must be below 2251799813685249");
   refuse(
       [](Batch *b) {
-        b->args.out_kept_token_ids = nullptr;
-        b->args.out_kept_probabilities = nullptr;
+        b->args.report_args.out_kept_token_ids = nullptr;
+        b->args.report_args.out_kept_probabilities = nullptr;
       },
-      "out_kept_token_ids is NULL; it is required");
+      "reports->out_kept_token_ids is NULL; it is required");
   refuse(
       [](Batch *b) {
-        b->args.out_kept_offsets =
+        b->args.report_args.out_kept_offsets =
             reinterpret_cast<std::int64_t *>(reinterpret_cast<char *>(b->offsets.data()) + 4);
       },
-      "out_kept_offsets is ");
+      "reports->out_kept_offsets is ");
   refuse(
-      [](Batch *b) { b->args.out_kept_offsets = reinterpret_cast<std::int64_t *>(b->ids.data()); },
-      "out_kept_");
+      [](Batch *b) {
+        b->args.report_args.out_kept_offsets = reinterpret_cast<std::int64_t *>(b->ids.data());
+      },
+      "reports->out_kept_");
   refuse(
       [](Batch *b) {
         b->offsets.resize(b->ids.size());  // so long that the list overlaps nothing else
-        b->args.out_kept_token_ids = b->args.out_kept_offsets = b->offsets.data();
+        b->args.report_args.out_kept_token_ids = b->args.report_args.out_kept_offsets =
+            b->offsets.data();
       },
-      "out_kept_");
-  refuse([](Batch *b) { b->args.out_kept_probabilities = b->values.data(); },
-         "out_kept_probabilities overlaps input.values");
+      "reports->out_kept_");
+  refuse([](Batch *b) { b->args.report_args.out_kept_probabilities = b->values.data(); },
+         "reports->out_kept_probabilities overlaps input.values");
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// Presets: their names, what they write, and that calls take them.
+// Presets: their names, what they write, and that calls take them; and the names of stages.
 #include <cstring>
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "expect.h"
@@ -42,6 +43,33 @@ TEST(Presets, AreListed) {
                                    "hugging_face", "flashinfer", "hf_vllm_aligned", "nano_vllm"}));
   for (const std::int32_t index : {-1, INT32_MIN, INT32_MAX, std::int32_t(names.size())}) {
     EXPECT_EQ(sampler_preset_name(index), nullptr) << index;
+  }
+}
+
+TEST(StageNames, AreThoseOfTheConstants) {
+#define STAGE(name) \
+  { SAMPLER_STAGE_##name, #name }
+  const std::pair<sampler_stage, const char *> stages[] = {STAGE(BIAS),
+                                                           STAGE(MASK),
+                                                           STAGE(PENALTIES),
+                                                           STAGE(DRY),
+                                                           STAGE(NO_REPEAT_NGRAM),
+                                                           STAGE(TEMPERATURE),
+                                                           STAGE(TYPICAL_P),
+                                                           STAGE(TOP_N_SIGMA),
+                                                           STAGE(EPSILON),
+                                                           STAGE(ETA),
+                                                           STAGE(TOP_H),
+                                                           STAGE(XTC),
+                                                           STAGE(TOP_K),
+                                                           STAGE(TOP_P),
+                                                           STAGE(MIN_P),
+                                                           STAGE(ADAPTIVE)};
+#undef STAGE
+  for (const auto &[stage, name] : stages) EXPECT_STREQ(sampler_stage_name(stage), name);
+  EXPECT_EQ(std::size(stages), std::size_t(SAMPLER_STAGE_ADAPTIVE)) << "some are not listed";
+  for (const sampler_stage none : {0, -1, SAMPLER_STAGE_ADAPTIVE + 1, INT32_MIN, INT32_MAX}) {
+    EXPECT_EQ(sampler_stage_name(none), nullptr) << none;
   }
 }
 

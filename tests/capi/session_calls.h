@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "../sized.h"
 #include "expect.h"
 
 namespace capi_test {
@@ -29,7 +30,7 @@ class SessionCalls {
     advance.logits = logits_.data();
     advance.out_token_ids = token_ids_.data();
     advance.out_counts = counts_.data();
-    advance.out_logprobs = logprobs_.data();
+    advance.report_args.out_logprobs = logprobs_.data();
     Random random(6);
     for (float &value : logits_) value = float(random.between(1, 1 << 24)) * 0x1.9p-22f;
   }
@@ -68,13 +69,13 @@ class SessionCalls {
     return result;
   }
 
-  sampler_session_options options = sized<sampler_session_options>();
+  SessionOptions options;
   sampler_session_t session = nullptr;
   sampler_params params = sampler_params_default();
   sampler_session_add_args add = sized<sampler_session_add_args>();
   sampler_session_fork_args fork = sized<sampler_session_fork_args>();
   sampler_session_plan_args plan = sized<sampler_session_plan_args>();
-  sampler_session_advance_args advance = sized<sampler_session_advance_args>();
+  AdvanceArgs advance = AdvanceArgs();
   sampler_session_sequence out = sized<sampler_session_sequence>();
   std::int32_t sequence = -1;
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "expect.h"
 
 namespace capi_test {
@@ -21,7 +22,7 @@ class ShardCalls {
     sample.input.num_cols = kNumCols;
     sample.params = &params;
     sample.out_token_ids = token_ids_.data();
-    sample.out_logprobs = logprobs_.data();
+    sample.report_args.out_logprobs = logprobs_.data();
     shard.sample = &sample;
     shard.total_cols = kNumCols;
     shard.num_ranks = 1;
@@ -59,7 +60,7 @@ class ShardCalls {
   }
 
   sampler_params params = sampler_params_default();
-  sampler_sample_args sample = sized<sampler_sample_args>();
+  SampleArgs sample = SampleArgs();
   sampler_shard_args shard = sized<sampler_shard_args>();
   sampler_shard_plan_info plan = sized<sampler_shard_plan_info>();
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "expect.h"
 
 namespace capi_test {
@@ -88,27 +89,27 @@ struct Step {
     args.random.seed = 3;
     args.random.offsets = draw_offsets.data();
     args.random.num_offsets = num_slots;
-    args.logprob_kind = SAMPLER_LOGPROB_EDITED;
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_EDITED;
     args.out_token_ids = token_ids.data();
-    args.out_kept_counts = kept_counts.data();
-    args.out_logprobs = logprobs.data();
-    args.out_values = values.data();
+    args.report_args.out_kept_counts = kept_counts.data();
+    args.report_args.out_logprobs = logprobs.data();
+    args.report_args.out_values = values.data();
     args.out_row_status = status.data();
-    args.num_top_logprobs = 20;
-    args.out_top_token_ids = top_ids.data();
-    args.out_top_logprobs = top_logprobs.data();
-    args.num_chosen = 2;
-    args.chosen_token_ids = prompts.data();
-    args.out_chosen_logprobs = chosen.data();
-    args.out_ranks = ranks.data();
-    args.out_entropies = entropies.data();
-    args.out_observations = observations.data();
-    args.out_kept_bitmask = kept_bits.data();
-    args.out_removed_by = removed_by.data();
-    args.kept_capacity = num_slots * 200;
-    args.out_kept_token_ids = kept_ids.data();
-    args.out_kept_probabilities = kept_probabilities.data();
-    args.out_kept_offsets = offsets.data();
+    args.report_args.num_top_logprobs = 20;
+    args.report_args.out_top_token_ids = top_ids.data();
+    args.report_args.out_top_logprobs = top_logprobs.data();
+    args.report_args.num_chosen = 2;
+    args.report_args.chosen_token_ids = prompts.data();
+    args.report_args.out_chosen_logprobs = chosen.data();
+    args.report_args.out_ranks = ranks.data();
+    args.report_args.out_entropies = entropies.data();
+    args.report_args.out_observations = observations.data();
+    args.report_args.out_kept_bitmask = kept_bits.data();
+    args.report_args.out_removed_by = removed_by.data();
+    args.report_args.kept_capacity = num_slots * 200;
+    args.report_args.out_kept_token_ids = kept_ids.data();
+    args.report_args.out_kept_probabilities = kept_probabilities.data();
+    args.report_args.out_kept_offsets = offsets.data();
   }
 
   sampler_status run() {
@@ -139,7 +140,7 @@ struct Step {
   sampler_state_options state_options = sized<sampler_state_options>();
   sampler_params params = sampler_params_default();
   sampler_pipeline pipeline = sized<sampler_pipeline>();
-  sampler_sample_args args = sized<sampler_sample_args>();
+  SampleArgs args = SampleArgs();
   sampler_state_append_args append = sized<sampler_state_append_args>();
   sampler_accept_args accept = sized<sampler_accept_args>();
   std::vector<float> logits = per_slot<float>(kCols);

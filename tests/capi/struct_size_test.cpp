@@ -76,7 +76,8 @@ class PublicStructs {
                       return use(static_cast<Struct *>(const_cast<void *>(data)));
                     }});
   }
-#define ADD(type, argument, value, ...) add(#type, argument, value, [=](type * data) __VA_ARGS__)
+#define ADD(type, argument, value, ...) \
+  add(#type, argument, static_cast<const type &>(value), [=](type * data) __VA_ARGS__)
 
   void add_calls() {
     const sampler_t sampler = sampler_.get();
@@ -121,6 +122,27 @@ class PublicStructs {
       auto args = filter;
       args.pipeline = data;
       return sampler_filter(sampler, &args);
+    });
+    const auto reports = sized<sampler_report_args>();
+    ADD(sampler_report_args, "reports", reports, {
+      auto args = sample;
+      args.reports = data;
+      return sampler_sample(sampler, &args);
+    });
+    ADD(sampler_report_args, "reports", reports, {
+      auto args = verify;
+      args.reports = data;
+      return sampler_verify(sampler, &args);
+    });
+    ADD(sampler_acceptance_params, "acceptance", sized<sampler_acceptance_params>(), {
+      auto args = verify;
+      args.acceptance = data;
+      return sampler_verify(sampler, &args);
+    });
+    ADD(sampler_draft_layout, "layout", sized<sampler_draft_layout>(), {
+      auto args = verify;
+      args.layout = data;
+      return sampler_verify(sampler, &args);
     });
     ADD(sampler_params, "params", params, {
       auto args = sample;
@@ -189,6 +211,11 @@ class PublicStructs {
       auto args = generation;
       args.out_stats = data;
       return sampler_autoregressive(sampler, &args);
+    });
+    ADD(sampler_acceptance_params, "acceptance", sized<sampler_acceptance_params>(), {
+      auto args = speculative;
+      args.acceptance = data;
+      return sampler_speculative(sampler, &args);
     });
     ADD(sampler_ngram, "ngram", ngram_, {
       auto args = speculative;
@@ -295,6 +322,11 @@ class PublicStructs {
       options.pipeline = data;
       return create(&options);
     });
+    ADD(sampler_acceptance_params, "acceptance", sized<sampler_acceptance_params>(), {
+      auto options = calls->options;
+      options.acceptance = data;
+      return create(&options);
+    });
     ADD(sampler_session_add_args, "args", calls->add, { return add_and_remove(data); });
     ADD(sampler_params, "params", calls->params, {
       auto args = calls->add;
@@ -317,10 +349,15 @@ class PublicStructs {
         { return sampler_session_get(calls->session, 0, data); });
     ADD(sampler_session_plan_args, "args", calls->plan,
         { return sampler_session_plan(calls->session, data); });
-    auto advance = calls->advance;
+    sampler_session_advance_args advance = calls->advance;
     advance.num_spans = 0;
     ADD(sampler_session_advance_args, "args", advance,
         { return sampler_session_advance(calls->session, data); });
+    ADD(sampler_report_args, "reports", sized<sampler_report_args>(), {
+      auto args = advance;
+      args.reports = data;
+      return sampler_session_advance(calls->session, &args);
+    });
   }
 
   void add_shards() {

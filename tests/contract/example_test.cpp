@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "../sized.h"
 #include "contract/draw.h"
 #include "contract/filters.h"
 #include "contract/log2.h"
@@ -110,16 +111,16 @@ Drawn draw(sampler_t sampler, sampler_draw_method draw_method, sampler_logprob_k
   params.temperature = 0.8f;
   params.top_k = 5;
   params.top_p = 0.9f;
-  auto args = sized<sampler_sample_args>();
+  SampleArgs args;
   args.input = test::rows_of(kLogits, SAMPLER_F32, SAMPLER_LOGITS, 1, kCols);
   args.params = &params;
   args.draw_method = draw_method;
-  args.logprob_kind = logprob_kind;
+  args.report_args.logprob_kind = logprob_kind;
   args.random.seed = kRandom.seed;
   args.random.offset = kRandom.offset;
   args.out_token_ids = &drawn.token;
-  args.out_kept_counts = &drawn.kept_count;
-  args.out_logprobs = &drawn.logprob;
+  args.report_args.out_kept_counts = &drawn.kept_count;
+  args.report_args.out_logprobs = &drawn.logprob;
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   return drawn;
 }

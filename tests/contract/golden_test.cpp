@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "../sized.h"
 #include "contract/draw.h"
 #include "contract/filters.h"
 #include "contract/log2.h"
@@ -255,7 +256,7 @@ void add_sample(sampler_t sampler, Random &random, sampler_dtype dtype, sampler_
   params.temperature_order = combination >> 4 & 1;
   params.filter_order = combination >> 5;
   const sampler_row_params row_params = parameters.all();
-  auto args = sized<sampler_sample_args>();
+  SampleArgs args;
   args.input = test::rows_of(values.data(), dtype, kind, kRows, kCols, kStride);
   if (combination % 3 == 0) {
     args.input.candidate_ids = ids.data();
@@ -264,7 +265,7 @@ void add_sample(sampler_t sampler, Random &random, sampler_dtype dtype, sampler_
   args.params = &params;
   args.row_params = &row_params;
   args.draw_method = combination & 1;
-  args.logprob_kind = combination >> 1 & 1;
+  args.report_args.logprob_kind = combination >> 1 & 1;
   args.token_id_type = SAMPLER_ID_I64;
   args.random.seed = random.bits64();
   args.random.offset = random.bits64();
@@ -273,8 +274,8 @@ void add_sample(sampler_t sampler, Random &random, sampler_dtype dtype, sampler_
     args.random.num_seeds = kRows;
   }
   args.out_token_ids = tokens.data();
-  args.out_kept_counts = kept.data();
-  args.out_logprobs = logprobs.data();
+  args.report_args.out_kept_counts = kept.data();
+  args.report_args.out_logprobs = logprobs.data();
   args.out_row_status = statuses.data();
   ASSERT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   hash->add(tokens);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 
+#include "../sized.h"
 #include "generation.h"
 #include "model.h"
 
@@ -95,7 +96,7 @@ class AnyCall {
   sampler_model target, drafter;
   sampler_ngram ngram;
   sampler_generation_args generation = sampler_generation_args_default();
-  sampler_speculative_args speculative = sampler_speculative_args_default();
+  SpeculativeArgs speculative;
   sampler_params params = sampler_params_default();
   sampler_beam_search_args beam_search = sampler_beam_search_args_default();
 
@@ -278,6 +279,7 @@ TEST_F(Rules, StructSizes) {
         SIZED("target", sampler_model, target, all_), SIZED("params", sampler_params, params, all_),
         SIZED("out_stats", sampler_generation_stats, stats, all_),
         SIZED("args", sampler_speculative_args, speculative, drafting_),
+        SIZED("acceptance", sampler_acceptance_params, speculative.acceptance_params, drafting_),
         SIZED("drafter", sampler_model, drafter, speculative),
         SIZED("ngram", sampler_ngram, ngram, ngrams),
         SIZED("args", sampler_beam_search_args, beam_search, beam_search)}) {
@@ -454,8 +456,8 @@ TEST_F(Rules, OfStagesOfDrafts) {
       "skip_sample_adjustment is 1; it must be 0 with stages, row_params or a pipeline");
   refuse(
       LoopKind::kSpeculative,
-      [&](AnyCall *c) { skip(c), c->speculative.acceptance = SAMPLER_ACCEPT_BLOCK; },
-      "skip_sample_adjustment is 1; it must be 0 where acceptance is not SAMPLER_ACCEPT_STANDARD");
+      [&](AnyCall *c) { skip(c), c->speculative.acceptance_params.rule = SAMPLER_ACCEPT_BLOCK; },
+      "skip_sample_adjustment is 1; it must be 0 where acceptance->rule is not SAMPLER_ACCEPT_STANDARD");
 }
 
 TEST_F(Rules, OfAcceptance) {
@@ -466,41 +468,46 @@ TEST_F(Rules, OfAcceptance) {
   };
   for (sampler_acceptance acceptance = 0; acceptance < SAMPLER_ACCEPT_SYNTHETIC; ++acceptance) {
     for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams}) {
-      accept(kind, [=](AnyCall *c) { c->speculative.acceptance = acceptance; });
+      accept(kind, [=](AnyCall *c) { c->speculative.acceptance_params.rule = acceptance; });
     }
   }
-  refuse_both([](AnyCall *c) { c->speculative.acceptance = 8; }, "acceptance is 8;");
-  refuse_both([](AnyCall *c) { c->speculative.acceptance = -1; }, "acceptance is -1;");
-  refuse_both([](AnyCall *c) { c->speculative.acceptance = SAMPLER_ACCEPT_SYNTHETIC; },
-              "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.rule = 9; },
+              "acceptance->rule is 9;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.rule = -1; },
+              "acceptance->rule is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC; },
+              "acceptance->rule is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
   for (const float bad : {float(NAN), 1.5F, -1.0F}) {
     const std::vector<float> rates(64, bad);
-    refuse_both([&](AnyCall *c) { c->speculative.synthetic_rates = rates.data(); },
-                "synthetic_rates[0] is");
+    refuse_both(
+        [&](AnyCall *c) { c->speculative.acceptance_params.synthetic_rates = rates.data(); },
+        "acceptance->synthetic_rates[0] is");
   }
   const struct {
     const char *name;
-    float sampler_speculative_args::*member;
-  } floats[] = {{"typical_threshold", &sampler_speculative_args::typical_threshold},
-                {"typical_scale", &sampler_speculative_args::typical_scale},
-                {"relaxed_delta", &sampler_speculative_args::relaxed_delta},
-                {"threshold_single", &sampler_speculative_args::threshold_single},
-                {"threshold_total", &sampler_speculative_args::threshold_total},
-                {"deferred_entropy", &sampler_speculative_args::deferred_entropy}};
+    float sampler_acceptance_params::*member;
+  } floats[] = {{"acceptance->typical_threshold", &sampler_acceptance_params::typical_threshold},
+                {"acceptance->typical_scale", &sampler_acceptance_params::typical_scale},
+                {"acceptance->relaxed_delta", &sampler_acceptance_params::relaxed_delta},
+                {"acceptance->threshold_single", &sampler_acceptance_params::threshold_single},
+                {"acceptance->threshold_total", &sampler_acceptance_params::threshold_total},
+                {"acceptance->deferred_entropy", &sampler_acceptance_params::deferred_entropy}};
   for (const auto &number : floats) {
-    refuse_both([&](AnyCall *c) { c->speculative.*number.member = -1; },
+    refuse_both([&](AnyCall *c) { c->speculative.acceptance_params.*number.member = -1; },
                 std::string(number.name) + " is -1; it must not be negative");
-    refuse_both([&](AnyCall *c) { c->speculative.*number.member = kNan; },
+    refuse_both([&](AnyCall *c) { c->speculative.acceptance_params.*number.member = kNan; },
                 std::string(number.name) + " is NaN;");
   }
-  refuse_both([](AnyCall *c) { c->speculative.relaxed_top_k = -1; }, "relaxed_top_k is -1;");
-  refuse_both([](AnyCall *c) { c->speculative.deferred_window = -1; }, "deferred_window is -1;");
-  refuse_both([](AnyCall *c) { c->speculative.deferred_top_k = -1; }, "deferred_top_k is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.relaxed_top_k = -1; },
+              "acceptance->relaxed_top_k is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.deferred_window = -1; },
+              "acceptance->deferred_window is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.deferred_top_k = -1; },
+              "acceptance->deferred_top_k is -1;");
   refuse_both([](AnyCall *c) { c->speculative.least_draft_probability = 1.5f; },
               "least_draft_probability is 1.5;");
   refuse_both([](AnyCall *c) { c->speculative.least_draft_probability = kNan; },
               "least_draft_probability is");
-  refuse_both([](AnyCall *c) { c->speculative.reserved3 = 1; }, "reserved3 is 1;");
   accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; });
   refuse(
       LoopKind::kNgrams, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; },
@@ -530,7 +537,7 @@ TEST_F(Rules, OfTrees) {
     refuse_trees(top_k, nothing, "it must be 0 for n-grams", LoopKind::kNgrams);
     for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_DEFERRED}) {
       refuse_trees(
-          top_k, [=](AnyCall *c) { c->speculative.acceptance = acceptance; },
+          top_k, [=](AnyCall *c) { c->speculative.acceptance_params.rule = acceptance; },
           "BLOCK and DEFERRED are for chains");
     }
     refuse_trees(
@@ -567,7 +574,6 @@ TEST_F(Rules, OfTrees) {
 TEST_F(Rules, OfReadsParents) {
   refuse_values(all_, "reads_parents", MEMBER(target.reads_parents),
                 std::vector<std::int32_t>{-1, 2, INT32_MAX});
-  refuse_values(all_, "reserved2", MEMBER(target.reserved2), std::vector<std::int32_t>{1, -1});
   refuse_values({LoopKind::kSpeculative}, "reads_parents", MEMBER(drafter.reads_parents),
                 std::vector<std::int32_t>{2});
   accept_all([](AnyCall *c) { c->target.reads_parents = 1; });
@@ -633,17 +639,14 @@ TEST_F(Rules, Enumerations) {
   refuse_values(all_, "params->temperature_order", MEMBER(params.temperature_order), not_two);
   refuse_values(all_, "params->top_p_sum", MEMBER(params.top_p_sum), not_two);
   refuse_values(all_, "logits_dtype", MEMBER(target.logits_dtype), not_three);
-  refuse_values(all_, "reserved", MEMBER(target.reserved), Int32s{1, -1, INT32_MAX});
   const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};
   refuse_values(speculative, "logits_dtype", MEMBER(drafter.logits_dtype), not_three);
-  refuse_values(speculative, "reserved", MEMBER(drafter.reserved), Int32s{1});
   refuse_values(drafting_, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_three);
   refuse_values(drafting_, "first_target", MEMBER(speculative.first_target), not_two);
   refuse_values(drafting_, "stop_if_unknown", MEMBER(speculative.stop_if_unknown), not_two);
   refuse_values(drafting_, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
                 not_two);
   refuse_values(drafting_, "reserved", MEMBER(speculative.reserved), Int32s{1, -1});
-  refuse_values(drafting_, "reserved2", MEMBER(speculative.reserved2), Int32s{1, -1});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
   refuse_values(beam_search, "rule", MEMBER(beam_search.rule), not_two);
@@ -767,12 +770,6 @@ TEST_F(Rules, OfBeamSearch) {
       [](AnyCall *c) { c->generation.trace = [](void *, const sampler_trace_round *) {}; },
       "trace is ");
   refuse(
-      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_drafted_counts = counts; },
-      "out_drafted_counts is ");
-  refuse(
-      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_accepted_counts = counts; },
-      "out_accepted_counts is ");
-  refuse(
       LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_cache_lengths = counts; },
       "out_cache_lengths is ");
   refuse(
@@ -805,9 +802,10 @@ TEST_F(Rules, Overlaps) {
                                 array("out_finish_reasons", MEMBER(generation.out_finish_reasons)),
                                 array("out_stats", MEMBER(generation.out_stats))};
   const std::vector<Array> counts = {
-      array("out_drafted_counts", MEMBER(generation.out_drafted_counts)),
-      array("out_accepted_counts", MEMBER(generation.out_accepted_counts)),
       array("out_cache_lengths", MEMBER(generation.out_cache_lengths))};
+  const std::vector<Array> of_drafts = {
+      array("out_drafted_counts", MEMBER(speculative.out_drafted_counts)),
+      array("out_accepted_counts", MEMBER(speculative.out_accepted_counts))};
   const std::vector<Array> inputs = {array("prompt_offsets", MEMBER(generation.prompt_offsets)),
                                      array("prompt_token_ids", MEMBER(generation.prompt_token_ids)),
                                      array("end_token_ids", MEMBER(generation.end_token_ids)),
@@ -818,6 +816,9 @@ TEST_F(Rules, Overlaps) {
       written.push_back(array("out_scores", MEMBER(beam_search.out_scores)));
     } else {
       written.insert(written.end(), counts.begin(), counts.end());
+    }
+    if (kind == LoopKind::kSpeculative || kind == LoopKind::kNgrams) {
+      written.insert(written.end(), of_drafts.begin(), of_drafts.end());
     }
     for (const Array &output : written) {
       std::vector<Array> others = written;
@@ -968,7 +969,7 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(generation.params, nullptr);
   EXPECT_EQ(generation.debug, 0);
   EXPECT_EQ(generation.out_stats, nullptr);
-  const sampler_speculative_args speculative = sampler_speculative_args_default();
+  const SpeculativeArgs speculative;
   EXPECT_EQ(speculative.gamma, 5);
   EXPECT_EQ(speculative.adaptive_gamma, 0);
   EXPECT_EQ(speculative.ema_beta, 0.0f);

@@ -93,8 +93,8 @@ TEST(FailingCallbacks, AnyStatusComesBack) {
 // Wraps a loop in another that gives it callbacks of its own.
 template <class Change>
 Loop with(const Loop &loop, const Change &change) {
-  return [=](sampler_t sampler, const sampler_generation_args *args) {
-    sampler_generation_args changed = *args;
+  return [=](sampler_t sampler, const LoopArgs *args) {
+    LoopArgs changed = *args;
     change(&changed);
     return loop(sampler, &changed);
   };
@@ -198,7 +198,7 @@ TEST(Callbacks, MayBeLeftOut) {
       const std::vector<Text> whole = generation.texts_of(sampler.get(), loop);
       const auto width = std::size_t(generation.args.max_new_tokens);
       Tokens token_ids(whole.size() * width, -999);
-      const Loop bare = with(loop, [&](sampler_generation_args *args) {
+      const Loop bare = with(loop, [&](LoopArgs *args) {
         args->on_tokens = nullptr;
         args->trace = nullptr;
         args->out_token_ids = token_ids.data();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../sized.h"
 #include "generation.h"
 #include "model.h"
 #include "source.h"
@@ -112,7 +113,7 @@ class Distribution : public testing::Test {
   }
 
   Loop speculative_loop(std::int64_t gamma, int first_target = 1) {
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = gamma;
     args.first_target = first_target;
     return speculative(drafter_.get(), args);
@@ -154,7 +155,7 @@ TEST_F(Distribution, SpeculativeFromTheStart) {
 }
 
 TEST_F(Distribution, SpeculativeAdaptive) {
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 5;
   args.gamma_min = 0;
   args.gamma_max = 12;
@@ -167,7 +168,7 @@ TEST_F(Distribution, SpeculativeAdaptive) {
 TEST_F(Distribution, SpeculativeInTrees) {
   target_->take_trees(6);
   for (const std::int32_t first_target : {0, 1}) {
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 6;
     args.draft_top_k = 2 + first_target;
     args.first_target = first_target;
@@ -179,10 +180,10 @@ TEST_F(Distribution, SpeculativeInTrees) {
 
 TEST_F(Distribution, SpeculativeByBlocks) {
   for (const std::int32_t first_target : {0, 1}) {
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 3;
     args.first_target = first_target;
-    args.acceptance = SAMPLER_ACCEPT_BLOCK;
+    args.acceptance_params.rule = SAMPLER_ACCEPT_BLOCK;
     expect_distribution(speculative(drafter_.get(), args), {}, 7);
   }
 }
@@ -190,10 +191,10 @@ TEST_F(Distribution, SpeculativeByBlocks) {
 // Whether a draft follows depends on the one before it alone.
 TEST_F(Distribution, SpeculativeUpToAnUnlikelyDraft) {
   for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_BLOCK}) {
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 3;
     args.first_target = 0;
-    args.acceptance = acceptance;
+    args.acceptance_params.rule = acceptance;
     args.least_draft_probability = 0.2f;
     expect_distribution(speculative(drafter_.get(), args), {}, 7);
   }
@@ -219,7 +220,7 @@ class NgramDistribution : public Distribution {
           return ScriptedNgram::Next{next[context.back()], context.back() != 3};
         },
         &calls_);
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 3;
     args.stop_if_unknown = stop_if_unknown;
     args.filler_top_k = filler_top_k;
@@ -242,11 +243,11 @@ TEST_F(NgramDistribution, UnknownContextsStop) {
 TEST_F(NgramDistribution, ByOtherRules) {
   for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_THRESHOLD}) {
     ngram_loop(0, 0, 0);
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 3;
     args.filler_top_k = 0;
     args.first_target = 0;
-    args.acceptance = acceptance;
+    args.acceptance_params.rule = acceptance;
     expect_distribution(speculative(ngram_->interface(), args), {}, 6);
   }
 }
@@ -272,7 +273,7 @@ TEST_F(NgramDistribution, OfTheLibrarysStorage) {
   ASSERT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
   sampler_ngram ngram = sized<sampler_ngram>();
   ASSERT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 3;
   args.filler_top_k = 0;
   args.first_target = 0;
@@ -285,7 +286,7 @@ TEST_F(NgramDistribution, OfTheLibrarysStorage) {
 // Token x comes as a kept draft, with min(p, q), or after a rejected one, drawn from p; a draft is
 // rejected with 1 - sum min(p, q).
 TEST_F(Distribution, WithoutTheAdjustmentItIsAnother) {
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 1;
   args.first_target = 0;
   args.skip_sample_adjustment = 1;

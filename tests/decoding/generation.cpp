@@ -87,24 +87,28 @@ Loop autoregressive() {
   };
 }
 
-Loop speculative(Model *drafter, sampler_speculative_args args) {
-  return [=](sampler_t sampler, const sampler_generation_args *generation) {
+Loop speculative(Model *drafter, const SpeculativeArgs &args) {
+  return [=](sampler_t sampler, const LoopArgs *generation) {
     drafter->reset();
     drafter->allow_sequences(generation->first_sequence, generation->num_sequences);
     drafter->expect_whole_texts(generation->use_cache == 0);
     const sampler_model model = drafter->interface();
-    sampler_speculative_args with_models = args;
+    SpeculativeArgs with_models = args;
     with_models.generation = generation;
     with_models.drafter = &model;
+    with_models.out_drafted_counts = generation->out_drafted_counts;
+    with_models.out_accepted_counts = generation->out_accepted_counts;
     return sampler_speculative(sampler, &with_models);
   };
 }
 
-Loop speculative(const sampler_ngram &ngram, sampler_speculative_args args) {
-  return [=](sampler_t sampler, const sampler_generation_args *generation) {
-    sampler_speculative_args with_storage = args;
+Loop speculative(const sampler_ngram &ngram, const SpeculativeArgs &args) {
+  return [=](sampler_t sampler, const LoopArgs *generation) {
+    SpeculativeArgs with_storage = args;
     with_storage.generation = generation;
     with_storage.ngram = &ngram;
+    with_storage.out_drafted_counts = generation->out_drafted_counts;
+    with_storage.out_accepted_counts = generation->out_accepted_counts;
     return sampler_speculative(sampler, &with_storage);
   };
 }
@@ -243,13 +247,17 @@ const std::vector<Text> &Generation::texts_of(sampler_t sampler, const Loop &loo
 
 void Generation::read_outputs() {
   const auto width = std::size_t(args.max_new_tokens);
+  // A loop without drafts tells of none.
+  const auto count = [](const std::vector<std::int64_t> &counts, std::size_t i) {
+    return counts[i] == kUntouched ? 0 : counts[i];
+  };
   for (std::size_t i = 0; i < texts_.size(); ++i) {
     const auto begin = token_ids_.begin() + std::ptrdiff_t(i * width);
     const auto length =
         std::ptrdiff_t(std::clamp<std::int64_t>(lengths_[i], 0, args.max_new_tokens));
     EXPECT_EQ(length, lengths_[i]);
-    texts_[i] = {Tokens(begin, begin + length), reasons_[i], drafted_[i], accepted_[i],
-                 cache_lengths_[i]};
+    texts_[i] = {Tokens(begin, begin + length), reasons_[i], count(drafted_, i),
+                 count(accepted_, i), cache_lengths_[i]};
     for (auto token = begin + length; token != begin + std::ptrdiff_t(width); ++token) {
       EXPECT_EQ(*token, args.pad_token_id) << "behind text " << i;
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model.h"
+#include "../sized.h"
 
 namespace decoding_test {
 
@@ -51,16 +52,22 @@ struct Text {
 };
 std::ostream &operator<<(std::ostream &out, const Text &text);
 
-// A loop, with what it takes beside generation_args.
-using Loop = std::function<sampler_status(sampler_t, const sampler_generation_args *)>;
+// What a loop is called with; `out_` what those with drafts tell besides.
+struct LoopArgs : sampler_generation_args {
+  std::int64_t *out_drafted_counts = nullptr;
+  std::int64_t *out_accepted_counts = nullptr;
+
+  LoopArgs() : sampler_generation_args(sampler_generation_args_default()) {}
+};
+using Loop = std::function<sampler_status(sampler_t, const LoopArgs *)>;
 
 Loop autoregressive();
 // The arguments are copied; `generation`, `drafter` and `ngram` are filled in. The model is the
 // caller's.
 Loop speculative(Model *drafter,
-                 sampler_speculative_args args = sampler_speculative_args_default());
+                 const SpeculativeArgs &args = SpeculativeArgs());
 Loop speculative(const sampler_ngram &ngram,
-                 sampler_speculative_args args = sampler_speculative_args_default());
+                 const SpeculativeArgs &args = SpeculativeArgs());
 
 // What `process` of a loop is given.
 struct ProcessCall {
@@ -78,7 +85,7 @@ class Generation {
 
   // What a test sets. Pointers to parameters, prompts and outputs, and all callbacks except
   // token_text, are set here.
-  sampler_generation_args args = sampler_generation_args_default();
+  LoopArgs args;
   sampler_params params = sampler_params_default();
   std::function<sampler_status(const ProcessCall &)> process;  // empty: none
   std::vector<std::uint64_t> seeds;                            // empty: args.seed

@@ -35,7 +35,7 @@ class Gpt2 : public testing::Test {
     sampler_generation_stats stats = sized<sampler_generation_stats>();
   };
 
-  Texts run(const std::vector<Tokens> &prompts, sampler_generation_args args, const Loop &loop) {
+  Texts run(const std::vector<Tokens> &prompts, LoopArgs args, const Loop &loop) {
     generate::ModelCallbacks target(gpt2("target"), std::int64_t(prompts.size()));
     Tokens ids;
     std::vector<std::int64_t> offsets = {0};
@@ -67,7 +67,7 @@ class Gpt2 : public testing::Test {
     for (std::int64_t i = 0; i < kNumPrompts; ++i) {
       starts.push_back({std::int32_t(random.between(0, 2046))});
     }
-    sampler_generation_args args = sampler_generation_args_default();
+    LoopArgs args;
     args.max_new_tokens = 11;
     args.use_cache = 1;
     args.processor = SAMPLER_PROCESSOR_SAMPLE;
@@ -80,26 +80,28 @@ class Gpt2 : public testing::Test {
     return starts;
   }
 
-  static Loop speculative_loop(const sampler_speculative_args &options) {
-    return [=](sampler_t sampler, const sampler_generation_args *generation) {
+  static Loop speculative_loop(const SpeculativeArgs &options) {
+    return [=](sampler_t sampler, const LoopArgs *generation) {
       generate::ModelCallbacks drafter(gpt2("draft"), generation->num_sequences);
-      sampler_speculative_args args = options;
+      SpeculativeArgs args = options;
       args.generation = generation;
       args.drafter = drafter.get();
+      args.out_drafted_counts = generation->out_drafted_counts;
+      args.out_accepted_counts = generation->out_accepted_counts;
       return sampler_speculative(sampler, &args);
     };
   }
 
   static Loop ngram_loop(std::int64_t least_count = 0, float least_share = 0,
                          std::int64_t filler_top_k = 3) {
-    return [=](sampler_t sampler, const sampler_generation_args *generation) {
+    return [=](sampler_t sampler, const LoopArgs *generation) {
       sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
       options.vocabulary_size = gpt2("target").config().vocab_size;
       sampler_ngram_storage_t storage = nullptr;
       EXPECT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
       sampler_ngram ngram = sized<sampler_ngram>();
       EXPECT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
-      sampler_speculative_args args = sampler_speculative_args_default();
+      SpeculativeArgs args;
       args.ngram_least_count = least_count;
       args.ngram_least_share = least_share;
       args.filler_top_k = filler_top_k;
@@ -111,12 +113,12 @@ class Gpt2 : public testing::Test {
 
   void expect_same_texts(int use_cache, std::int64_t max_new_tokens) {
     const std::vector<Tokens> prompts = make_prompts();
-    sampler_generation_args args = sampler_generation_args_default();
+    LoopArgs args;
     args.max_new_tokens = max_new_tokens;
     args.use_cache = 1;
     const Texts expected = run(prompts, args, autoregressive());
     args.use_cache = use_cache;
-    sampler_speculative_args fixed = sampler_speculative_args_default(), adaptive = fixed;
+    SpeculativeArgs fixed, adaptive;
     adaptive.adaptive_gamma = 1;
     adaptive.gamma_max = 9;
     adaptive.first_target = 0;
@@ -147,7 +149,7 @@ TEST_F(Gpt2, GreedyTextsAreTheSameWithoutCaches) {
 // Of drafts that were counted more often, and are a larger share, more are kept.
 TEST_F(Gpt2, LimitsKeepMoreOfTheDrafts) {
   const std::vector<Tokens> prompts = make_prompts();
-  sampler_generation_args args = sampler_generation_args_default();
+  LoopArgs args;
   args.max_new_tokens = 40;
   args.use_cache = 1;
   const Texts all = run(prompts, args, ngram_loop(0, 0, 0));

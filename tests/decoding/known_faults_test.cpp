@@ -66,7 +66,7 @@ TEST_F(KnownFaults, NgramDraftOfProbabilityOneHalfComesHalfOfTheTime) {
   Generation generation(target, std::vector<Tokens>(20000, Tokens{1}));
   generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
   generation.args.max_new_tokens = 2;
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.first_target = 0;
   std::int64_t num_drafts = 0, num_zeros = 0;
   for (const Text &text :
@@ -90,7 +90,7 @@ TEST_F(KnownFaults, TheEarliestOfSeveralEndTokensEnds) {
   for (const std::vector<std::int32_t> &ends :
        {std::vector<std::int32_t>{1, 2}, std::vector<std::int32_t>{2, 1}}) {
     for (const int first_target : {0, 1}) {
-      sampler_speculative_args args = sampler_speculative_args_default();
+      SpeculativeArgs args;
       args.first_target = first_target;
       for (const Loop &loop :
            {autoregressive(), speculative(target, args), speculative(ngram.interface(), args)}) {
@@ -113,7 +113,7 @@ TEST_F(KnownFaults, PruningNothingKeepsTheCache) {
   Generation generation(target, {{0, 1}, {3}});
   generation.args.use_cache = 1;
   generation.args.max_new_tokens = 23;
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 4;
   const auto &texts = generation.texts_of(sampler_.get(), speculative(drafter, args));
   EXPECT_EQ(generation.stats().acceptance_rate, 1.0);
@@ -213,7 +213,7 @@ TEST_F(KnownFaults, BigramsAreStored) {
     Model *const target = add_chain({1, 2, 3, 4, 0});
     Generation generation(target, {{0, 1, 2, 3, 4, 0}});
     generation.args.max_new_tokens = 12;
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.stop_if_unknown = 1;
     generation.texts_of(sampler_.get(), speculative(ngram, args));
     EXPECT_GT(generation.stats().num_drafted, 8);
@@ -225,7 +225,7 @@ TEST_F(KnownFaults, BigramsAreStored) {
 TEST_F(KnownFaults, NothingDraftedGivesRateZero) {
   Model *const target = add_chain({1, 2, 0});
   ScriptedNgram ngram([](const Tokens &) { return ScriptedNgram::Next{0, false}; }, &calls_);
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.stop_if_unknown = 1;
   for (const Loop &loop : {autoregressive(), speculative(ngram.interface(), args)}) {
     Generation generation(target, {{0}});

@@ -15,7 +15,7 @@ TEST(Large, LogitsThatNoMachineHasRoomFor) {
   Model target(limits, constant_logits({}), &calls), drafter(limits, constant_logits({}), &calls);
   Generation generation(&target, std::vector<Tokens>(kNumTexts, Tokens{1}));
   // 40000 x 1025 rows of 4 MiB: 160 TiB, more than a process can address.
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 1024;
   const Sampler sampler = make_sampler();
   EXPECT_EQ(generation.run(sampler.get(), speculative(&drafter, args)),

@@ -35,9 +35,9 @@ class LimitsOf : public testing::TestWithParam<int> {
     Model *const drafter =
         add_model(limits, mixed_logits(counting(limits.vocabulary_size),
                                        table_logits(5, limits.vocabulary_size), 25, 3));
-    sampler_speculative_args speculative_args = sampler_speculative_args_default();
+    SpeculativeArgs speculative_args;
     speculative_args.first_target = GetParam() == 2;
-    sampler_speculative_args ngram_args = sampler_speculative_args_default();
+    SpeculativeArgs ngram_args;
     ngram_args.first_target = GetParam() == 4;
     ngram_args.filler_top_k = 3;
     ngram_ = std::make_unique<ScriptedNgram>(
@@ -236,7 +236,7 @@ TEST(BadRows, OfTheDrafter) {
     Generation generation(&target, {{1, 2, 3, 4}, {5}, {0, 0}, {3}});
     generation.args.max_new_tokens = 12;
     generation.args.use_cache = seed % 2;
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.adaptive_gamma = seed % 4 < 2;
     generation.args.processor = sampler_processor(seed / 8 % 2);
     generation.params.top_k = 1;  // so that drawn texts are greedy ones
@@ -266,7 +266,7 @@ TEST(BadRows, AreFoundByFewVerifications) {
     Generation generation(&target, {{1}, {2}});
     generation.args.max_new_tokens = kGamma + 1;
     generation.args.use_cache = 1;
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = kGamma;
     args.first_target = 0;
 

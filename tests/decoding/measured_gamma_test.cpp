@@ -97,7 +97,7 @@ class Simulation {
             },
             &calls_),
         generation_(&target_, prompts(conditions.num_texts)) {
-    args = sampler_speculative_args_default();
+    args = SpeculativeArgs();
     args.stop_if_unknown = conditions.search > 0;
     args.filler_top_k = 0;
     generation_.args.max_new_tokens = kLength;
@@ -106,7 +106,7 @@ class Simulation {
     move_clock(&drafter_, conditions_.drafter);
   }
 
-  sampler_speculative_args args;  // gamma apart
+  SpeculativeArgs args;  // gamma apart
 
   std::int64_t plain() { return time_of(autoregressive()); }
 

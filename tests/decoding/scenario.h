@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "generation.h"
+#include "../sized.h"
 
 namespace decoding_test {
 
@@ -16,9 +17,9 @@ struct Scenario {
   std::unique_ptr<Model> drafter;
   std::unique_ptr<Generation> generation;
   std::unique_ptr<ScriptedNgram> ngram;
-  sampler_speculative_args speculative_args = sampler_speculative_args_default();
-  sampler_speculative_args ngram_args = sampler_speculative_args_default();
-  sampler_speculative_args tree_args = sampler_speculative_args_default();
+  SpeculativeArgs speculative_args;
+  SpeculativeArgs ngram_args;
+  SpeculativeArgs tree_args;
 
   // The target can have trees of drafts from now on.
   void take_trees() { target->take_trees(tree_args.gamma); }

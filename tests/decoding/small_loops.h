@@ -92,7 +92,7 @@ class SmallLoops {
       case 0:
         return sampler_autoregressive(sampler, &args);
       case 1: {
-        sampler_speculative_args own = sampler_speculative_args_default();
+        SpeculativeArgs own;
         own.generation = &args;
         sampler_model drafter = model_;
         drafter.max_context = drafter_context;
@@ -105,12 +105,12 @@ class SmallLoops {
       case 5: {
         sampler_generation_args generation = args;
         generation.params = &staged_;
-        sampler_speculative_args own = sampler_speculative_args_default();
+        SpeculativeArgs own;
         own.generation = &generation;
         own.drafter = &model_;
         own.gamma = gamma;
         own.first_target = first_target;
-        own.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+        own.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
         own.least_draft_probability = 0.1f;
         return sampler_speculative(sampler, &own);
       }
@@ -119,7 +119,7 @@ class SmallLoops {
         sampler_model target = model_;
         target.reads_parents = 1;
         generation.target = &target;
-        sampler_speculative_args own = sampler_speculative_args_default();
+        SpeculativeArgs own;
         own.generation = &generation;
         own.drafter = &model_;
         own.gamma = gamma;
@@ -128,7 +128,7 @@ class SmallLoops {
         return sampler_speculative(sampler, &own);
       }
       case 2: {
-        sampler_speculative_args own = sampler_speculative_args_default();
+        SpeculativeArgs own;
         own.generation = &args;
         own.ngram = &ngram_;
         own.gamma = gamma;

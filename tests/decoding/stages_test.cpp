@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "generation.h"
 
 namespace decoding_test {
@@ -138,7 +139,7 @@ Tokens expected_text(sampler_t sampler, const Model &model, const sampler_params
   Tokens text = prompt;
   for (std::int64_t n = 0; n < kNewTokens; ++n) {
     const Logits logits = model.logits(text);
-    auto args = sized<sampler_sample_args>();
+    SampleArgs args;
     args.input.values = logits.data();
     args.input.num_rows = 1;
     args.input.num_cols = kVocabulary;
@@ -150,7 +151,7 @@ Tokens expected_text(sampler_t sampler, const Model &model, const sampler_params
     std::int32_t token = -2;
     float observation = 0;
     args.out_token_ids = &token;
-    args.out_observations = &observation;
+    args.report_args.out_observations = &observation;
     std::size_t bytes = 0;
     EXPECT_EQ(sampler_sample_workspace_size(sampler, &args, &bytes), SAMPLER_OK);
     std::vector<char> workspace(bytes);
@@ -288,8 +289,8 @@ TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEveryPreset) {
       generation.ends = {0};
       const std::vector<Text> expected =
           without_counts(generation.texts_of(sampler.get(), autoregressive()));
-      auto args = sampler_speculative_args_default();
-      args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+      SpeculativeArgs args;
+      args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
       args.gamma = random.between(1, 5);
       args.first_target = random.one_in(2);
       for (const Loop &loop :
@@ -334,8 +335,8 @@ TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEachTextsParameters) {
     generation.args.pipeline = &arrays.pipeline;
     const std::vector<Text> expected =
         without_counts(generation.texts_of(sampler.get(), autoregressive()));
-    auto args = sampler_speculative_args_default();
-    args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    SpeculativeArgs args;
+    args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
     args.gamma_max = random.between(1, 5);
     args.gamma = args.gamma_max;
     const bool is_measured = random.one_in(3);
@@ -354,7 +355,7 @@ TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEachTextsParameters) {
     for (const sampler_acceptance acceptance :
          {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_TYPICAL,
           SAMPLER_ACCEPT_THRESHOLD, SAMPLER_ACCEPT_DEFERRED}) {
-      model_args.acceptance = acceptance;
+      model_args.acceptance_params.rule = acceptance;
       EXPECT_EQ(without_counts(
                     generation.texts_of(sampler.get(), speculative(&drafters.model, model_args))),
                 expected)
@@ -384,8 +385,8 @@ TEST(LoopStages, ABadRowEndsItsTextWhereItIs) {
     const std::vector<Text> expected =
         without_counts(generation.texts_of(sampler.get(), autoregressive()));
     for (const Text &text : expected) num_bad += text.reason == SAMPLER_FINISH_BAD_ROW;
-    auto args = sampler_speculative_args_default();
-    args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    SpeculativeArgs args;
+    args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
     for (const Loop &loop :
          {speculative(&drafters.model, args), speculative(drafters.ngram, args)}) {
       EXPECT_EQ(without_counts(generation.texts_of(sampler.get(), loop)), expected) << seed;

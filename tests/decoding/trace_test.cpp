@@ -181,7 +181,7 @@ TEST(AdaptiveGamma, FollowsTheEntropy) {
     generation.params.top_k = 2;  // H is that of all tokens
     generation.params.temperature_order = SAMPLER_TEMPERATURE_LAST;
     const double temperature = double(generation.params.temperature);
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.adaptive_gamma = 1;
     args.gamma = random.between(1, 10);
     args.gamma_max = random.one_in(2) ? 0 : random.between(1, 11);
@@ -234,7 +234,7 @@ TEST(AdaptiveGamma, CostsNoForward) {
   Generation generation(&target, {{1, 2}});
   generation.args.use_cache = 1;
   generation.args.max_new_tokens = 30;
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.adaptive_gamma = 1;
   args.gamma_min = 1;
   generation.texts_of(sampler.get(), speculative(&drafter, args));
@@ -376,7 +376,7 @@ TEST(Lessons, AreOfEachNewToken) {
     generation.args.use_cache = seed % 2;
     generation.args.max_new_tokens = 20;
     generation.args.processor = sampler_processor(seed / 2 % 2);
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.filler_top_k = random.between(0, limits.vocabulary_size);
     args.first_target = random.one_in(2);
     generation.texts_of(sampler.get(), speculative(ngram.interface(), args));
@@ -423,7 +423,7 @@ TEST(LeastCountAndShare, OfAStorage) {
     Generation generation(&target, random_prompts(&random, 2, 6, limits.vocabulary_size));
     generation.args.max_new_tokens = 30;
     generation.args.processor = sampler_processor(seed % 2);
-    const auto drafts_of = [&](const sampler_speculative_args &args) {
+    const auto drafts_of = [&](const SpeculativeArgs &args) {
       auto options = sized<sampler_ngram_storage_options>();
       options.vocabulary_size = limits.vocabulary_size;
       sampler_ngram_storage_t storage = nullptr;
@@ -436,7 +436,7 @@ TEST(LeastCountAndShare, OfAStorage) {
       for (const Round &round : generation.rounds()) drafts.push_back(round.drafts);
       return drafts;
     };
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.stop_if_unknown = 1;
     const auto known = drafts_of(args);
     const std::int64_t num_known = generation.stats().num_drafted;
@@ -473,7 +473,7 @@ TEST(LeastCountAndShare, AreHandedToTheStorage) {
   Generation generation(&target, {{1, 2}});
   generation.ends = {3};
   generation.args.max_new_tokens = 30;
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.ngram_least_count = 7;
   args.ngram_least_share = 0.25f;
   args.first_target = 0;
@@ -508,7 +508,7 @@ TEST(Lessons, NoDraftBehindAnUnknownContext) {
         },
         &calls);
     Generation generation(&target, {{1, 2}, {4}});
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.stop_if_unknown = stop_if_unknown;
     generation.texts_of(sampler.get(), speculative(ngram.interface(), args));
     for (std::int64_t i = 0; i < 2; ++i) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "scenario.h"
 
 namespace decoding_test {
@@ -49,7 +50,7 @@ TEST(Trees, GreedyTextsAreThoseWithoutDrafts) {
 TEST(Trees, TextsBySampleMatchAreThoseWithoutDrafts) {
   expect_texts_without_drafts([](std::uint64_t seed, Scenario *scenario) {
     set_draws(seed, scenario->generation.get());
-    scenario->tree_args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    scenario->tree_args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
   });
 }
 
@@ -78,8 +79,8 @@ TEST(Trees, OfEveryRuleKeepTheRules) {
       Scenario scenario(seeded(seed));
       scenario.take_trees();
       set_draws(seed, scenario.generation.get());
-      scenario.tree_args.acceptance = acceptance;
-      scenario.tree_args.synthetic_rates = rates.data();
+      scenario.tree_args.acceptance_params.rule = acceptance;
+      scenario.tree_args.acceptance_params.synthetic_rates = rates.data();
       scenario.generation->texts_of(sampler.get(), scenario.in_trees());
       num_drafted += scenario.generation->stats().num_drafted;
       num_accepted += scenario.generation->stats().num_accepted;
@@ -97,7 +98,7 @@ TEST(Trees, OfTopK1AreChains) {
   for (std::uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seeded(seed));
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 1 + std::int64_t(seed % 6);
     Generation &generation = *scenario.generation;
     const std::vector<Text> texts =
@@ -169,7 +170,7 @@ class Told : public testing::Test {
     generation_ = std::make_unique<Generation>(&target, prompts_);
     generation_->args.max_new_tokens = 7;
     generation_->args.use_cache = std::int32_t(use_cache);
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 5;
     args.draft_top_k = 2;
     const Sampler sampler = make_sampler();
@@ -259,7 +260,7 @@ TEST_F(Told, LengthsAreThoseOfPaths) {
     if (call.num_rows > 1) lengths.assign(call.lengths, call.lengths + call.num_rows);
     return lengths.empty() ? SAMPLER_OK : sampler_status(-5);
   };
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.gamma = 6;
   args.draft_top_k = 3;
   const Sampler sampler = make_sampler();
@@ -310,10 +311,10 @@ TEST(Trees, KeepMoreThanChainsOfTheirDepth) {
     Generation generation(&target, {{1, 2, 3}});
     generation.args.max_new_tokens = 250;
     generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = is_tree ? 9 : 3;
     args.draft_top_k = is_tree ? 3 : 1;
-    args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
     generation.texts_of(sampler.get(), speculative(&drafter, args));
     num_forwards[is_tree] = generation.stats().target_forwards;
   }
@@ -363,7 +364,7 @@ TEST(Trees, MayMeetBadRows) {
     Model drafter(limits, mixed_logits(one_or_two, bad, 20, seed + 1), &calls);
     Generation generation(&target, {{1, 2, 3, 4}, {5}, {0, 0}, {3}});
     generation.args.max_new_tokens = 15;
-    sampler_speculative_args args = sampler_speculative_args_default();
+    SpeculativeArgs args;
     args.gamma = 6;
     args.draft_top_k = 2;
     args.first_target = std::int32_t(seed % 2);

@@ -36,7 +36,7 @@ const Token &token_of(const Explanation &explanation, std::int32_t id) {
 
 std::vector<std::string> names_of(const Explanation &explanation) {
   std::vector<std::string> names;
-  for (const Stage &stage : explanation.stages) names.push_back(stage_name(stage.stage));
+  for (const Stage &stage : explanation.stages) names.push_back(sampler_stage_name(stage.stage));
   return names;
 }
 
@@ -444,7 +444,7 @@ TEST(Explanation, KnowsEveryStageOfTheHeader) {
   const std::vector<sampler_stage> order = order_of(off);
   std::set<std::string> colours;
   for (const auto &[stage, name] : stages) {
-    EXPECT_EQ(stage_name(stage), name);
+    EXPECT_EQ(sampler_stage_name(stage), name);
     EXPECT_EQ(std::count(order.begin(), order.end(), stage), 1) << name;
     Explanation explanation = {};
     explanation.tokens = {{0, 1, 1, 0.5, 0.5, 0, 0, stage}};

@@ -131,11 +131,22 @@ std::uint64_t read_bits(Data *data, std::size_t size) {
   return data->PickValueInArray(k64);
 }
 
+// The last part of a member's path.
+std::string last_name(const std::string &member) {
+  return member.substr(member.rfind('.') + 1);
+}
+
+// Whether a pointer is to a struct.
+bool is_struct(const std::string &member) {
+  return member == "params" || member == "row_params" || member == "pipeline" ||
+         member == "reports" || member == "layout";
+}
+
 // Members that are input arrays of this call.
 std::vector<std::string> input_arrays(const Call &call) {
   std::vector<std::string> names;
   for (const auto &[member, layout] : call.spec().op().members) {
-    const bool is_output = member == "output" || member.rfind("out_", 0) == 0;
+    const bool is_output = member == "output" || last_name(member).rfind("out_", 0) == 0;
     if (!is_output && call.has_array(member) && call.array(member).rows > 0 &&
         call.array(member).cols > 0) {
       names.push_back(member);
@@ -162,11 +173,6 @@ void spoil_contents(Data *data, Call *call) {
 }
 
 // ---- Spoiled arguments --------------------------------------------------------------------------
-
-// The last part of a member's path.
-std::string last_name(const std::string &member) {
-  return member.substr(member.rfind('.') + 1);
-}
 
 bool is_shape(const std::string &member) {
   const std::string name = last_name(member);
@@ -435,7 +441,7 @@ void fuzz_workspace_size(Data *data) {
   for (const auto &[member, layout] : op.members) {
     if (data->ConsumeBool()) continue;
     const std::uint64_t bits = read_bits(data, layout.size);
-    if (member == "params" || member == "row_params" || member == "pipeline") {
+    if (layout.is_pointer && is_struct(member)) {
       if (bits & 1) args.set<void *>(member, nullptr);
     } else if (last_name(member) == "struct_size") {
       if (bits < args.get<std::size_t>(member) || bits > 65536) args.set(member, bits);

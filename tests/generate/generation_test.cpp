@@ -241,7 +241,7 @@ TEST(Modes, TextsInTreesAreThoseWithoutDrafts) {
     options.sampling.temperature = temperature;
     const std::vector<Ids> expected = tokens_of(run_target(options));
     options.mode = Mode::kSpeculative;
-    options.draft.acceptance =
+    options.acceptance.rule =
         temperature == 0 ? SAMPLER_ACCEPT_STANDARD : SAMPLER_ACCEPT_SAMPLE_MATCH;
     options.draft.gamma = 9;
     for (const int top_k : {1, 2, 3, 9}) {

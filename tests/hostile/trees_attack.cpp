@@ -75,7 +75,7 @@ bool attack(Random *random, sampler_t sampler, const Problem &problem, const Lay
   Call call(sampler, problem, layout);
   const std::int64_t bad = random->between(0, problem.num_sequences() - 1);
   const std::int64_t most = problem.num_drafts, count = problem.sequences[at(bad)].num_drafts();
-  const bool has_parents = call.args.parents != nullptr;
+  const bool has_parents = call.args.draft_layout.parents != nullptr;
   // A few links, or all of them.
   const bool is_all = random->one_in(2);
   for (std::int64_t i = 0; i <= most; ++i) {

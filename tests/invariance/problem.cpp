@@ -85,7 +85,7 @@ void read(const sampler_sample_args &args, Problem *problem) {
   read_input(args.input, problem);
   read_random(args.random, problem);
   problem->draw_method = args.draw_method;
-  problem->logprob_kind = args.logprob_kind;
+  problem->logprob_kind = args.reports->logprob_kind;
 }
 
 void read(const sampler_filter_args &args, Problem *problem) {

@@ -116,7 +116,7 @@ class Call {
   // ---- The operations: outputs in the order of RowResult ----
 
   Results sample(sampler_t sampler) {
-    auto args = sized<sampler_sample_args>();
+    SampleArgs args;
     if (setting_.has_row_indices) {
       args.row_indices = keep<std::int32_t>(share_rows(&args.input));
       args.num_row_indices = static_cast<std::int64_t>(num_rows_);
@@ -126,14 +126,14 @@ class Call {
     set_parameters(&args);
     set_random(&args.random);
     args.draw_method = problem_.draw_method;
-    args.logprob_kind = problem_.logprob_kind;
+    args.report_args.logprob_kind = problem_.logprob_kind;
     args.token_id_type = setting_.token_id_type;
     args.out_row_status = numbers<sampler_row_status>();
     args.out_token_ids = tokens(1);
     if (setting_.has_optional_outputs) {
-      args.out_kept_counts = numbers<std::int32_t>();
-      args.out_logprobs = numbers<float>();
-      args.out_values = numbers<float>();
+      args.report_args.out_kept_counts = numbers<std::int32_t>();
+      args.report_args.out_logprobs = numbers<float>();
+      args.report_args.out_values = numbers<float>();
     }
     return finish(sampler, args, &sampler_sample_workspace_size, &sampler_sample);
   }
@@ -166,9 +166,9 @@ class Call {
   }
 
   Results verify(sampler_t sampler) {
-    auto args = sized<sampler_verify_args>();
-    args.target = target_rows(&args.target_sequence_stride);
-    args.draft = draft_rows(&args.draft_sequence_stride);
+    VerifyArgs args;
+    args.target = target_rows(&args.draft_layout.target_sequence_stride);
+    args.draft = draft_rows(&args.draft_layout.draft_sequence_stride);
     args.draft_token_ids = keep<void>(draft_ids());
     args.num_drafts = problem_.num_drafts;
     args.draft_counts = per_row(&RowInput::draft_count);
@@ -394,10 +394,8 @@ class Call {
     args->output = output(element_size(problem_.output_dtype), args->output_stride, Shape::kRow);
   }
 
-  template <class Args>
-  Results finish(sampler_t sampler, Args args,
-                 sampler_status (*workspace_size)(sampler_t, const Args *, std::size_t *),
-                 sampler_status (*operation)(sampler_t, const Args *)) {
+  template <class Args, class WorkspaceSize, class Operation>
+  Results finish(sampler_t sampler, Args args, WorkspaceSize workspace_size, Operation operation) {
     std::size_t bytes = 0;
     EXPECT_EQ(workspace_size(sampler, &args, &bytes), SAMPLER_OK) << sampler_last_error();
     Array workspace(bytes, setting_.workspace_misalignment, setting_.fill, 1);

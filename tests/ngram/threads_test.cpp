@@ -177,7 +177,7 @@ sampler_status decode(sampler_t sampler, const sampler_ngram &ngram, Tokens *out
   generation.max_new_tokens = 40;
   out->assign(40, -7);
   generation.out_token_ids = out->data();
-  sampler_speculative_args args = sampler_speculative_args_default();
+  SpeculativeArgs args;
   args.generation = &generation;
   args.ngram = &ngram;
   return sampler_speculative(sampler, &args);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "../sized.h"
 #include "compare.h"
 
 namespace oracle_test {
@@ -54,7 +55,7 @@ SampleResults sample(sampler_t sampler, const Batch &batch, const CallSettings &
 
   sampler_params params = c_params(settings.orders);
   const sampler_row_params row_params = arrays.view();
-  auto args = sized<sampler_sample_args>();
+  SampleArgs args;
   args.input = batch.rows();
   args.row_indices = indices.data();
   args.num_row_indices = static_cast<std::int64_t>(num_rows);
@@ -73,7 +74,7 @@ SampleResults sample(sampler_t sampler, const Batch &batch, const CallSettings &
     params.min_p = first.min_p;
   }
   args.draw_method = settings.draw_method;
-  args.logprob_kind = settings.logprob_kind;
+  args.report_args.logprob_kind = settings.logprob_kind;
 
   sampler_random &random = args.random;
   random.seed = outputs[0].seed;
@@ -103,9 +104,9 @@ SampleResults sample(sampler_t sampler, const Batch &batch, const CallSettings &
   args.token_id_type = settings.wide_ids ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
   args.out_token_ids = settings.wide_ids ? static_cast<void *>(results.tokens.data())
                                          : static_cast<void *>(narrow.data());
-  args.out_kept_counts = results.kept_counts.data();
-  args.out_logprobs = results.logprobs.data();
-  args.out_values = results.values.data();
+  args.report_args.out_kept_counts = results.kept_counts.data();
+  args.report_args.out_logprobs = results.logprobs.data();
+  args.report_args.out_values = results.values.data();
   args.out_row_status = results.statuses.data();
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   if (!settings.wide_ids) results.tokens.assign(narrow.begin(), narrow.end());

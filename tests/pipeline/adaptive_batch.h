@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "../sized.h"
 #include "handles.h"
 #include "problem.h"
 
@@ -22,19 +23,18 @@ struct AdaptiveBatch {
         status(token_ids.size()),
         values(token_ids.size() * kNumValues, std::nanf("")),
         logits(std::size_t(num_rows * num_cols)) {
-    args.struct_size = sizeof args;
     args.input.values = logits.data();
     args.input.num_rows = num_rows;
     args.input.num_cols = num_cols;
     args.params = &params;
     args.row_params = &row_params;
     args.pipeline = &pipeline;
-    args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
     args.random.seed = 5;
     args.out_token_ids = token_ids.data();
-    args.out_kept_counts = kept_counts.data();
-    args.out_logprobs = logprobs.data();
-    args.out_observations = observations.data();
+    args.report_args.out_kept_counts = kept_counts.data();
+    args.report_args.out_logprobs = logprobs.data();
+    args.report_args.out_observations = observations.data();
     args.out_row_status = status.data();
     row_params.struct_size = sizeof row_params;
     pipeline.struct_size = sizeof pipeline;
@@ -75,7 +75,7 @@ struct AdaptiveBatch {
   sampler_params params = sampler_params_default();
   sampler_row_params row_params = {};
   sampler_pipeline pipeline = {};
-  sampler_sample_args args = {};
+  SampleArgs args;
   std::vector<std::int32_t> token_ids, kept_counts;
   std::vector<float> logprobs, observations;
   std::vector<sampler_row_status> status;

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -243,9 +244,9 @@ TEST_P(Front, IsReportedAsByTheReference) {
     }
     round_rows(&problem, GetParam());
     const Call call(problem, GetParam());
-    sampler_sample_args args = call.args<sampler_sample_args>();
+    SampleArgs args = call.args<SampleArgs>();
     args.random.seed = seed;
-    args.logprob_kind = one_of<sampler_logprob_kind>(
+    args.report_args.logprob_kind = one_of<sampler_logprob_kind>(
         random, {SAMPLER_LOGPROB_PROCESSED, SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_EDITED});
     if (random.one_in(3)) args.draw_method = SAMPLER_DRAW_GUMBEL;
     const Sizes sizes = {9, 4, 0, 300, SAMPLER_ID_I64, false};

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "../sized.h"
 #include "adaptive_stage.h"
 #include "oracle.h"
 #include "windows_oracle.h"
@@ -771,17 +772,17 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
   Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
                     std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
                     std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows, 7)};
-  auto args = call.args<sampler_sample_args>();
+  auto args = call.args<SampleArgs>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
   args.random.offset = Call::kOffset;
-  args.logprob_kind = logprob_kind;
+  args.report_args.logprob_kind = logprob_kind;
   args.draw_method = draw_method;
   args.out_token_ids = result.token_ids.data();
-  args.out_kept_counts = result.kept_counts.data();
-  args.out_logprobs = result.logprobs.data();
-  args.out_values = result.values.data();
-  args.out_observations = result.observations.data();
+  args.report_args.out_kept_counts = result.kept_counts.data();
+  args.report_args.out_logprobs = result.logprobs.data();
+  args.report_args.out_values = result.values.data();
+  args.report_args.out_observations = result.observations.data();
   args.out_row_status = result.status.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
@@ -790,7 +791,7 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
 
 std::vector<std::int32_t> sample_ids(sampler_t sampler, const Call &call) {
   std::vector<std::int32_t> ids(at(call.input.num_rows), -7);
-  auto args = call.args<sampler_sample_args>();
+  auto args = call.args<SampleArgs>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
   args.random.offset = Call::kOffset;

@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "../sized.h"
 #include "edits_oracle.h"
 
 namespace pipeline_test {
@@ -161,8 +162,7 @@ class Call {
   // The arguments' common members.
   template <class Args>
   Args args() const {
-    Args result = {};
-    result.struct_size = sizeof result;
+    Args result = sized<Args>();
     result.input = input;
     result.params = &params;
     result.row_params = &row_params;
@@ -202,10 +202,8 @@ class Call {
 };
 
 // A workspace of exactly the bytes that the call needs.
-template <class Args>
-std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args,
-                                        sampler_status (*size)(sampler_t, const Args *,
-                                                               std::size_t *)) {
+template <class Args, class Size>
+std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args, Size size) {
   std::size_t bytes = 0;
   EXPECT_EQ(size(sampler, args, &bytes), SAMPLER_OK) << sampler_last_error();
   std::vector<unsigned char> memory(bytes, 0xA5);

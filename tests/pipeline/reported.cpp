@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "../sized.h"
 #include "problem.h"
 
 namespace pipeline_test {
@@ -38,7 +39,7 @@ class Ids {
 };
 
 // The lists of kept tokens without gaps, `num_kept` tokens in all.
-void pack(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows, std::int64_t num_kept,
+void pack(sampler_t sampler, SampleArgs args, std::int64_t num_rows, std::int64_t num_kept,
           const Sizes &sizes, Reported *result) {
   constexpr std::int64_t kBeyond = 3;
   const bool lacks_room = sizes.lacks_room && num_kept > 0;
@@ -47,10 +48,10 @@ void pack(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows, st
   result->kept_offsets.assign(at(num_rows + 1), -7);
   args.token_id_type = sizes.id_type;
   args.out_token_ids = token_ids.data();
-  args.kept_capacity = lacks_room ? num_kept - 1 : num_kept;
-  args.out_kept_token_ids = ids.data();
-  args.out_kept_probabilities = probabilities.data();
-  args.out_kept_offsets = result->kept_offsets.data();
+  args.report_args.kept_capacity = lacks_room ? num_kept - 1 : num_kept;
+  args.report_args.out_kept_token_ids = ids.data();
+  args.report_args.out_kept_probabilities = probabilities.data();
+  args.report_args.out_kept_offsets = result->kept_offsets.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(token_ids.values(), result->token_ids);
@@ -95,13 +96,13 @@ std::vector<std::int64_t> random_chosen(Random &random, std::int64_t count, cons
   return ids;
 }
 
-Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
-                const Sizes &sizes, const std::vector<std::int64_t> &chosen) {
+Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const Sizes &sizes,
+                const std::vector<std::int64_t> &chosen) {
   const std::int64_t words =
       sizes.bitmask_stride ? sizes.bitmask_stride : (args.input.num_cols + 31) / 32;
   Ids token_ids(num_rows, sizes.id_type), top_ids(num_rows * sizes.top, sizes.id_type);
   Ids kept_ids(num_rows * sizes.kept, sizes.id_type), chosen_ids(chosen, sizes.id_type);
-  const sampler_sample_args given = args;
+  const SampleArgs given = args;
   Reported result;
   result.kept_counts.assign(at(num_rows), -7);
   result.ranks.assign(at(num_rows), -7);
@@ -115,23 +116,23 @@ Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_ro
   result.status.assign(at(num_rows), 7);
   args.token_id_type = sizes.id_type;
   args.out_token_ids = token_ids.data();
-  args.out_kept_counts = result.kept_counts.data();
-  args.out_logprobs = result.logprobs.data();
+  args.report_args.out_kept_counts = result.kept_counts.data();
+  args.report_args.out_logprobs = result.logprobs.data();
   args.out_row_status = result.status.data();
-  args.num_top_logprobs = sizes.top;
-  args.out_top_token_ids = top_ids.data();
-  args.out_top_logprobs = result.top_logprobs.data();
-  args.num_chosen = sizes.chosen;
-  args.chosen_token_ids = chosen_ids.data();
-  args.out_chosen_logprobs = result.chosen_logprobs.data();
-  args.out_ranks = result.ranks.data();
-  args.out_entropies = result.entropies.data();
-  args.out_kept_bitmask = result.bitmask.data();
-  args.kept_bitmask_stride = sizes.bitmask_stride;
-  args.kept_capacity = sizes.kept;
-  args.out_kept_token_ids = kept_ids.data();
-  args.out_kept_probabilities = result.kept_probabilities.data();
-  if (sizes.removed_by) args.out_removed_by = result.removed_by.data();
+  args.report_args.num_top_logprobs = sizes.top;
+  args.report_args.out_top_token_ids = top_ids.data();
+  args.report_args.out_top_logprobs = result.top_logprobs.data();
+  args.report_args.num_chosen = sizes.chosen;
+  args.report_args.chosen_token_ids = chosen_ids.data();
+  args.report_args.out_chosen_logprobs = result.chosen_logprobs.data();
+  args.report_args.out_ranks = result.ranks.data();
+  args.report_args.out_entropies = result.entropies.data();
+  args.report_args.out_kept_bitmask = result.bitmask.data();
+  args.report_args.kept_bitmask_stride = sizes.bitmask_stride;
+  args.report_args.kept_capacity = sizes.kept;
+  args.report_args.out_kept_token_ids = kept_ids.data();
+  args.report_args.out_kept_probabilities = result.kept_probabilities.data();
+  if (sizes.removed_by) args.report_args.out_removed_by = result.removed_by.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   result.token_ids = token_ids.values();

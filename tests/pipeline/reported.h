@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "../sized.h"
 
 namespace pipeline_test {
 
@@ -39,7 +40,7 @@ struct Reported {
 // `args` has the rows, their parameters and `num_rows` rows of output. `chosen`: sizes.chosen for
 // each of them. The workspace is exactly what the call needs. A second call packs the lists of kept
 // tokens; where `lacks_room`, one entry is missing, and the lists are empty.
-Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
+Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows,
                 const Sizes &sizes, const std::vector<std::int64_t> &chosen);
 
 }  // namespace pipeline_test

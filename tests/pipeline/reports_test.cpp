@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "adaptive_stage.h"
 #include "handles.h"
 #include "oracle.h"
@@ -200,18 +201,19 @@ void check_problem(const std::vector<Handle> &handles, const Problem &problem, s
   const Sizes sizes = random_sizes(random, problem);
   const std::int64_t num_rows = problem.num_rows();
   const auto chosen = random_chosen(random, num_rows * sizes.chosen, problem, sizes.id_type);
-  auto args = call.args<sampler_sample_args>();
+  auto args = call.args<SampleArgs>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
   args.random.offset = Call::kOffset;
   args.draw_method = seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
-  args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+  args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
   for (const Handle &handle : handles) {
     const Sampled plain = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, args.draw_method);
     const Reported got = report(handle.get(), args, num_rows, sizes, chosen);
     ASSERT_EQ(got.kept_offsets[0], 0);
     for (std::int64_t row = 0; row < num_rows; ++row) {
-      SCOPED_TRACE("row " + std::to_string(row) + ", kind " + std::to_string(args.logprob_kind));
+      SCOPED_TRACE("row " + std::to_string(row) + ", kind " +
+                   std::to_string(args.report_args.logprob_kind));
       ASSERT_EQ(got.status[at(row)], plain.status[at(row)]);
       ASSERT_EQ(got.token_ids[at(row)], plain.token_ids[at(row)]);
       ASSERT_EQ(got.kept_counts[at(row)], plain.kept_counts[at(row)]);
@@ -231,10 +233,10 @@ void check_problem(const std::vector<Handle> &handles, const Problem &problem, s
       const oracle::Reports kept =
           drawn_from(problem, row, expected, oracle::in_rank_order(ids, expected.drawn, are_logits),
                      at(plain.kept_counts[at(row)]));
-      if (args.logprob_kind == SAMPLER_LOGPROB_PROCESSED) {
+      if (args.report_args.logprob_kind == SAMPLER_LOGPROB_PROCESSED) {
         check.expect_of(kept);
       } else {
-        const bool is_raw = args.logprob_kind == SAMPLER_LOGPROB_RAW;
+        const bool is_raw = args.report_args.logprob_kind == SAMPLER_LOGPROB_RAW;
         check.expect_of(oracle::Reports(
             oracle::in_rank_order(ids, is_raw ? expected.given : expected.edited, are_logits),
             are_logits, 1.0F));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -179,11 +180,11 @@ Reported random_reports(sampler_t sampler, const Problem &problem, const Call &c
   sizes.removed_by = random.one_in(4);
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(problem.num_rows() * sizes.chosen));
   for (std::int64_t &id : chosen) id = random.between(0, width - 1);
-  auto args = call.args<sampler_sample_args>();
+  auto args = call.args<SampleArgs>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
   args.random.offset = Call::kOffset;
-  args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+  args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
   return report(sampler, args, problem.num_rows(), sizes, chosen);
 }
 
@@ -243,10 +244,9 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
 }
 
 // Rows side by side, by one set of parameters. The tokens are what is asked for.
-sampler_sample_args args_of(const std::vector<float> &rows, std::int64_t num_rows,
-                            const sampler_params *params, std::vector<std::int32_t> *ids) {
-  sampler_sample_args args = {};
-  args.struct_size = sizeof args;
+SampleArgs args_of(const std::vector<float> &rows, std::int64_t num_rows,
+                   const sampler_params *params, std::vector<std::int32_t> *ids) {
+  SampleArgs args;
   args.input.values = rows.data();
   args.input.num_rows = num_rows;
   args.input.num_cols = std::int64_t(rows.size()) / num_rows;
@@ -255,7 +255,7 @@ sampler_sample_args args_of(const std::vector<float> &rows, std::int64_t num_row
   return args;
 }
 
-void sample(sampler_t sampler, sampler_sample_args *args) {
+void sample(sampler_t sampler, SampleArgs *args) {
   const auto memory = workspace_of(sampler, args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, args), SAMPLER_OK) << sampler_last_error();
 }
@@ -281,12 +281,12 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
     const std::vector<std::int32_t> rows(kDraws, 0);
     const auto draw = [&](sampler_t sampler, bool counts) {
       std::vector<std::int32_t> ids(kDraws, -7), kept_counts(kDraws);
-      sampler_sample_args args = args_of(row, 1, &params, &ids);
+      SampleArgs args = args_of(row, 1, &params, &ids);
       args.row_indices = rows.data();
       args.num_row_indices = std::int64_t(kDraws);
       args.random.seeds = seeds.data();
       args.random.num_seeds = std::int64_t(kDraws);
-      if (counts) args.out_kept_counts = kept_counts.data();
+      if (counts) args.report_args.out_kept_counts = kept_counts.data();
       sample(sampler, &args);
       return ids;
     };
@@ -312,7 +312,7 @@ TEST_P(RowKinds, TakeTheFirstTokenThatTypicalPKeeps) {
   params.stages[1] = SAMPLER_STAGE_TEMPERATURE;
   const auto take = [&](sampler_t sampler) {
     std::vector<std::int32_t> ids(kRows, -7);
-    sampler_sample_args args = args_of(rows, kRows, &params, &ids);
+    SampleArgs args = args_of(rows, kRows, &params, &ids);
     sample(sampler, &args);
     return ids;
   };
@@ -339,8 +339,8 @@ TEST_P(RowKinds, KeepWhatTypicalPDoesWhereASampleMisleads) {
     params.typical_p = p;
     const auto kept_counts = [&](sampler_t sampler) {
       std::vector<std::int32_t> ids(kRows), counts(kRows, -7);
-      sampler_sample_args args = args_of(rows, kRows, &params, &ids);
-      args.out_kept_counts = counts.data();
+      SampleArgs args = args_of(rows, kRows, &params, &ids);
+      args.report_args.out_kept_counts = counts.data();
       sample(sampler, &args);
       return counts;
     };
@@ -366,14 +366,13 @@ TEST_P(RowKinds, LoseTiesBeforeTheFirstTokenKept) {
   params.xtc_probability = 1;
   params.xtc_threshold = 0.00035F;  // exp(4) of the sum, 102,000, is more, and exp(3) is less
   std::int32_t token_id = -1, kept_count = 0;
-  sampler_sample_args args = {};
-  args.struct_size = sizeof args;
+  SampleArgs args;
   args.input.values = row.data();
   args.input.num_rows = 1;
   args.input.num_cols = kCols;
   args.params = &params;
   args.out_token_ids = &token_id;
-  args.out_kept_counts = &kept_count;
+  args.report_args.out_kept_counts = &kept_count;
   const auto memory = workspace_of(handle.get(), &args, &sampler_sample_workspace_size);
   ASSERT_EQ(sampler_sample(handle.get(), &args), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(kept_count, kCols - num_ties + 1);

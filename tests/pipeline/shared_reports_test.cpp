@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "../sized.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -50,9 +51,8 @@ struct SharedRows {
     params.top_p = random.one_in(2) ? 0.9F : 1.0F;
   }
 
-  sampler_sample_args args(const float *rows, std::int64_t count) const {
-    sampler_sample_args result = {};
-    result.struct_size = sizeof result;
+  SampleArgs args(const float *rows, std::int64_t count) const {
+    SampleArgs result;
     result.input.values = rows;
     result.input.num_rows = count;
     result.input.num_cols = num_cols;
@@ -107,13 +107,14 @@ TEST(SharedReports, EqualThoseOfRowsApart) {
       const auto first = rows.values.begin() + (exists ? row * rows.num_cols : 0);
       apart.insert(apart.end(), first, first + rows.num_cols);
     }
-    sampler_sample_args shared = rows.args(rows.values.data(), rows.num_rows);
+    SampleArgs shared = rows.args(rows.values.data(), rows.num_rows);
     shared.row_params = &row_params;
     shared.row_indices = rows.row_indices.data();
     shared.num_row_indices = rows.num_outputs;
-    sampler_sample_args separate = rows.args(apart.data(), rows.num_outputs);
+    SampleArgs separate = rows.args(apart.data(), rows.num_outputs);
     separate.row_params = &row_params;
-    shared.logprob_kind = separate.logprob_kind = static_cast<sampler_logprob_kind>(seed % 3);
+    shared.report_args.logprob_kind = separate.report_args.logprob_kind =
+        static_cast<sampler_logprob_kind>(seed % 3);
     std::vector<std::int32_t> indices;  // of rows apart, the bad ones bad
     for (std::int64_t i = 0; i < rows.num_outputs; ++i) {
       const std::int32_t row = rows.row_indices[at(i)];

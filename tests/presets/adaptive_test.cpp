@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "../sized.h"
 #include "engine_parameters.h"
 #include "recorded.h"
 
@@ -59,18 +60,17 @@ class Text {
     std::vector<std::int32_t> ids(columns);
     std::vector<float> probabilities(columns);
     sampler_row_status status = 0;
-    sampler_sample_args args = {};
-    args.struct_size = sizeof args;
+    SampleArgs args;
     args.input.values = logits.data();
     args.input.num_rows = 1;
-    args.input.num_cols = args.kept_capacity = static_cast<std::int64_t>(columns);
+    args.input.num_cols = args.report_args.kept_capacity = static_cast<std::int64_t>(columns);
     args.pipeline = &pipeline;
     args.params = lists.params();
     args.row_params = &forced;
     args.out_token_ids = &token_;
-    args.out_observations = &observation_;
-    args.out_kept_token_ids = ids.data();
-    args.out_kept_probabilities = probabilities.data();
+    args.report_args.out_observations = &observation_;
+    args.report_args.out_kept_token_ids = ids.data();
+    args.report_args.out_kept_probabilities = probabilities.data();
     args.out_row_status = &status;
     check(sampler_sample_workspace_size(sampler_, &args, &args.exec.workspace_bytes));
     std::vector<unsigned char> workspace(args.exec.workspace_bytes);

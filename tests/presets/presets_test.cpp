@@ -20,6 +20,7 @@
 #include <map>
 #include <set>
 
+#include "../sized.h"
 #include "engine_parameters.h"
 #include "recorded.h"
 
@@ -87,19 +88,19 @@ class Replay {
     if (lists.token_bitmasks) lists.token_bitmask_indices = rows.data();  // all have the only one
     std::vector<std::int32_t> tokens(kCount, -7), counts(kCount), ids(kCount * columns);
     std::vector<float> logprobs(kCount), probabilities(kCount * columns);
-    auto args = args_of<sampler_sample_args>(pipeline);
+    auto args = args_of<SampleArgs>(pipeline);
     args.pipeline = &lists;
     args.row_indices = rows.data();
     args.num_row_indices = kCount;  // output i has slot i, whose stream is i
     args.random.seed = one_.seed;
     args.params = pipeline.params();
-    args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
     args.out_token_ids = tokens.data();
-    args.out_logprobs = logprobs.data();
-    args.out_kept_counts = counts.data();
-    args.kept_capacity = static_cast<std::int64_t>(columns);
-    args.out_kept_token_ids = ids.data();
-    args.out_kept_probabilities = probabilities.data();
+    args.report_args.out_logprobs = logprobs.data();
+    args.report_args.out_kept_counts = counts.data();
+    args.report_args.kept_capacity = static_cast<std::int64_t>(columns);
+    args.report_args.out_kept_token_ids = ids.data();
+    args.report_args.out_kept_probabilities = probabilities.data();
     run(&args, sampler_sample_workspace_size, sampler_sample);
     std::vector<Draw> draws;
     for (std::size_t i = 0; i < kCount; ++i) {
@@ -113,8 +114,7 @@ class Replay {
  private:
   template <class Args>
   Args args_of(const Pipeline &pipeline) const {
-    Args args = {};
-    args.struct_size = sizeof args;
+    Args args = sized<Args>();
     args.input.values = one_.logits.data();
     args.input.num_rows = 1;
     args.input.num_cols = static_cast<std::int64_t>(one_.logits.size());
@@ -148,9 +148,9 @@ class Replay {
     return output;
   }
 
-  template <class Args>
-  void run(Args *args, sampler_status (*size)(sampler_t, const Args *, std::size_t *),
-           sampler_status (*call)(sampler_t, const Args *)) const {
+  template <class Args, class Called>
+  void run(Args *args, sampler_status (*size)(sampler_t, const Called *, std::size_t *),
+           sampler_status (*call)(sampler_t, const Called *)) const {
     ASSERT_EQ(size(sampler_, args, &args->exec.workspace_bytes), SAMPLER_OK)
         << sampler_last_error() << '\n'
         << one_.text;

@@ -71,7 +71,7 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
     std::int32_t token = 0;
     float logprob = 0, observation = 0;
     sampler_row_status row_status = 0;
-    auto args = sized<sampler_sample_args>();
+    SampleArgs args;
     args.input.values = logits.data();
     args.input.num_rows = 1;
     args.input.num_cols = std::int64_t(logits.size());
@@ -79,13 +79,13 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
     args.random.seed = draws->seed;
     args.random.offset = std::uint64_t(n);
     args.out_token_ids = &token;
-    args.out_logprobs = &logprob;
-    args.out_observations = &observation;
+    args.report_args.out_logprobs = &logprob;
+    args.report_args.out_observations = &observation;
     args.out_row_status = &row_status;
-    args.logprob_kind = extras.logprob_kind;
-    args.num_top_logprobs = extras.num_top;
-    args.out_top_token_ids = top_token_ids.data();
-    args.out_top_logprobs = top_logprobs.data();
+    args.report_args.logprob_kind = extras.logprob_kind;
+    args.report_args.num_top_logprobs = extras.num_top;
+    args.report_args.out_top_token_ids = top_token_ids.data();
+    args.report_args.out_top_logprobs = top_logprobs.data();
     const std::int32_t mask = extras.mask_of ? extras.mask_of(result.text) : -1;
     pipeline.token_bitmask_indices = extras.mask_of ? &mask : nullptr;
     const bool has_minimum = draws->params.min_new_tokens > 0;

@@ -42,13 +42,13 @@ class SessionArguments : public testing::Test {
     add_.stop_sequences = {stop_offsets_.data(), stop_tokens_.data(), 2, 3};
   }
 
-  static sampler_session_options options() {
-    sampler_session_options result = small_options(2, 2);
+  static SessionOptions options() {
+    SessionOptions result = small_options(2, 2);
     result.max_top_logprobs = 2;
     return result;
   }
 
-  sampler_status create(const sampler_session_options &options) {
+  sampler_status create(const SessionOptions &options) {
     sampler_session_t session = reinterpret_cast<sampler_session_t>(this);
     const sampler_status status = sampler_session_create(driver_.sampler(), &options, &session);
     EXPECT_EQ(session == nullptr, status != SAMPLER_OK);
@@ -58,9 +58,8 @@ class SessionArguments : public testing::Test {
     return status;
   }
 
-  void expect_option(const std::function<void(sampler_session_options *)> &change,
-                     const std::string &text) {
-    sampler_session_options changed = options();
+  void expect_option(const std::function<void(SessionOptions *)> &change, const std::string &text) {
+    SessionOptions changed = options();
     change(&changed);
     expect_refused(create(changed), text);
   }
@@ -92,7 +91,7 @@ class SessionArguments : public testing::Test {
 
 TEST_F(SessionArguments, Create) {
   sampler_session_t session = nullptr;
-  const sampler_session_options good = options();
+  const SessionOptions good = options();
   expect_refused(sampler_session_create(nullptr, &good, &session), "sampler is NULL");
   expect_refused(sampler_session_create(driver_.sampler(), nullptr, &session), "options is NULL");
   expect_refused(sampler_session_create(driver_.sampler(), &good, nullptr), "out_session is NULL");
@@ -120,25 +119,36 @@ TEST_F(SessionArguments, Create) {
   }
   expect_option([](auto *o) { o->logits_dtype = 3; }, "logits_dtype is 3;");
   expect_option([](auto *o) { o->keep_drafter_rows = -1; }, "keep_drafter_rows is -1;");
-  expect_option([](auto *o) { o->typical_threshold = NAN; }, "typical_threshold is NaN;");
-  expect_option([](auto *o) { o->typical_scale = -1; }, "typical_scale is -1;");
-  expect_option([](auto *o) { o->relaxed_top_k = -1; }, "relaxed_top_k is -1;");
-  expect_option([](auto *o) { o->relaxed_delta = -1; }, "relaxed_delta is -1;");
-  expect_option([](auto *o) { o->threshold_single = -1; }, "threshold_single is -1;");
-  expect_option([](auto *o) { o->threshold_total = -1; }, "threshold_total is -1;");
-  expect_option([](auto *o) { o->deferred_window = -1; }, "deferred_window is -1;");
-  expect_option([](auto *o) { o->deferred_top_k = -1; }, "deferred_top_k is -1;");
-  expect_option([](auto *o) { o->deferred_entropy = -1; }, "deferred_entropy is -1;");
+  expect_option([](auto *o) { o->acceptance_params.typical_threshold = NAN; },
+                "acceptance->typical_threshold is NaN;");
+  expect_option([](auto *o) { o->acceptance_params.typical_scale = -1; },
+                "acceptance->typical_scale is -1;");
+  expect_option([](auto *o) { o->acceptance_params.relaxed_top_k = -1; },
+                "acceptance->relaxed_top_k is -1;");
+  expect_option([](auto *o) { o->acceptance_params.relaxed_delta = -1; },
+                "acceptance->relaxed_delta is -1;");
+  expect_option([](auto *o) { o->acceptance_params.threshold_single = -1; },
+                "acceptance->threshold_single is -1;");
+  expect_option([](auto *o) { o->acceptance_params.threshold_total = -1; },
+                "acceptance->threshold_total is -1;");
+  expect_option([](auto *o) { o->acceptance_params.deferred_window = -1; },
+                "acceptance->deferred_window is -1;");
+  expect_option([](auto *o) { o->acceptance_params.deferred_top_k = -1; },
+                "acceptance->deferred_top_k is -1;");
+  expect_option([](auto *o) { o->acceptance_params.deferred_entropy = -1; },
+                "acceptance->deferred_entropy is -1;");
   expect_option([](auto *o) { o->has_draft_trees = 2; }, "has_draft_trees is 2;");
   expect_option([](auto *o) { o->has_adaptive_gamma = -1; }, "has_adaptive_gamma is -1;");
-  expect_option([](auto *o) { o->reserved = 1; }, "reserved is 1;");
   expect_option(
-      [](auto *o) { o->synthetic_rates = reinterpret_cast<const float *>(std::uintptr_t(2)); },
-      "synthetic_rates");
+      [](auto *o) {
+        o->acceptance_params.synthetic_rates = reinterpret_cast<const float *>(std::uintptr_t(2));
+      },
+      "acceptance->synthetic_rates");
   for (const float bad : {float(NAN), 1.5f, -1.0f}) {
     const std::vector<float> rates = {0.5f, bad};
-    expect_option([&](auto *o) { o->max_drafts = 2, o->synthetic_rates = rates.data(); },
-                  "synthetic_rates[1] is");
+    expect_option(
+        [&](auto *o) { o->max_drafts = 2, o->acceptance_params.synthetic_rates = rates.data(); },
+        "acceptance->synthetic_rates[1] is");
   }
   expect_option([](auto *o) { o->max_top_logprobs = kVocabulary + 1; }, "max_top_logprobs is 25;");
 }
@@ -163,7 +173,7 @@ TEST_F(SessionArguments, CreateWithParametersAndLists) {
 }
 
 TEST_F(SessionArguments, MemoryThatThereIsNot) {
-  sampler_session_options large = options();
+  SessionOptions large = options();
   large.max_sequences = 1 << 20;
   large.max_drafts = 1024;
   large.keep_drafter_rows = 1;
@@ -179,7 +189,7 @@ TEST_F(SessionArguments, MemoryThatThereIsNot) {
 }
 
 TEST_F(SessionArguments, SourcesOfDraftsInASessionWithoutDrafts) {
-  sampler_session_options without = small_options(1);
+  SessionOptions without = small_options(1);
   without.lookup_tokens = kContext;
   const Driver driver(without, decoding_test::table_logits(1, kVocabulary, 1, false));
   sampler_session_add_args args = add_;
@@ -252,22 +262,20 @@ TEST_F(SessionArguments, Add) {
       },
       "stop_sequences has 13 tokens");
   expect_add([](auto *a) { a->draft_source = 4; }, "draft_source is 4;");
-  expect_add([](auto *a) { a->verification = -1; }, "verification is -1;");
+  expect_add([](auto *a) { a->acceptance = -1; }, "acceptance is -1;");
   expect_add([](auto *a) { a->draft_unknown = 2; }, "draft_unknown is 2;");
-  expect_add([](auto *a) { a->reserved = 1; }, "reserved is 1;");
-  for (const sampler_draft_verification verification :
-       {SAMPLER_VERIFY_STANDARD, SAMPLER_VERIFY_BLOCK, SAMPLER_VERIFY_RELAXED,
-        SAMPLER_VERIFY_DEFERRED}) {
+  for (const sampler_acceptance verification : {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_BLOCK,
+                                                SAMPLER_ACCEPT_RELAXED, SAMPLER_ACCEPT_DEFERRED}) {
     expect_add(
         [=](auto *a) {
-          a->verification = verification;
+          a->acceptance = verification;
           a->draft_source = SAMPLER_DRAFTS_MODEL;
         },
         "must have keep_drafter_rows");
   }
-  expect_add([](auto *a) { a->verification = SAMPLER_VERIFY_SYNTHETIC; },
-             "must have synthetic_rates");
-  expect_add([](auto *a) { a->verification = 8; }, "verification is 8;");
+  expect_add([](auto *a) { a->acceptance = SAMPLER_ACCEPT_SYNTHETIC; },
+             "must have acceptance->synthetic_rates");
+  expect_add([](auto *a) { a->acceptance = 9; }, "acceptance is 9;");
   expect_add([](auto *a) { a->least_draft_probability = 1.5f; }, "least_draft_probability is 1.5;");
   expect_add([](auto *a) { a->least_draft_probability = 0.5f; },
              "least_draft_probability is 0.5 and draft_source 0;");
@@ -353,7 +361,6 @@ TEST_F(SessionArguments, WhatGoesOnOfASequence) {
   expect_add([](auto *a) { a->ngram_has_text = 2; }, "ngram_has_text is 2;");
   expect_add([](auto *a) { a->ngram_has_text = 1; },
              "ngram_has_text is 1 and draft_source 0; it must be SAMPLER_DRAFTS_NGRAM");
-  expect_add([](auto *a) { a->reserved2 = 1; }, "reserved2 is 1;");
 }
 
 TEST_F(SessionArguments, ParametersOfASequence) {
@@ -483,15 +490,15 @@ TEST_F(SessionArguments, Advance) {
   Tokens token_ids(6, -9), top_ids(12);
   std::vector<std::int64_t> counts(2, -9);
   std::vector<float> values(12);
-  auto good = sized<sampler_session_advance_args>();
+  AdvanceArgs good;
   good.spans = spans.data();
   good.num_spans = 2;
   good.logits = logits.data();
   good.out_token_ids = token_ids.data();
   good.out_counts = counts.data();
-  const auto expect_advance = [&](const std::function<void(sampler_session_advance_args *)> &change,
+  const auto expect_advance = [&](const std::function<void(AdvanceArgs *)> &change,
                                   const std::string &text) {
-    sampler_session_advance_args args = good;
+    AdvanceArgs args = good;
     change(&args);
     expect_refused(sampler_session_advance(driver_.session(), &args), text);
     EXPECT_EQ(token_ids, Tokens(6, -9));
@@ -508,7 +515,8 @@ TEST_F(SessionArguments, Advance) {
     const std::string is = " is " + std::to_string(bad) + ";";
     expect_advance([&](auto *a) { a->num_spans = bad; }, "num_spans" + is);
     expect_advance([&](auto *a) { a->num_drafter_spans = bad; }, "num_drafter_spans" + is);
-    expect_advance([&](auto *a) { a->num_top_logprobs = bad; }, "num_top_logprobs" + is);
+    expect_advance([&](auto *a) { a->report_args.num_top_logprobs = bad; },
+                   "reports->num_top_logprobs" + is);
     expect_advance(
         [&](auto *a) { a->logits_row_stride = bad; },
         bad == kHuge ? "logits has 2 rows, " + std::to_string(bad) : "logits_row_stride" + is);
@@ -523,15 +531,18 @@ TEST_F(SessionArguments, Advance) {
         a->num_drafter_spans = 1;
       },
       "drafter_spans[0] of sequence 0 is not a span");
-  expect_advance([](auto *a) { a->logprob_kind = 3; }, "logprob_kind is 3;");
-  expect_advance([](auto *a) { a->reserved = -1; }, "reserved is -1;");
-  expect_advance([](auto *a) { a->num_top_logprobs = 3; }, "num_top_logprobs is 3;");
-  expect_advance([](auto *a) { a->num_top_logprobs = 1; }, "num_top_logprobs is 1;");
-  expect_advance([&](auto *a) { a->out_top_token_ids = top_ids.data(); }, "num_top_logprobs is 0;");
+  expect_advance([](auto *a) { a->report_args.logprob_kind = 3; }, "reports->logprob_kind is 3;");
+  expect_advance([](auto *a) { a->report_args.reserved = -1; }, "reports->reserved is -1;");
+  expect_advance([](auto *a) { a->report_args.num_top_logprobs = 3; },
+                 "reports->num_top_logprobs is 3;");
+  expect_advance([](auto *a) { a->report_args.num_top_logprobs = 1; },
+                 "reports->num_top_logprobs is 1;");
+  expect_advance([&](auto *a) { a->report_args.out_top_token_ids = top_ids.data(); },
+                 "reports->num_top_logprobs is 0;");
   expect_advance([&](auto *a) { a->token_bitmask_indices = top_ids.data(); },
                  "token_bitmask_indices is set");
-  expect_advance([&](auto *a) { a->out_logprobs = const_cast<float *>(logits.data()); },
-                 "out_logprobs");
+  expect_advance([&](auto *a) { a->report_args.out_logprobs = const_cast<float *>(logits.data()); },
+                 "reports->out_logprobs");
   const std::vector<sampler_span> as_planned = spans;
   const auto expect_span = [&](const std::function<void(sampler_span *)> &change,
                                const std::string &text) {
@@ -553,17 +564,19 @@ TEST_F(SessionArguments, Advance) {
   expect_refused(sampler_session_advance(driver_.session(), &good),
                  "spans[0] of sequence 0 is not a span that it was planned last");
   // No spans at all are fine.
-  auto nothing = sized<sampler_session_advance_args>();
+  AdvanceArgs nothing;
   EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK);
   // As are arrays for them that are NULL.
-  nothing.num_top_logprobs = 2;
+  nothing.report_args.num_top_logprobs = 2;
   EXPECT_EQ(sampler_session_advance(driver_.session(), &nothing), SAMPLER_OK)
       << sampler_last_error();
-  nothing.num_top_logprobs = 3;
-  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 3;");
-  nothing.num_top_logprobs = 0;
-  nothing.out_top_token_ids = top_ids.data();
-  expect_refused(sampler_session_advance(driver_.session(), &nothing), "num_top_logprobs is 0;");
+  nothing.report_args.num_top_logprobs = 3;
+  expect_refused(sampler_session_advance(driver_.session(), &nothing),
+                 "reports->num_top_logprobs is 3;");
+  nothing.report_args.num_top_logprobs = 0;
+  nothing.report_args.out_top_token_ids = top_ids.data();
+  expect_refused(sampler_session_advance(driver_.session(), &nothing),
+                 "reports->num_top_logprobs is 0;");
 }
 
 // What create takes is all that there is.
@@ -593,7 +606,7 @@ TEST(SessionMemory, IsTakenInCreateAndAsMuchAsSizeTells) {
   ASSERT_EQ(sampler_create(&handle, &sampler), SAMPLER_OK);
   const std::size_t before = counting.bytes;
   const std::int64_t num_blocks = counting.num_blocks;
-  sampler_session_options options = small_options(2, 2);
+  SessionOptions options = small_options(2, 2);
   options.keep_drafter_rows = 1;
   options.max_top_logprobs = 2;
   std::size_t bytes = 0;
@@ -619,7 +632,7 @@ TEST(SessionMemory, IsTakenInCreateAndAsMuchAsSizeTells) {
   const Logits logits(3 * std::size_t(kVocabulary));
   Tokens token_ids(3);
   std::int64_t count = 0;
-  auto advance = sized<sampler_session_advance_args>();
+  AdvanceArgs advance;
   advance.spans = spans;
   advance.num_spans = 1;
   advance.logits = logits.data();

@@ -68,9 +68,10 @@ Tokens tokens(const void *values, std::int64_t count) {
 
 TEST(ChainLayout, SequencesOfOneCallStandTogether) {
   Layout parts;
-  const auto plain = sized<sampler_session_add_args>();
+  auto plain = sized<sampler_session_add_args>();
+  plain.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
   auto standard = plain;
-  standard.verification = SAMPLER_VERIFY_STANDARD;
+  standard.acceptance = SAMPLER_ACCEPT_STANDARD;
   parts.add(0, plain, {});
   parts.add(1, plain, {10, 11});
   parts.add(2, standard, {});  // verified, since its tokens are not drawn as sampler_sample does
@@ -90,12 +91,13 @@ TEST(ChainLayout, SequencesOfOneCallStandTogether) {
   EXPECT_EQ(tokens(parts.layout.place_masks(chains), 15),
             (Tokens{100, 101, 102, -1, -1, 104, -1, -1, -1, -1, 105, 106, -1, -1, -1}));
   auto args = sized<sampler_verify_args>();
-  parts.layout.place_chains(chains, &args);
-  EXPECT_EQ(args.num_packed_drafts, 3);
-  EXPECT_EQ(args.num_packed_positions, 6);
-  EXPECT_EQ(tokens(args.packing_offsets, 4), (Tokens{0, 2, 2, 3}));
+  auto layout = sized<sampler_draft_layout>();
+  parts.layout.place_chains(chains, &layout, &args);
+  EXPECT_EQ(layout.num_packed_drafts, 3);
+  EXPECT_EQ(layout.num_packed_positions, 6);
+  EXPECT_EQ(tokens(layout.packing_offsets, 4), (Tokens{0, 2, 2, 3}));
   EXPECT_EQ(tokens(args.draft_token_ids, 3), (Tokens{10, 11, 12}));
-  EXPECT_EQ(tokens(args.target_row_indices, 6), (Tokens{0, 1, 2, 4, 5, 6}));
+  EXPECT_EQ(tokens(layout.target_row_indices, 6), (Tokens{0, 1, 2, 4, 5, 6}));
 
   EXPECT_EQ(parts.layout.group(DraftGroup::kDrawn).count, 0);
   EXPECT_EQ(parts.layout.group(DraftGroup::kTrees).count, 0);
@@ -120,14 +122,15 @@ TEST(ChainLayout, TreesHavePlacesForAllDrafts) {
   const ChainGroup &trees = parts.layout.group(DraftGroup::kTrees);
   ASSERT_EQ(trees.count, 2);
   auto call = sized<sampler_verify_args>();
-  parts.layout.place_trees(trees, &call);
+  auto layout = sized<sampler_draft_layout>();
+  parts.layout.place_trees(trees, &layout, &call);
   EXPECT_EQ(tokens(call.draft_counts, 2), (Tokens{2, 2}));
   EXPECT_EQ(tokens(call.draft_token_ids, 2), (Tokens{10, 20}));
   EXPECT_EQ(tokens(static_cast<const std::int32_t *>(call.draft_token_ids) + 4, 2),
             (Tokens{11, 21}));
-  EXPECT_EQ(tokens(call.parents, 2), (Tokens{-1, -1}));
-  EXPECT_EQ(tokens(call.target_row_indices, 3), (Tokens{0, 1, 2}));
-  EXPECT_EQ(tokens(call.target_row_indices + 5, 3), (Tokens{3, 4, 5}));
+  EXPECT_EQ(tokens(layout.parents, 2), (Tokens{-1, -1}));
+  EXPECT_EQ(tokens(layout.target_row_indices, 3), (Tokens{0, 1, 2}));
+  EXPECT_EQ(tokens(layout.target_row_indices + 5, 3), (Tokens{3, 4, 5}));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Wish sampled_wish(std::uint64_t seed, std::int64_t max_new_tokens) {
 }
 
 TEST(SessionDrafts, AFullPromptLookupGoesOnWithoutDrafts) {
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.lookup_tokens = 20;
   const NextLogits model = table_logits(3, kVocabulary, 1, false);
   Driver driver(options, model);
@@ -51,7 +51,7 @@ TEST(SessionDrafts, AFullPromptLookupGoesOnWithoutDrafts) {
 }
 
 TEST(SessionDrafts, APromptTooLongForTheLookupIsNotDraftedFor) {
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.lookup_tokens = 4;
   Driver driver(options, table_logits(3, kVocabulary, 1, false));
   auto args = sized<sampler_session_add_args>();
@@ -112,7 +112,7 @@ TEST(SessionDrafts, OfALookupAreFoundByASearchThroughTheText) {
     logits.resize(std::size_t(kVocabulary), -INFINITY);
     return logits;
   };
-  sampler_session_options options = small_options(4, 6);
+  SessionOptions options = small_options(4, 6);
   options.lookup_tokens = 40;
   Driver driver(options, few);
   std::map<std::int32_t, std::size_t> min_matches;
@@ -234,21 +234,21 @@ TEST(SessionDrafts, NgramsLearnTheLikeliestTokens) {
     generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
     generation.args.seed = 4;
     generation.params = wish.draws[0].params;
-    auto speculative = sampler_speculative_args_default();
+    SpeculativeArgs speculative;
     speculative.gamma = 3;
     speculative.filler_top_k = filler_top_k;
     const decoding_test::Sampler sampler = decoding_test::make_sampler();
     const std::vector<decoding_test::Text> &texts = generation.texts_of(
         sampler.get(), decoding_test::speculative(in_loop.interface(), speculative));
 
-    sampler_session_options options = small_options(2, 3);
+    SessionOptions options = small_options(2, 3);
     options.filler_top_k = filler_top_k;
     Driver driver(options, rows);
     auto args = sized<sampler_session_add_args>();
     driver.add(sampled_wish(9, 25), args);
     const sampler_ngram ngram = in_session.interface();
     args.draft_source = SAMPLER_DRAFTS_NGRAM;
-    args.verification = SAMPLER_VERIFY_STANDARD;
+    args.acceptance = SAMPLER_ACCEPT_STANDARD;
     args.ngram = &ngram;
     args.draft_unknown = 1;
     const std::int32_t sequence = driver.add(wish, args);
@@ -286,18 +286,18 @@ TEST(SessionDrafts, NgramsThatDoNotLearnThePromptRefuseTheSequence) {
 }
 
 struct Rule {
-  sampler_draft_verification verification;
+  sampler_acceptance verification;
   sampler_acceptance acceptance;
 };
 constexpr Rule kRules[] = {
-    {SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_ACCEPT_SAMPLE_MATCH},
-    {SAMPLER_VERIFY_STANDARD, SAMPLER_ACCEPT_STANDARD},
-    {SAMPLER_VERIFY_BLOCK, SAMPLER_ACCEPT_BLOCK},
-    {SAMPLER_VERIFY_TYPICAL, SAMPLER_ACCEPT_TYPICAL},
-    {SAMPLER_VERIFY_RELAXED, SAMPLER_ACCEPT_RELAXED},
-    {SAMPLER_VERIFY_THRESHOLD, SAMPLER_ACCEPT_THRESHOLD},
-    {SAMPLER_VERIFY_DEFERRED, SAMPLER_ACCEPT_DEFERRED},
-    {SAMPLER_VERIFY_SYNTHETIC, SAMPLER_ACCEPT_SYNTHETIC},
+    {SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_SAMPLE_MATCH},
+    {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_STANDARD},
+    {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_BLOCK},
+    {SAMPLER_ACCEPT_TYPICAL, SAMPLER_ACCEPT_TYPICAL},
+    {SAMPLER_ACCEPT_RELAXED, SAMPLER_ACCEPT_RELAXED},
+    {SAMPLER_ACCEPT_THRESHOLD, SAMPLER_ACCEPT_THRESHOLD},
+    {SAMPLER_ACCEPT_DEFERRED, SAMPLER_ACCEPT_DEFERRED},
+    {SAMPLER_ACCEPT_SYNTHETIC, SAMPLER_ACCEPT_SYNTHETIC},
 };
 constexpr float kRates[] = {0.9f, 0.6f, 0.5f};
 
@@ -335,14 +335,14 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   }
   generation.ends = {3};
   for (std::uint64_t i = 0; i < 12; ++i) generation.seeds.push_back(i * 31);
-  auto speculative = sampler_speculative_args_default();
+  SpeculativeArgs speculative;
   speculative.gamma = 3;
-  speculative.acceptance = rule.acceptance;
-  speculative.relaxed_top_k = 3;
-  speculative.relaxed_delta = 0.2f;
-  speculative.threshold_single = 0.4f;
-  speculative.deferred_window = 1;
-  speculative.synthetic_rates = kRates;
+  speculative.acceptance_params.rule = rule.acceptance;
+  speculative.acceptance_params.relaxed_top_k = 3;
+  speculative.acceptance_params.relaxed_delta = 0.2f;
+  speculative.acceptance_params.threshold_single = 0.4f;
+  speculative.acceptance_params.deferred_window = 1;
+  speculative.acceptance_params.synthetic_rates = kRates;
   speculative.least_draft_probability = least_draft_probability;
   speculative.draft_top_k = draft_top_k;
   if (by_entropy) {
@@ -354,20 +354,20 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   const std::vector<decoding_test::Text> &texts =
       generation.texts_of(sampler.get(), decoding_test::speculative(&drafter, speculative));
 
-  sampler_session_options options = small_options(12, 3);
+  SessionOptions options = small_options(12, 3);
   options.keep_drafter_rows = 1;
-  options.relaxed_top_k = 3;
-  options.relaxed_delta = 0.2f;
-  options.threshold_single = 0.4f;
-  options.deferred_window = 1;
-  options.synthetic_rates = kRates;
+  options.acceptance_params.relaxed_top_k = 3;
+  options.acceptance_params.relaxed_delta = 0.2f;
+  options.acceptance_params.threshold_single = 0.4f;
+  options.acceptance_params.deferred_window = 1;
+  options.acceptance_params.synthetic_rates = kRates;
   options.params = &generation.params;
   options.has_adaptive_gamma = by_entropy;
   options.has_draft_trees = draft_top_k > 0;
   Driver driver(options, target, draft);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
-  args.verification = rule.verification;
+  args.acceptance = rule.verification;
   args.least_draft_probability = least_draft_probability;
   args.draft_top_k = draft_top_k;
   args.adaptive_gamma = speculative.adaptive_gamma;
@@ -519,7 +519,7 @@ Standard random_standard(Random *random, std::uint64_t seed) {
   own.wish.stops = {{3, 4}};
   own.args = sized<sampler_session_add_args>();
   own.args.draft_source = SAMPLER_DRAFTS_MODEL;
-  own.args.verification = SAMPLER_VERIFY_STANDARD;
+  own.args.acceptance = SAMPLER_ACCEPT_STANDARD;
   own.args.num_drafts = random->between(1, 4);
   if (random->one_in(2)) {
     own.args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
@@ -529,8 +529,8 @@ Standard random_standard(Random *random, std::uint64_t seed) {
   return own;
 }
 
-sampler_session_options standard_options(std::int64_t max_sequences) {
-  sampler_session_options options = small_options(max_sequences, 4);
+SessionOptions standard_options(std::int64_t max_sequences) {
+  SessionOptions options = small_options(max_sequences, 4);
   options.keep_drafter_rows = options.has_adaptive_gamma = 1;
   return options;
 }
@@ -579,11 +579,11 @@ TEST(SessionDrafts, ABadRowOfTheDrafterOnlyEndsTheDraftsOfItsStep) {
   const NextLogits target = table_logits(7, kVocabulary, 2, false);
   const NextLogits bad = decoding_test::constant_logits(Logits(kVocabulary, NAN));
   Driver driver(standard_options(2), target, mixed_logits(target, bad, 40, 3));
-  for (const sampler_draft_verification verification :
-       {SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_VERIFY_STANDARD}) {
+  for (const sampler_acceptance verification :
+       {SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_STANDARD}) {
     auto args = sized<sampler_session_add_args>();
     args.draft_source = SAMPLER_DRAFTS_MODEL;
-    args.verification = verification;
+    args.acceptance = verification;
     driver.add(sampled_wish(6, 30), args);
   }
   driver.finish();
@@ -599,7 +599,7 @@ TEST(SessionDrafts, ABadRowOfTheDrafterOnlyEndsTheDraftsOfItsStep) {
 // A draft beyond what the drafter's cache can hold is not planned.
 TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
   const NextLogits target = table_logits(7, kVocabulary, 2, false);
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.drafter_context = 12;
   std::size_t longest = 0;
   const NextLogits drafter = [&](const Tokens &text) {
@@ -621,7 +621,7 @@ TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
 
 TEST(SessionDrafts, APromptTooLongForTheDrafterIsNotDraftedFor) {
   const NextLogits target = table_logits(7, kVocabulary, 2, false);
-  sampler_session_options options = small_options(2, 4);
+  SessionOptions options = small_options(2, 4);
   options.has_adaptive_gamma = 1;
   Wish wish = sampled_wish(6, 30);
   wish.prompt = {1, 2, 3, 1, 2, 3, 1, 2};
@@ -670,7 +670,7 @@ TEST(SessionDrafts, ADraftersCacheMayHoldTheWholeText) {
   EXPECT_GT(driver.get(0).num_accepted, 10);
 
   // It cannot hold more than there is room for.
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.drafter_context = 8;
   Driver small(options, target, target);
   args.token_ids = text.data();

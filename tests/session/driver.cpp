@@ -54,7 +54,7 @@ sampler_options handle_options(std::int32_t num_threads, std::int64_t fallback_t
   return options;
 }
 
-sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts) {
+SessionOptions small_options(std::int64_t max_sequences, std::int64_t max_drafts) {
   auto options = sized<sampler_session_options>();
   options.max_sequences = max_sequences;
   options.max_context = kContext;
@@ -67,7 +67,7 @@ sampler_session_options small_options(std::int64_t max_sequences, std::int64_t m
   return options;
 }
 
-Driver::Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter,
+Driver::Driver(const SessionOptions &options, NextLogits target, NextLogits drafter,
                const sampler_options &handle, Extras extras)
     : options_(options),
       target_(std::move(target)),
@@ -264,7 +264,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   const std::size_t num_top = index(extras_.num_top);
   Tokens tops(num_places * num_top, -7);  // NULL where there is no span
   std::vector<float> top_values(tops.size());
-  auto args = sized<sampler_session_advance_args>();
+  AdvanceArgs args;
   args.spans = spans.data();
   args.num_spans = std::int64_t(count);
   args.logits = logits.data();
@@ -280,12 +280,12 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   args.out_drafter_cache_lengths = drafter_cache_lengths.data();
   args.out_accepted_counts = accepted.data();
   args.out_row_status = row_status.data();
-  args.out_logprobs = values.data();
-  args.logprob_kind = extras_.logprob_kind;
-  args.num_top_logprobs = extras_.num_top;
+  args.report_args.out_logprobs = values.data();
+  args.report_args.logprob_kind = extras_.logprob_kind;
+  args.report_args.num_top_logprobs = extras_.num_top;
   if (num_top > 0) {
-    args.out_top_token_ids = tops.data();
-    args.out_top_logprobs = top_values.data();
+    args.report_args.out_top_token_ids = tops.data();
+    args.report_args.out_top_logprobs = top_values.data();
   }
   if (extras_.mask_of) args.token_bitmask_indices = masks.data();
   const sampler_status status = sampler_session_advance(session_, &args);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alone.h"
+#include "../sized.h"
 
 namespace session_test {
 
@@ -19,7 +20,7 @@ namespace session_test {
 class Driver {
  public:
   // `pipeline` and `params` of the options stay the caller's; masks are those of the pipeline.
-  Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter = nullptr,
+  Driver(const SessionOptions &options, NextLogits target, NextLogits drafter = nullptr,
          const sampler_options &handle = sampler_options_default(), Extras extras = {});
   ~Driver();
   Driver(const Driver &) = delete;
@@ -84,7 +85,7 @@ class Driver {
 
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;
-  sampler_session_options options_;
+  SessionOptions options_;
   bool may_fail(sampler_status status) const {
     return expected_failures_.count(status) > 0 && num_failed < max_failures_;
   }
@@ -100,7 +101,7 @@ class Driver {
 sampler_options handle_options(std::int32_t num_threads, std::int64_t fallback_token_id = -1);
 
 // Options for so many sequences.
-sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts = 0);
+SessionOptions small_options(std::int64_t max_sequences, std::int64_t max_drafts = 0);
 
 constexpr std::int64_t kVocabulary = 24;
 constexpr std::int64_t kContext = 48;

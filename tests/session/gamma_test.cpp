@@ -61,7 +61,7 @@ class Simulation {
     };
     const NextLogits other = table_logits(8, kVocabulary, 1, false);
     const NextLogits draft = mixed_logits(early_target, other, costs_.disagreement, 3);
-    sampler_session_options options = small_options(at_once_ + 1, extent_.max_drafts);
+    SessionOptions options = small_options(at_once_ + 1, extent_.max_drafts);
     options.has_adaptive_gamma = 1;
     options.has_draft_trees = extent_.top_k > 0;
     options.clock = [](void *time) { return *static_cast<std::int64_t *>(time); };
@@ -194,7 +194,7 @@ TEST(SessionGamma, LosesNoMoreThanItMayBesideOthers) {
 // take, and not what is known of them.
 TEST(SessionGamma, RoundsBesideOthersAreNotMeasured) {
   const NextLogits target = table_logits(7, kVocabulary, 2, false);
-  sampler_session_options options = small_options(2, 4);
+  SessionOptions options = small_options(2, 4);
   options.has_adaptive_gamma = 1;
   std::int64_t num_asked = 0;
   options.clock = [](void *count) { return ++*static_cast<std::int64_t *>(count); };
@@ -224,7 +224,7 @@ TEST(SessionGamma, FollowsTheEntropy) {
     const NextLogits model =
         decoding_test::constant_logits(is_sure ? sure : Logits(kVocabulary, 0));
     for (const std::int64_t least : {0, 1}) {
-      sampler_session_options options = small_options(1, 4);
+      SessionOptions options = small_options(1, 4);
       options.has_adaptive_gamma = 1;
       Driver driver(options, model, model);
       Wish wish;

@@ -97,13 +97,13 @@ TEST(SessionResume, AdaptiveStagesGoOnInAnotherSession) {
 TEST(SessionResume, TheEntropyOfTheDrafterGoesOn) {
   const NextLogits model = table_logits(5, kVocabulary, 2, false);
   const NextLogits drafter = mixed_logits(model, table_logits(6, kVocabulary, 1, false), 40, 3);
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.has_adaptive_gamma = 1;
   options.keep_drafter_rows = 1;
   Driver driver(options, model, drafter);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
-  args.verification = SAMPLER_VERIFY_STANDARD;
+  args.acceptance = SAMPLER_ACCEPT_STANDARD;
   args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
   args.ema_beta = 0.9f;
   int num_without = 0;
@@ -151,12 +151,12 @@ class Storage {
 // With STANDARD a text follows its drafts, and those what the n-grams have counted.
 TEST(SessionResume, NgramsLearnATextOnce) {
   const NextLogits model = table_logits(5, kVocabulary, 1, false);
-  sampler_session_options options = small_options(1, 4);
+  SessionOptions options = small_options(1, 4);
   options.filler_top_k = 2;
   Driver driver(options, model);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_NGRAM;
-  args.verification = SAMPLER_VERIFY_STANDARD;
+  args.acceptance = SAMPLER_ACCEPT_STANDARD;
   const Wish wish = wish_of(sampler_params_default(), 3);
   Storage stayed, again;
   args.ngram = &stayed.ngram;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "../seed.h"
@@ -20,61 +21,34 @@ using decoding_test::table_logits;
 constexpr std::int64_t kDrafts = 4;
 constexpr float kRates[kDrafts] = {0.9f, 0.7f, 0.5f, 0.3f};
 
-constexpr sampler_draft_verification kAll[] = {
-    SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_VERIFY_STANDARD,  SAMPLER_VERIFY_BLOCK,
-    SAMPLER_VERIFY_TYPICAL,      SAMPLER_VERIFY_RELAXED,   SAMPLER_VERIFY_THRESHOLD,
-    SAMPLER_VERIFY_DEFERRED,     SAMPLER_VERIFY_SYNTHETIC,
+constexpr sampler_acceptance kAll[] = {
+    SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_STANDARD,  SAMPLER_ACCEPT_BLOCK,
+    SAMPLER_ACCEPT_TYPICAL,      SAMPLER_ACCEPT_RELAXED,   SAMPLER_ACCEPT_THRESHOLD,
+    SAMPLER_ACCEPT_DEFERRED,     SAMPLER_ACCEPT_SYNTHETIC,
 };
 constexpr sampler_draft_source kSources[] = {SAMPLER_DRAFTS_MODEL, SAMPLER_DRAFTS_NGRAM,
                                              SAMPLER_DRAFTS_PROMPT_LOOKUP};
 
 // A rule that judges a chain as a whole.
-bool is_whole(sampler_draft_verification verification) {
-  return verification == SAMPLER_VERIFY_BLOCK || verification == SAMPLER_VERIFY_DEFERRED;
+bool is_whole(sampler_acceptance verification) {
+  return verification == SAMPLER_ACCEPT_BLOCK || verification == SAMPLER_ACCEPT_DEFERRED;
 }
 
-sampler_acceptance acceptance_of(sampler_draft_verification verification) {
-  switch (verification) {
-    case SAMPLER_VERIFY_SAMPLE_MATCH:
-      return SAMPLER_ACCEPT_SAMPLE_MATCH;
-    case SAMPLER_VERIFY_STANDARD:
-      return SAMPLER_ACCEPT_STANDARD;
-    case SAMPLER_VERIFY_BLOCK:
-      return SAMPLER_ACCEPT_BLOCK;
-    default:
-      return verification;
-  }
-}
-
-sampler_session_options rule_options(std::int64_t max_sequences) {
-  sampler_session_options options = small_options(max_sequences, kDrafts);
+SessionOptions rule_options(std::int64_t max_sequences) {
+  SessionOptions options = small_options(max_sequences, kDrafts);
   options.keep_drafter_rows = 1;
   options.has_draft_trees = 1;
-  options.typical_threshold = 0.2f;
-  options.typical_scale = 0.5f;
-  options.relaxed_top_k = 3;
-  options.relaxed_delta = 0.1f;
-  options.threshold_single = 0.4f;
-  options.threshold_total = 0.8f;
-  options.deferred_window = 2;
-  options.deferred_top_k = 4;
-  options.deferred_entropy = 0.2f;
-  options.synthetic_rates = kRates;
+  options.acceptance_params.typical_threshold = 0.2f;
+  options.acceptance_params.typical_scale = 0.5f;
+  options.acceptance_params.relaxed_top_k = 3;
+  options.acceptance_params.relaxed_delta = 0.1f;
+  options.acceptance_params.threshold_single = 0.4f;
+  options.acceptance_params.threshold_total = 0.8f;
+  options.acceptance_params.deferred_window = 2;
+  options.acceptance_params.deferred_top_k = 4;
+  options.acceptance_params.deferred_entropy = 0.2f;
+  options.acceptance_params.synthetic_rates = kRates;
   return options;
-}
-
-void set_numbers(sampler_verify_args *args) {
-  const sampler_session_options options = rule_options(1);
-  args->typical_threshold = options.typical_threshold;
-  args->typical_scale = options.typical_scale;
-  args->relaxed_top_k = options.relaxed_top_k;
-  args->relaxed_delta = options.relaxed_delta;
-  args->threshold_single = options.threshold_single;
-  args->threshold_total = options.threshold_total;
-  args->deferred_window = options.deferred_window;
-  args->deferred_top_k = options.deferred_top_k;
-  args->deferred_entropy = options.deferred_entropy;
-  args->synthetic_rates = options.synthetic_rates;
 }
 
 // N-grams that sequences of this test do not share, so that company changes no draft.
@@ -101,7 +75,7 @@ struct Sequence {
   sampler_session_add_args args = sized<sampler_session_add_args>();
 };
 
-Sequence random_sequence(Random *random, sampler_draft_verification verification,
+Sequence random_sequence(Random *random, sampler_acceptance verification,
                          sampler_draft_source source, bool has_stages) {
   Sequence own;
   own.wish.prompt = {1, 2, 3, 1, 2, 3, 1};
@@ -117,7 +91,7 @@ Sequence random_sequence(Random *random, sampler_draft_verification verification
   own.wish.max_new_tokens = random->between(5, 30);
   own.wish.ends = {5};
   own.args.draft_source = source;
-  own.args.verification = verification;
+  own.args.acceptance = verification;
   own.args.num_drafts = random->between(1, kDrafts);
   if (source == SAMPLER_DRAFTS_MODEL && !is_whole(verification) && random->one_in(2)) {
     own.args.draft_top_k = random->between(1, own.args.num_drafts);
@@ -149,12 +123,12 @@ Tokens verified_by_hand(sampler_t sampler, const Models &models, const Sequence 
     if (i + 1 < texts.size()) draft.insert(draft.end(), drafted.begin(), drafted.end());
   }
   Tokens token_ids(std::size_t(num_drafts) + 1, -7);
-  auto args = sized<sampler_verify_args>();
+  VerifyArgs args;
   args.target.values = target.data();
   args.target.num_rows = num_drafts + 1;
   args.target.num_cols = kVocabulary;
   const bool is_tree = sequence.args.draft_top_k > 0;
-  if (is_tree) args.parents = parents.data();
+  if (is_tree) args.draft_layout.parents = parents.data();
   if (sequence.args.draft_source == SAMPLER_DRAFTS_MODEL && !is_tree && num_drafts > 0) {
     args.draft = args.target;
     args.draft.values = draft.data();
@@ -165,8 +139,8 @@ Tokens verified_by_hand(sampler_t sampler, const Models &models, const Sequence 
   args.params = &sequence.wish.draws[0].params;
   args.random.seed = sequence.wish.draws[0].seed;
   args.random.offset = std::uint64_t(own.num_tokens - own.prompt_length);
-  args.acceptance = acceptance_of(sequence.args.verification);
-  set_numbers(&args);
+  args.acceptance_params = rule_options(1).acceptance_params;
+  args.acceptance_params.rule = sequence.args.acceptance;
   args.out_token_ids = token_ids.data();
   std::size_t bytes = 0;
   EXPECT_EQ(sampler_verify_workspace_size(sampler, &args, &bytes), SAMPLER_OK);
@@ -186,7 +160,7 @@ Tokens verified_by_hand(sampler_t sampler, const Models &models, const Sequence 
 TEST(SessionRules, AreThoseOfVerification) {
   Random random(31);
   const Models models;
-  for (const sampler_draft_verification verification : kAll) {
+  for (const sampler_acceptance verification : kAll) {
     std::int64_t num_kept = 0, num_rejected = 0;
     for (const sampler_draft_source source : kSources) {
       Driver driver(rule_options(1), models.target, models.drafter);
@@ -217,6 +191,32 @@ TEST(SessionRules, AreThoseOfVerification) {
   }
 }
 
+// A sequence that names no rule has the session's, and a session that names none SAMPLE_MATCH.
+TEST(SessionRules, AreTheSessionsUnlessNamed) {
+  Random random(seeded(6));
+  const Models models;
+  Sequence sequence = random_sequence(&random, SAMPLER_ACCEPT_DEFAULT, SAMPLER_DRAFTS_MODEL, false);
+  sequence.args.draft_top_k = 0;
+  const auto found = [&](const SessionOptions &options, sampler_acceptance rule) {
+    Driver driver(options, models.target, models.drafter);
+    sequence.args.acceptance = rule;
+    driver.add(sequence.wish, sequence.args);
+    driver.finish();
+    EXPECT_GT(driver.get(0).num_drafted, 0);
+    return std::pair(driver.text(0), driver.get(0).num_accepted);
+  };
+  for (const sampler_acceptance rule : kAll) {
+    SessionOptions of_the_rule = rule_options(1);
+    of_the_rule.acceptance_params.rule = rule;
+    EXPECT_EQ(found(of_the_rule, SAMPLER_ACCEPT_DEFAULT), found(rule_options(1), rule)) << rule;
+  }
+  const auto expected = found(rule_options(1), SAMPLER_ACCEPT_SAMPLE_MATCH);
+  EXPECT_EQ(found(rule_options(1), SAMPLER_ACCEPT_DEFAULT), expected);
+  SessionOptions without = rule_options(1);
+  without.acceptance = nullptr;
+  EXPECT_EQ(found(without, SAMPLER_ACCEPT_DEFAULT), expected);
+}
+
 // Each text in company is that of a session of its own, and of rules that keep the target's own
 // tokens that without drafts.
 TEST(SessionRules, TextsDependOnNothingElse) {
@@ -224,7 +224,7 @@ TEST(SessionRules, TextsDependOnNothingElse) {
   const Models models;
   std::vector<Sequence> all;
   std::vector<Ngrams> ngrams(64);
-  for (const sampler_draft_verification verification : kAll) {
+  for (const sampler_acceptance verification : kAll) {
     for (const sampler_draft_source source : kSources) {
       all.push_back(random_sequence(&random, verification, source, true));
       if (all.size() % 4 == 0) all.back().wish.draws[0].params.temperature = 0;
@@ -255,7 +255,7 @@ TEST(SessionRules, TextsDependOnNothingElse) {
     EXPECT_EQ(driver.text(sequence), its_own.text(0)) << i;
     EXPECT_EQ(driver.logprobs[sequence], its_own.logprobs[0]) << i;
     EXPECT_EQ(driver.get(sequence).num_accepted, its_own.get(0).num_accepted) << i;
-    const sampler_acceptance rule = acceptance_of(own.args.verification);
+    const sampler_acceptance rule = own.args.acceptance;
     const bool is_greedy = own.wish.draws[0].params.temperature == 0;
     if (rule == SAMPLER_ACCEPT_SAMPLE_MATCH ||
         (is_greedy && rule != SAMPLER_ACCEPT_RELAXED && rule != SAMPLER_ACCEPT_SYNTHETIC)) {
@@ -278,7 +278,7 @@ TEST(SessionRules, WhatCameBeforeABadRowStays) {
   bad.target = [=](const Tokens &text) {
     return is_bad(text) ? Logits(std::size_t(kVocabulary), NAN) : good.target(text);
   };
-  for (const sampler_draft_verification verification : kAll) {
+  for (const sampler_acceptance verification : kAll) {
     int num_bad = 0, num_inside = 0;
     for (int i = 0; i < 60; ++i) {
       Sequence own = random_sequence(&random, verification, SAMPLER_DRAFTS_MODEL, i % 2 == 0);
@@ -371,11 +371,11 @@ TEST(SessionRules, OfTreesAreChecked) {
   add.draft_top_k = 2;
   expect_refused("draft_top_k is 2; draft_source must be SAMPLER_DRAFTS_MODEL");
   add.draft_source = SAMPLER_DRAFTS_MODEL;
-  for (const auto verification : {SAMPLER_VERIFY_BLOCK, SAMPLER_VERIFY_DEFERRED}) {
-    add.verification = verification;
+  for (const auto verification : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_DEFERRED}) {
+    add.acceptance = verification;
     expect_refused("draft_top_k is 2; BLOCK and DEFERRED are for chains");
   }
-  add.verification = SAMPLER_VERIFY_STANDARD;
+  add.acceptance = SAMPLER_ACCEPT_STANDARD;
   add.least_draft_probability = 0.5f;
   expect_refused("draft_top_k is 2; least_draft_probability must be 0");
   add.least_draft_probability = 0;
@@ -398,9 +398,9 @@ TEST(SessionRules, TreesKeepMoreOfEachStep) {
   const Models models;
   std::int64_t num_steps[2] = {};
   for (const bool is_tree : {false, true}) {
-    sampler_session_options options = rule_options(20);
+    SessionOptions options = rule_options(20);
     options.max_drafts = 9;
-    options.synthetic_rates = nullptr;  // there are fewer
+    options.acceptance_params.synthetic_rates = nullptr;  // there are fewer
     Driver driver(options, models.target, models.drafter);
     Random random(8);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -436,7 +436,7 @@ TEST(SessionRules, NgramsPropose) {
       Random again(77);
       for (int i = 0; i < 8; ++i) {
         Sequence own =
-            random_sequence(&again, SAMPLER_VERIFY_STANDARD, SAMPLER_DRAFTS_NGRAM, false);
+            random_sequence(&again, SAMPLER_ACCEPT_STANDARD, SAMPLER_DRAFTS_NGRAM, false);
         own.args.ngram = &ngram;
         if (has_limits && proposes) {
           own.args.ngram_least_count = 2;

@@ -1,4 +1,5 @@
 #include "schedule.h"
+#include "../sized.h"
 
 #include <gtest/gtest.h>
 
@@ -62,8 +63,8 @@ Extras masks_and_tops() {
 
 constexpr float kRates[] = {0.9f, 0.7f, 0.5f, 0.3f};
 
-bool is_whole(sampler_draft_verification verification) {
-  return verification == SAMPLER_VERIFY_BLOCK || verification == SAMPLER_VERIFY_DEFERRED;
+bool is_whole(sampler_acceptance verification) {
+  return verification == SAMPLER_ACCEPT_BLOCK || verification == SAMPLER_ACCEPT_DEFERRED;
 }
 
 // Fewer log-probabilities than were asked for end in NaN, which equals nothing.
@@ -107,18 +108,18 @@ Schedule::~Schedule() {
   sampler_ngram_storage_destroy(storage_);
 }
 
-sampler_session_options Schedule::options() const {
-  sampler_session_options result = small_options(kSequences, 4);
+SessionOptions Schedule::options() const {
+  SessionOptions result = small_options(kSequences, 4);
   result.lookup_tokens = result.drafter_context = kRoom;  // some texts get longer
   result.has_draft_trees = 1;
   result.has_adaptive_gamma = 1;
   result.keep_drafter_rows = kind_.has_rules;
-  result.synthetic_rates = kRates;
-  result.relaxed_top_k = 3;
-  result.relaxed_delta = 0.2f;
-  result.threshold_single = 0.4f;
-  result.threshold_total = 0.7f;
-  result.deferred_window = 2;
+  result.acceptance_params.synthetic_rates = kRates;
+  result.acceptance_params.relaxed_top_k = 3;
+  result.acceptance_params.relaxed_delta = 0.2f;
+  result.acceptance_params.threshold_single = 0.4f;
+  result.acceptance_params.threshold_total = 0.7f;
+  result.acceptance_params.deferred_window = 2;
   result.max_top_logprobs = extras_.num_top;
   if (kind_.has_masks) result.pipeline = &pipeline_;
   return result;
@@ -172,9 +173,9 @@ void Schedule::choose_drafts(sampler_session_add_args *args) {
   }
   args->num_drafts = random_.between(0, 4);
   if (kind_.has_rules) {
-    args->verification = sampler_draft_verification(random_.between(0, SAMPLER_VERIFY_SYNTHETIC));
+    args->acceptance = sampler_acceptance(random_.between(0, SAMPLER_ACCEPT_SYNTHETIC));
   }
-  if (args->draft_source == SAMPLER_DRAFTS_MODEL && !is_whole(args->verification) &&
+  if (args->draft_source == SAMPLER_DRAFTS_MODEL && !is_whole(args->acceptance) &&
       random_.one_in(2)) {
     args->draft_top_k = random_.between(1, args->num_drafts ? args->num_drafts : 4);
   }

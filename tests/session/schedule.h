@@ -60,7 +60,7 @@ class Schedule {
   void put_back();
   void remove();
   void step();
-  sampler_session_options options() const;
+  SessionOptions options() const;
   void choose_drafts(sampler_session_add_args *args);
   void choose_gamma(sampler_session_add_args *args);
   Alone expected(const Running &own) const;

@@ -52,26 +52,26 @@ TEST(SequenceTable, AStopSequenceIsOfNewTokens) {
   const decoding::SessionSequence &text = parts.table[first];
   parts.table.append(first, 5);
   EXPECT_TRUE(text.runs()) << "it begins in the prompt";
+
+  // A copy has them, too.
+  parts.host.copy(first, 1, 3, nullptr);
+  parts.table.copy(first, nullptr);
+  parts.table.append(1, 6);
+  EXPECT_EQ(parts.table[1].reason, SAMPLER_FINISH_STOP_SEQUENCE);
+  EXPECT_EQ(parts.table[1].stop_sequence, 1);
+
   parts.table.append(first, 4);
+  EXPECT_TRUE(text.runs());
   parts.table.append(first, 5);
   EXPECT_EQ(text.reason, SAMPLER_FINISH_STOP_SEQUENCE);
   EXPECT_EQ(text.stop_sequence, 0);
-
-  // A copy has them, too.
-  const std::int32_t other = parts.add({1}, args);
-  parts.table.remove(first);
-  parts.host.copy(other, first, 1, nullptr);
-  parts.table.copy(other, nullptr);
-  parts.table.append(first, 6);
-  EXPECT_EQ(parts.table[first].stop_sequence, 1);
-  EXPECT_TRUE(parts.table[other].runs());
 }
 
 TEST(SequenceTable, ACopyBeginsAStep) {
   Parts parts;
   auto args = sized<sampler_session_add_args>();
   args.seed = 11;
-  args.verification = SAMPLER_VERIFY_STANDARD;
+  args.acceptance = SAMPLER_ACCEPT_STANDARD;
   args.num_drafts = 3;
   const std::int32_t first = parts.add({1, 2, 3}, args);
   decoding::SessionSequence &text = parts.table[first];

@@ -253,7 +253,7 @@ TEST(SessionSteps, StagesOfThePipelineAreThoseOfTheSequence) {
   pipeline.banned = {banned_offsets, banned_ids, 2, 2};
   pipeline.token_bitmasks = masks;
   pipeline.num_token_bitmasks = 2;
-  sampler_session_options options = small_options(2, 2);
+  SessionOptions options = small_options(2, 2);
   options.pipeline = &pipeline;
   options.max_top_logprobs = 3;
   Driver driver(options, counting_logits());
@@ -271,16 +271,16 @@ TEST(SessionSteps, StagesOfThePipelineAreThoseOfTheSequence) {
   Tokens token_ids(6), top_ids(18, -5);
   std::vector<float> top_values(18);
   std::vector<std::int64_t> counts(2);
-  auto args = sized<sampler_session_advance_args>();
+  AdvanceArgs args;
   args.spans = step.spans.data();
   args.num_spans = 2;
   args.logits = logits.data();
   args.token_bitmask_indices = indices;
   args.out_token_ids = token_ids.data();
   args.out_counts = counts.data();
-  args.num_top_logprobs = 3;
-  args.out_top_token_ids = top_ids.data();
-  args.out_top_logprobs = top_values.data();
+  args.report_args.num_top_logprobs = 3;
+  args.report_args.out_top_token_ids = top_ids.data();
+  args.report_args.out_top_logprobs = top_values.data();
   ASSERT_EQ(sampler_session_advance(driver.session(), &args), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(token_ids, (Tokens{0, -1, -1, 10, -1, -1}));  // 3 is banned; 10 of the mask
   EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 1}));
@@ -359,7 +359,7 @@ void expect_stale(const Driver &driver, const std::vector<sampler_span> &spans) 
   Tokens token_ids(8);
   std::vector<std::int64_t> counts(2);
   const Logits logits(std::size_t(16 * kVocabulary));
-  auto args = sized<sampler_session_advance_args>();
+  AdvanceArgs args;
   args.spans = spans.data();
   args.num_spans = std::int64_t(spans.size());
   args.logits = logits.data();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "../sized.h"
 #include "few_ranks.h"
 #include "handle.h"
 
@@ -97,8 +98,8 @@ TEST(ShardArguments, AreCheckedByThePlan) {
        [](Ranks &r) { r.samples[0].input.candidate_counts = somewhere; }},
       {kInvalid, "params->top_p is NaN; it must be a number",
        [nan](Ranks &r) { r.params[0].top_p = nan; }},
-      {kInvalid, "num_top_logprobs is 41; it must be below 41",
-       [](Ranks &r) { r.samples[0].num_top_logprobs = 41; }},
+      {kInvalid, "reports->num_top_logprobs is 41; it must be below 41",
+       [](Ranks &r) { r.samples[0].report_args.num_top_logprobs = 41; }},
       {kUnsupported, "params has SAMPLER_STAGE_TYPICAL_P; it has no sharded form",
        [](Ranks &r) { r.params[0].typical_p = 0.5f; }},
       {kUnsupported, "params has SAMPLER_STAGE_XTC; it has no sharded form",
@@ -113,31 +114,31 @@ TEST(ShardArguments, AreCheckedByThePlan) {
          r.row_params[0].forced_token_id = forced;
          r.samples[0].row_params = &r.row_params[0];
        }},
-      {kUnsupported, "out_observations" + no_form,
-       [](Ranks &r) { r.samples[0].out_observations = floats; }},
-      {kUnsupported, "num_chosen" + no_form,
+      {kUnsupported, "reports->out_observations" + no_form,
+       [](Ranks &r) { r.samples[0].report_args.out_observations = floats; }},
+      {kUnsupported, "reports->num_chosen" + no_form,
        [](Ranks &r) {
-         r.samples[0].num_chosen = 1;
-         r.samples[0].chosen_token_ids = somewhere;
-         r.samples[0].out_chosen_logprobs = floats;
+         r.samples[0].report_args.num_chosen = 1;
+         r.samples[0].report_args.chosen_token_ids = somewhere;
+         r.samples[0].report_args.out_chosen_logprobs = floats;
        }},
-      {kUnsupported, "kept_capacity" + no_form,
+      {kUnsupported, "reports->kept_capacity" + no_form,
        [](Ranks &r) {
-         r.samples[0].kept_capacity = 1;
-         r.samples[0].out_kept_probabilities = floats;
+         r.samples[0].report_args.kept_capacity = 1;
+         r.samples[0].report_args.out_kept_probabilities = floats;
        }},
-      {kUnsupported, "out_removed_by" + no_form,
+      {kUnsupported, "reports->out_removed_by" + no_form,
        [](Ranks &r) {
          static uint8_t removed[kNumRows * kNumCols];
-         r.samples[0].out_removed_by = removed;
+         r.samples[0].report_args.out_removed_by = removed;
        }},
-      {kUnsupported, "num_top_logprobs of RAW beside edits" + no_form,
+      {kUnsupported, "reports->num_top_logprobs of RAW beside edits" + no_form,
        [](Ranks &r) {
          r.samples[0].pipeline = &r.pipelines[0];
          r.pipelines[0].dense_bias = floats;
          r.pipelines[0].num_dense_biases = 1;
-         r.samples[0].num_top_logprobs = 1;
-         r.samples[0].out_top_logprobs = floats;
+         r.samples[0].report_args.num_top_logprobs = 1;
+         r.samples[0].report_args.out_top_logprobs = floats;
        }},
   };
   for (const Broken &broken : cases) {
@@ -184,7 +185,7 @@ TEST(ShardArguments, HaveRoomForMessages) {
   ASSERT_EQ(sampler_shard_plan(ranks.sampler, &shard, &plan), SAMPLER_OK);
   Exact workspace(plan.workspace_bytes), send(plan.max_message_bytes),
       received(plan.max_message_bytes * kNumRanks);
-  sampler_sample_args &args = ranks.samples[0];
+  SampleArgs &args = ranks.samples[0];
   const auto expect_refused = [&](int64_t round, sampler_status status, const std::string &text) {
     EXPECT_EQ(sampler_shard_round(ranks.sampler, &shard, round), status) << text;
     EXPECT_EQ(sampler_last_error(), text);
@@ -391,7 +392,7 @@ TEST(ShardArguments, MayBeSpoiledOnTheWay) {
 
 TEST(ShardArguments, MayHaveNoRows) {
   Ranks ranks;
-  for (sampler_sample_args &args : ranks.samples) args.input.num_rows = 0;
+  for (SampleArgs &args : ranks.samples) args.input.num_rows = 0;
   const Outcome outcome = ranks.run();
   EXPECT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.num_exchanges, 0);
@@ -402,7 +403,7 @@ TEST(ShardArguments, MayHaveNoRows) {
 // What docs/sharding.md says of exchanges and bytes.
 TEST(ShardPlan, NeedsFewBytes) {
   Ranks ranks;
-  sampler_sample_args &args = ranks.samples[0];
+  SampleArgs &args = ranks.samples[0];
   sampler_shard_args &shard = ranks.shards[0];
   args.input.num_rows = 64;
   args.input.num_cols = 25000;
@@ -429,13 +430,13 @@ TEST(ShardPlan, NeedsFewBytes) {
   EXPECT_EQ(plan().num_exchanges, 1);
   EXPECT_LT(bytes() * 100, gathered);
   float logprobs[64];
-  args.out_logprobs = logprobs;
+  args.report_args.out_logprobs = logprobs;
   EXPECT_EQ(plan().num_exchanges, 2);
   // What the token brings, or its rank, the sums come with.
   ranks.params[0].top_k_ties = SAMPLER_TIES_KEEP;
   EXPECT_EQ(plan().num_exchanges, 2);
   int32_t token_ranks[64];
-  args.out_ranks = token_ranks;
+  args.report_args.out_ranks = token_ranks;
   EXPECT_EQ(plan().num_exchanges, 2);
   ranks.params[0].filter_order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(plan().num_exchanges, 3);
@@ -446,9 +447,9 @@ TEST(ShardPlan, NeedsFewBytes) {
   EXPECT_EQ(plan().num_exchanges, 4);
   args.draw_method = SAMPLER_DRAW_GUMBEL;
   EXPECT_EQ(plan().num_exchanges, 3);
-  args.out_ranks = nullptr;
+  args.report_args.out_ranks = nullptr;
   EXPECT_EQ(plan().num_exchanges, 2);
-  args.out_logprobs = nullptr;
+  args.report_args.out_logprobs = nullptr;
   args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
   ranks.params[0] = sampler_params_default();
   ranks.params[0].temperature = 0.0f;
@@ -467,16 +468,16 @@ TEST(ShardPlan, TakesThreeExchangesAtMost) {
     const auto is_set = [bits](int bit) { return (bits >> bit & 1) != 0; };
     Ranks ranks;
     sampler_params &params = ranks.params[0];
-    sampler_sample_args &args = ranks.samples[0];
+    SampleArgs &args = ranks.samples[0];
     params.top_k = is_set(0) ? 5 : 0;
     params.top_p = is_set(1) ? 0.9f : 1.0f;
     params.min_p = is_set(2) ? 0.1f : 0.0f;
     params.top_k_ties = is_set(3) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
     params.filter_order = is_set(4) ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
     args.draw_method = is_set(5) ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
-    args.logprob_kind = is_set(6) ? SAMPLER_LOGPROB_PROCESSED : SAMPLER_LOGPROB_RAW;
-    args.out_logprobs = is_set(7) ? logprobs : nullptr;
-    args.out_ranks = is_set(8) ? token_ranks : nullptr;
+    args.report_args.logprob_kind = is_set(6) ? SAMPLER_LOGPROB_PROCESSED : SAMPLER_LOGPROB_RAW;
+    args.report_args.out_logprobs = is_set(7) ? logprobs : nullptr;
+    args.report_args.out_ranks = is_set(8) ? token_ranks : nullptr;
     params.top_p_ties = is_set(10) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
     if (is_set(9)) {
       ranks.pipelines[0].dense_bias = biases;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "../sized.h"
 
 namespace shards_test {
 
@@ -20,8 +21,7 @@ struct SampleRanks {
       params[rank] = sampler_params_default();
       row_params[rank].struct_size = sizeof row_params[rank];
       pipelines[rank].struct_size = sizeof pipelines[rank];
-      sampler_sample_args &args = samples[rank];
-      args.struct_size = sizeof args;
+      SampleArgs &args = samples[rank];
       args.input = rows.part(rank * kWidth, (rank + 1) * kWidth, &memory[rank]);
       args.params = &params[rank];
       args.out_token_ids = tokens[rank];
@@ -63,7 +63,7 @@ struct SampleRanks {
   sampler_params params[kNumRanks];
   sampler_row_params row_params[kNumRanks] = {};
   sampler_pipeline pipelines[kNumRanks] = {};
-  sampler_sample_args samples[kNumRanks] = {};
+  SampleArgs samples[kNumRanks];
   sampler_shard_args shards[kNumRanks] = {};
   int32_t tokens[kNumRanks][kNumRows];
   sampler_row_status statuses[kNumRanks][kNumRows];
@@ -82,8 +82,7 @@ struct ChainRanks {
     seeds.assign(kNumRanks, std::vector<uint64_t>(kNumSequences, 5));
     statuses.assign(kNumRanks, std::vector<sampler_row_status>(kNumSequences, 77));
     for (size_t r = 0; r < kNumRanks; ++r) {
-      sampler_verify_args &args = calls[r];
-      args.struct_size = sizeof args;
+      VerifyArgs &args = calls[r];
       args.target = target.part(ranges[r], ranges[r + 1], &memory[2 * r]);
       args.draft = draft.part(ranges[r], ranges[r + 1], &memory[2 * r + 1]);
       args.num_drafts = kNumDrafts;
@@ -128,7 +127,7 @@ struct ChainRanks {
   std::vector<std::vector<int32_t>> ids, tokens, counts;
   std::vector<std::vector<uint64_t>> seeds;
   std::vector<std::vector<sampler_row_status>> statuses;
-  std::vector<sampler_verify_args> calls{kNumRanks, sampler_verify_args()};
+  std::vector<VerifyArgs> calls{kNumRanks, VerifyArgs()};
   std::vector<sampler_shard_args> shards{kNumRanks, sampler_shard_args()};
 };
 

@@ -1,4 +1,5 @@
 #include "problem.h"
+#include "../sized.h"
 
 #include <algorithm>
 #include <limits>
@@ -79,27 +80,27 @@ Ranges uneven_ranges(int64_t num_cols, int64_t num_ranks, uint64_t seed) {
   return ranges;
 }
 
-void Tokens::bind(sampler_sample_args *args, int64_t num_rows) {
+void Tokens::bind(SampleArgs *args, int64_t num_rows) {
   const auto give = [&](auto *array, size_t count, auto **member) {
     if (!*member) return;
     array->assign(count, {});
     std::memset(array->data(), 0x5A, count * sizeof array->front());
     *member = array->data();
   };
-  const auto count = size_t(num_rows), num_top = count * size_t(args->num_top_logprobs);
+  const auto count = size_t(num_rows), num_top = count * size_t(args->report_args.num_top_logprobs);
   ids.assign(count, 0x5A5A5A5A);
   args->out_token_ids = ids.data();
   give(&statuses, count, &args->out_row_status);
-  give(&kept_counts, count, &args->out_kept_counts);
-  give(&logprobs, count, &args->out_logprobs);
-  give(&values, count, &args->out_values);
-  give(&ranks, count, &args->out_ranks);
-  give(&entropies, count, &args->out_entropies);
+  give(&kept_counts, count, &args->report_args.out_kept_counts);
+  give(&logprobs, count, &args->report_args.out_logprobs);
+  give(&values, count, &args->report_args.out_values);
+  give(&ranks, count, &args->report_args.out_ranks);
+  give(&entropies, count, &args->report_args.out_entropies);
   if (num_top == 0) return;
   top_ids.assign(num_top, 0x5A5A5A5A);
   top_logprobs.assign(num_top, 0.0f);
-  args->out_top_token_ids = top_ids.data();
-  args->out_top_logprobs = top_logprobs.data();
+  args->report_args.out_top_token_ids = top_ids.data();
+  args->report_args.out_top_logprobs = top_logprobs.data();
 }
 
 namespace {
@@ -132,18 +133,17 @@ sampler_shard_args shard_args(const Ranges &ranges, size_t rank) {
   return args;
 }
 
-sampler_sample_args sample_args(const SampleCall &call, Tokens *tokens, const sampler_rows &input) {
-  sampler_sample_args args = call.args;
-  args.struct_size = sizeof args;
+SampleArgs sample_args(const SampleCall &call, Tokens *tokens, const sampler_rows &input) {
+  SampleArgs args = call.args;
   args.input = input;
   args.params = &call.params;
   args.out_row_status = wanted<sampler_row_status>(true);
-  args.out_kept_counts = wanted<int32_t>(call.wanted.kept_counts);
-  args.out_logprobs = wanted<float>(call.wanted.logprobs);
-  args.out_values = wanted<float>(call.wanted.values);
-  args.out_ranks = wanted<int32_t>(call.wanted.ranks);
-  args.out_entropies = wanted<float>(call.wanted.entropies);
-  args.num_top_logprobs = std::min(call.wanted.num_top, input.num_cols);
+  args.report_args.out_kept_counts = wanted<int32_t>(call.wanted.kept_counts);
+  args.report_args.out_logprobs = wanted<float>(call.wanted.logprobs);
+  args.report_args.out_values = wanted<float>(call.wanted.values);
+  args.report_args.out_ranks = wanted<int32_t>(call.wanted.ranks);
+  args.report_args.out_entropies = wanted<float>(call.wanted.entropies);
+  args.report_args.num_top_logprobs = std::min(call.wanted.num_top, input.num_cols);
   tokens->bind(&args, args.row_indices ? args.num_row_indices : input.num_rows);
   return args;
 }
@@ -173,7 +173,7 @@ std::string difference(const Tokens &a, const Tokens &b) {
 
 Tokens sample_whole(sampler_t sampler, const Rows &rows, const SampleCall &call) {
   Tokens tokens;
-  sampler_sample_args args = sample_args(call, &tokens, rows.whole());
+  SampleArgs args = sample_args(call, &tokens, rows.whole());
   EXPECT_EQ(run_whole(sampler, &args, sampler_sample, sampler_sample_workspace_size), SAMPLER_OK)
       << sampler_last_error();
   return tokens;
@@ -185,7 +185,7 @@ std::string compare_sample(const Samplers &samplers, const Rows &rows, const Sam
   const size_t num_ranks = ranges.size() - 1;
   std::vector<Tokens> tokens(num_ranks);
   std::vector<std::vector<unsigned char>> memory(num_ranks);
-  std::vector<sampler_sample_args> calls(num_ranks);
+  std::vector<SampleArgs> calls(num_ranks);
   std::vector<sampler_shard_args> shards(num_ranks);
   for (size_t rank = 0; rank < num_ranks; ++rank) {
     const sampler_rows part = rows.part(ranges[rank], ranges[rank + 1], &memory[rank]);

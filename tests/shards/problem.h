@@ -10,6 +10,7 @@
 
 #include "ranks.h"
 #include "rows.h"
+#include "../sized.h"
 
 namespace shards_test {
 
@@ -53,7 +54,7 @@ struct Tokens {
   std::vector<sampler_row_status> statuses;
 
   // Points the outputs that `args` wants, those that are not NULL, at arrays of this.
-  void bind(sampler_sample_args *args, int64_t num_rows);
+  void bind(SampleArgs *args, int64_t num_rows);
 };
 // "" where they are equal to the bit.
 std::string difference(const Tokens &a, const Tokens &b);
@@ -66,7 +67,7 @@ struct Wanted {
 
 struct SampleCall {
   sampler_params params = sampler_params_default();
-  sampler_sample_args args = {};  // without input, outputs and workspace
+  SampleArgs args;  // without input, outputs and workspace
   Wanted wanted;
   int64_t max_top_k = 0;
 };
@@ -101,7 +102,7 @@ std::string difference(const Verified &a, const Verified &b);
 
 struct VerifyCall {
   sampler_params params = sampler_params_default();
-  sampler_verify_args args = {};  // without rows, outputs and workspace
+  VerifyArgs args;  // without rows, outputs and workspace
   bool has_draft = false;
   bool wants_accepted = false;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "problem.h"
 
 namespace shards_test {
@@ -50,7 +51,7 @@ inline SampleCall random_sample(std::mt19937_64 &random, sampler_input_kind kind
   SampleCall call;
   call.params = draw_params(random, kind, num_cols);
   call.args.draw_method = int32_t(random() % 3 == 0);
-  call.args.logprob_kind = int32_t(random() % 3);
+  call.args.report_args.logprob_kind = int32_t(random() % 3);
   call.args.random.seed = random();
   call.args.random.offset = random();
   call.wanted = {random() % 2 == 0, random() % 2 == 0,
@@ -61,7 +62,7 @@ inline SampleCall random_sample(std::mt19937_64 &random, sampler_input_kind kind
 
 inline std::string to_text(const SampleCall &call) {
   return to_text(call.params) + " draw " + std::to_string(call.args.draw_method) + " kind " +
-         std::to_string(call.args.logprob_kind);
+         std::to_string(call.args.report_args.logprob_kind);
 }
 
 // ---- By slot
@@ -101,7 +102,7 @@ struct SlotArrays {
 
   // Any of them.
   void put(std::mt19937_64 &random, SampleCall *call) {
-    sampler_sample_args &args = call->args;
+    SampleArgs &args = call->args;
     row_params.temperature = random() % 2 ? temperature.data() : nullptr;
     row_params.top_p = random() % 2 ? top_p.data() : nullptr;
     row_params.min_p = random() % 2 ? min_p.data() : nullptr;
@@ -202,7 +203,7 @@ inline SampleCall draw_call(std::mt19937_64 &random) {
   call.params.temperature_order = int32_t(random() % 2);
   call.params.top_p_sum = int32_t(random() % 2);
   call.args.draw_method = int32_t(random() % 3 == 0);
-  call.args.logprob_kind = int32_t(random() % 3);
+  call.args.report_args.logprob_kind = int32_t(random() % 3);
   call.wanted = {true, true, true, true, true, 0};
   return call;
 }
@@ -242,8 +243,9 @@ struct JointTies {
   JointTies &operator=(const JointTies &) = delete;
 
   int64_t num_exchanges() const {
-    const bool is_of_given =
-        call.args.pipeline && call.args.logprob_kind == SAMPLER_LOGPROB_RAW && call.wanted.ranks;
+    const bool is_of_given = call.args.pipeline &&
+                             call.args.report_args.logprob_kind == SAMPLER_LOGPROB_RAW &&
+                             call.wanted.ranks;
     return is_of_given ? 3 : 2;
   }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "../sized.h"
+
 namespace shards_test {
 
 // first[r] to first[r + 1] are the ids of rank r.

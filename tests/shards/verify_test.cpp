@@ -223,27 +223,31 @@ TEST(ShardedVerify, RefusesOtherVerificationByName) {
   pipeline.dense_bias = reals;
   pipeline.num_dense_biases = 1;
   const Case cases[] = {
-      {"acceptance", [](Ranks &r) { r.calls[0].acceptance = SAMPLER_ACCEPT_TYPICAL; }},
+      {"acceptance->rule",
+       [](Ranks &r) { r.calls[0].acceptance_params.rule = SAMPLER_ACCEPT_TYPICAL; }},
       {"acceptances", [](Ranks &r) { r.calls[0].acceptances = numbers; }},
-      {"target_row_indices",
+      {"layout->target_row_indices",
        [](Ranks &r) {
-         r.calls[0].target_row_indices = numbers;
-         r.calls[0].num_sequences = kNumSequences;
+         r.calls[0].draft_layout.target_row_indices = numbers;
+         r.calls[0].draft_layout.num_sequences = kNumSequences;
        }},
-      {"draft_row_indices", [](Ranks &r) { r.calls[0].draft_row_indices = numbers; }},
-      {"draft_rows_by_slot", [](Ranks &r) { r.calls[0].draft_rows_by_slot = 1; }},
-      {"draft_token_stride", [](Ranks &r) { r.calls[0].draft_token_stride = kNumDrafts + 1; }},
-      {"parents", [](Ranks &r) { r.calls[0].parents = numbers; }},
+      {"layout->draft_row_indices",
+       [](Ranks &r) { r.calls[0].draft_layout.draft_row_indices = numbers; }},
+      {"layout->draft_rows_by_slot",
+       [](Ranks &r) { r.calls[0].draft_layout.draft_rows_by_slot = 1; }},
+      {"layout->draft_token_stride",
+       [](Ranks &r) { r.calls[0].draft_layout.draft_token_stride = kNumDrafts + 1; }},
+      {"layout->parents", [](Ranks &r) { r.calls[0].draft_layout.parents = numbers; }},
       {"out_positions", [](Ranks &r) { r.calls[0].out_positions = numbers; }},
-      {"out_logprobs", [](Ranks &r) { r.calls[0].out_logprobs = reals; }},
-      {"out_ranks", [](Ranks &r) { r.calls[0].out_ranks = numbers; }},
-      {"packing",
+      {"reports->out_logprobs", [](Ranks &r) { r.calls[0].report_args.out_logprobs = reals; }},
+      {"reports->out_ranks", [](Ranks &r) { r.calls[0].report_args.out_ranks = numbers; }},
+      {"layout->packing",
        [](Ranks &r) {
-         r.calls[0].packing = SAMPLER_PACKING_DRAFTS;
-         r.calls[0].packing_offsets = numbers;
+         r.calls[0].draft_layout.packing = SAMPLER_PACKING_DRAFTS;
+         r.calls[0].draft_layout.packing_offsets = numbers;
          r.calls[0].draft_counts = nullptr;
-         r.calls[0].num_sequences = kNumSequences;
-         r.calls[0].num_packed_drafts = 2;
+         r.calls[0].draft_layout.num_sequences = kNumSequences;
+         r.calls[0].draft_layout.num_packed_drafts = 2;
        }},
       {"target.kind is SAMPLER_LOGITS", [](Ranks &r) { r.calls[0].target.kind = SAMPLER_LOGITS; }},
       {"draft.kind is SAMPLER_LOGITS", [](Ranks &r) { r.calls[0].draft.kind = SAMPLER_LOGITS; }},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "support.h"
 
 namespace state_test {
@@ -91,7 +92,7 @@ class Loop {
 
   Draw draw(const sampler_pipeline &pipeline, std::uint64_t step) {
     Draw result;
-    auto args = sized<sampler_sample_args>();
+    SampleArgs args;
     args.exec.workspace = workspace_.data();
     args.exec.workspace_bytes = workspace_.size();
     args.input.values = logits_.data();
@@ -102,7 +103,7 @@ class Loop {
     args.random.seed = 3;
     args.random.offset = step;
     args.out_token_ids = result.tokens.data();
-    args.out_observations = result.observations.data();
+    args.report_args.out_observations = result.observations.data();
     EXPECT_EQ(sampler_sample(pair_.sampler(), &args), SAMPLER_OK) << sampler_last_error();
     return result;
   }

@@ -56,6 +56,8 @@ class Builder {
         layout_(case_.layout * 1000033 + case_.seed),
         content_(case_.content * 1000037 + case_.seed) {
     decide();
+    structs_.reports.struct_size = sizeof structs_.reports;
+    structs_.layout.struct_size = sizeof structs_.layout;
     visit_args(case_.operation, structs_, [&](auto &args) {
       args.struct_size = sizeof args;
       build(&args);
@@ -151,12 +153,12 @@ class Builder {
     add_parameters(true);
     add_random(&args->random);
     args->draw_method = one_in(3);
-    args->logprob_kind = any<int>(2);
+    structs_.reports.logprob_kind = any<int>(2);
     args->token_id_type = token_id_type_;
     add_output("out_token_ids", &args->out_token_ids, size_of_id(token_id_type_), n);
-    add_output("out_kept_counts", &args->out_kept_counts, 4, n);
-    add_output("out_logprobs", &args->out_logprobs, 4, n);
-    add_output("out_values", &args->out_values, 4, n);
+    add_output("out_kept_counts", &structs_.reports.out_kept_counts, 4, n);
+    add_output("out_logprobs", &structs_.reports.out_logprobs, 4, n);
+    add_output("out_values", &structs_.reports.out_values, 4, n);
     add_output("out_row_status", &args->out_row_status, 4, n);
   }
 
@@ -193,11 +195,11 @@ class Builder {
     const int64_t n = case_.num_rows, positions = num_drafts_ + 1;
     args->num_drafts = num_drafts_;
     target_ = add_rows("target", &args->target, dtype_, kind_, n * positions);
-    args->target_sequence_stride = sequence_stride(args->target, positions);
+    structs_.layout.target_sequence_stride = sequence_stride(args->target, positions);
     if (has_draft_) {
       if (one_in(3)) decide_lists();  // else as the target's
       draft_ = add_rows("draft", &args->draft, draft_dtype_, draft_kind_, n * num_drafts_);
-      args->draft_sequence_stride = sequence_stride(args->draft, num_drafts_);
+      structs_.layout.draft_sequence_stride = sequence_stride(args->draft, num_drafts_);
     }
     args->token_id_type = token_id_type_;
     add_input("draft_token_ids", &args->draft_token_ids, size_of_id(token_id_type_),
@@ -629,6 +631,8 @@ void Call::bind(const Address &address, Structs *out) const {
     args->row_params = &out->row_params;
   };
   if (case_.operation == kSample) set_parameters(&out->args.sample);
+  if (case_.operation == kSample) out->args.sample.reports = &out->reports;
+  if (case_.operation == kVerify) out->args.verify.layout = &out->layout;
   if (case_.operation == kFilter) set_parameters(&out->args.filter);
   if (case_.operation == kVerify) set_parameters(&out->args.verify);
 }

@@ -55,6 +55,8 @@ bool from_text(const std::string &text, Case *out);
 struct Structs {
   sampler_params params;
   sampler_row_params row_params;
+  sampler_report_args reports;  // of sample
+  sampler_draft_layout layout;  // of verify
   union Args {  // by operation
     sampler_sample_args sample;
     sampler_filter_args filter;

@@ -62,12 +62,12 @@ class Builder {
   Case &get() { return case_; }
   Random *random() { return &random_; }
   bool has(const std::string &member) const {
-    return case_.operation->all_members.count(member) != 0;
+    return case_.operation->all_members.count(path(member)) != 0;
   }
 
   Builder &set(const std::string &member, std::int64_t value) {
     if (this->member(member).number == Number::kF32) give_up(member, "is a float");
-    case_.args[member] =
+    case_.args[path(member)] =
         this->member(member).size == sizeof value ? std::uint64_t(value) : std::uint32_t(value);
     return *this;
   }
@@ -75,26 +75,26 @@ class Builder {
     if (this->member(member).number != Number::kF32) give_up(member, "is no float");
     std::uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
-    case_.args[member] = bits;
+    case_.args[path(member)] = bits;
     return *this;
   }
   template <class T>
   Builder &in(const std::string &member, const std::vector<T> &values) {
     if (type_of(this->member(member)) != element_type<T>()) give_up(member, "has another type");
-    case_.inputs[member] = {element_type<T>(), bytes_of(values)};
+    case_.inputs[path(member)] = {element_type<T>(), bytes_of(values)};
     return *this;
   }
   // Of the type that use_i64() tells.
   Builder &ids(const std::string &member, const Ids &ids) {
-    case_.inputs[member] = id_type_ == ElementType::kI64
-                               ? Array{id_type_, bytes_of(ids)}
-                               : Array{id_type_, bytes_of(Ints(ids.begin(), ids.end()))};
+    case_.inputs[path(member)] = id_type_ == ElementType::kI64
+                                     ? Array{id_type_, bytes_of(ids)}
+                                     : Array{id_type_, bytes_of(Ints(ids.begin(), ids.end()))};
     return *this;
   }
   Builder &out(const std::string &member, std::int64_t count) {
     const Member &described = this->member(member);
     const ElementType type = described.number == Number::kOther ? id_type_ : type_of(described);
-    case_.outputs[member] = {type, std::string(std::size_t(count) * size_of(type), '\0')};
+    case_.outputs[path(member)] = {type, std::string(std::size_t(count) * size_of(type), '\0')};
     return *this;
   }
   // Before any ids.
@@ -142,8 +142,9 @@ class Builder {
   }
 
  private:
+  std::string path(const std::string &member) const { return case_.operation->path(member); }
   const Member &member(const std::string &name) const {
-    const auto found = case_.operation->all_members.find(name);
+    const auto found = case_.operation->all_members.find(path(name));
     if (found == case_.operation->all_members.end()) give_up(name, "is no member");
     return found->second;
   }

@@ -65,14 +65,15 @@ bool has_pointee(const Case &recorded, const std::string &pointer) {
     return starts_with(member.first, pointer + ".");
   };
   return std::any_of(recorded.args.begin(), recorded.args.end(), is_of_it) ||
-         std::any_of(recorded.inputs.begin(), recorded.inputs.end(), is_of_it);
+         std::any_of(recorded.inputs.begin(), recorded.inputs.end(), is_of_it) ||
+         std::any_of(recorded.outputs.begin(), recorded.outputs.end(), is_of_it);
 }
 
 // The scalars. Pointers to arrays are NULL.
 Args arguments(const Case &recorded) {
   Args args(*recorded.operation);
-  for (const char *pointer :
-       {"params", "row_params", "pipeline", "draft_params", "draft_row_params"}) {
+  for (const char *pointer : {"params", "row_params", "pipeline", "draft_params",
+                              "draft_row_params", "reports", "layout", "acceptance"}) {
     if (has_pointee(recorded, pointer)) {
       args.connect(pointer);
     } else if (recorded.operation->all_members.count(pointer)) {
@@ -188,7 +189,8 @@ bool is_as_recorded(const Case &actual, const Case &recorded) {
 
 }  // namespace
 
-bool shows(const Case &recorded, const std::string &member) {
+bool shows(const Case &recorded, const std::string &name) {
+  const std::string member = recorded.operation->path(name);
   if (recorded.outputs.count(member)) return true;
   if (!recorded.args.count(member) && !recorded.inputs.count(member)) return false;
   return !is_as_recorded(replayed(without(recorded, member), WorkspaceOf::kCall), recorded);

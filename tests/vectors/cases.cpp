@@ -150,12 +150,17 @@ void leave_out(Call *call, const std::string &member) {
 
 ElementType element_type(const Call::Array &array, const capi_test::Member &member) {
   static const std::vector<std::string> kValues = {"input.values", "target.values", "draft.values",
-                                                   "output", "out_values"};
+                                                   "output", "out_values", "reports.out_values"};
   if (member.number != capi_test::Number::kOther) return type_of(member);
   if (std::find(kValues.begin(), kValues.end(), array.member) != kValues.end()) {
     return ElementType(array.dtype);
   }
   return array.element_size == 8 ? ElementType::kI64 : ElementType::kI32;
+}
+
+// Of a call or of its reports.
+std::string name_of_output(const std::string &member) {
+  return member.compare(0, 8, "reports.") == 0 ? member.substr(8) : member;
 }
 
 // Whether a case has the member: not what each replay has of its own.
@@ -356,7 +361,7 @@ bool Cases::has(const std::string &member) const {
   if (member == "draw_method" || member == "row_indices" || member.compare(0, 7, "random.") == 0) {
     return use_.draws;
   }
-  if (member == "logprob_kind") return contains(use_.outputs, "out_logprobs");
+  if (name_of_output(member) == "logprob_kind") return contains(use_.outputs, "out_logprobs");
   return true;
 }
 
@@ -396,8 +401,9 @@ void Cases::restrict_to_use(Call *call) const {
   const capi_test::Args defaults(operation_);
   capi_test::Args &args = call->args();
   for (const auto &[member, description] : operation_.members) {
-    const bool is_left_out = member.compare(0, 4, "out_") == 0 && !contains(use_.outputs, member) &&
-                             member != "out_token_ids";
+    const std::string output = name_of_output(member);
+    const bool is_left_out = output.compare(0, 4, "out_") == 0 && !contains(use_.outputs, output) &&
+                             output != "out_token_ids";
     if ((has(member) && !is_left_out) || is_of_stages(member)) continue;
     if (description.size == sizeof(std::uint64_t)) {
       args.set(member, defaults.get<std::uint64_t>(member));

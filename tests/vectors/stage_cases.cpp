@@ -478,7 +478,7 @@ void add_reports(Builder &b, std::int64_t num_rows, std::int64_t num_cols, std::
   b.set("kept_capacity", capacity);
   b.out("out_kept_token_ids", capacity * num_rows);
   b.out("out_kept_probabilities", capacity * num_rows);
-  if (!b.has("num_chosen")) return;
+  if (b.get().operation == &capi_test::operation(Op::kVerify)) return;  // reports no others
   b.set("num_chosen", 2).out("out_chosen_logprobs", 2 * num_rows);
   Ids chosen;
   for (std::int64_t i = 0; i < 2 * num_rows; ++i) {
@@ -786,10 +786,12 @@ void Maker::add_rules() {
   const auto add_rule = [&](int rule, const std::string &what, Chain chain, const Edit &edit,
                             std::vector<std::string> shown = {}) {
     chain.num_sequences = 5;
-    if (rule) shown.push_back("acceptance");
+    const bool is_named = rule != SAMPLER_ACCEPT_STANDARD;
+    if (is_named) shown.push_back("acceptance.rule");
     add_showing(shown, [&](std::uint64_t seed) {
-      Builder b = verification(std::string("rules: ") + kRules[rule] + what, seed, chain);
-      if (rule) b.set("acceptance", rule);
+      Builder b = verification(
+          std::string("rules: ") + kRules[rule - SAMPLER_ACCEPT_STANDARD] + what, seed, chain);
+      if (is_named) b.set("acceptance.rule", rule);
       if (rule == SAMPLER_ACCEPT_SYNTHETIC) b.in("synthetic_rates", Floats{0.9f, 0.7f, 0.5f});
       if (edit) edit(b);
       return b;
@@ -800,7 +802,7 @@ void Maker::add_rules() {
   alone.has_draft_rows = false;
   alone.uses_i64 = true;
   wide.num_drafts = 6;
-  for (int rule = 0; rule < 8; ++rule) {
+  for (int rule = SAMPLER_ACCEPT_STANDARD; rule <= SAMPLER_ACCEPT_SYNTHETIC; ++rule) {
     add_rule(rule, "", {}, [](Builder &b) { b.set_float("params.temperature", 0.8f); });
     add_rule(rule, " of probabilities", given, {});
     if (rule == SAMPLER_ACCEPT_BLOCK) continue;
@@ -838,9 +840,10 @@ void Maker::add_rules() {
        Ints{SAMPLER_ACCEPT_RELAXED, SAMPLER_ACCEPT_SAMPLE_MATCH, 77, SAMPLER_ACCEPT_BLOCK});
   add(b);
   Builder bad = verification("rules: by slot, one that is none", next(), eight);
-  add(bad.in("acceptances", Ints{0, 8, 1}));
+  add(bad.in("acceptances",
+             Ints{SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_SYNTHETIC + 1, SAMPLER_ACCEPT_BLOCK}));
   Builder refused = verification("rules: refused: SYNTHETIC without rates", next(), eight);
-  add_refused(refused.set("acceptance", SAMPLER_ACCEPT_SYNTHETIC));
+  add_refused(refused.set("acceptance.rule", SAMPLER_ACCEPT_SYNTHETIC));
 }
 
 void Maker::add_layouts() {
@@ -947,7 +950,7 @@ void Maker::add_trees() {
   for (const int rule :
        {SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_RELAXED, SAMPLER_ACCEPT_THRESHOLD}) {
     Builder b = tree("acceptance " + std::to_string(rule), chain);
-    b.set("acceptance", rule).in("parents", parents).set("relaxed_top_k", 3);
+    b.set("acceptance.rule", rule).in("parents", parents).set("relaxed_top_k", 3);
     b.set_float("relaxed_delta", 0.25f).set_float("threshold_total", 0.5f);
     add(b);
   }
@@ -962,7 +965,7 @@ Builder running_top_p(std::uint64_t seed, const std::string &name) {
   chain.num_drafts = 4;
   chain.has_draft_rows = false;
   Builder b = verification("stages: the running top_p, " + name, seed, chain);
-  b.set("acceptance", SAMPLER_ACCEPT_SAMPLE_MATCH);
+  b.set("acceptance.rule", SAMPLER_ACCEPT_SAMPLE_MATCH);
   b.in("row_params.top_p", Floats{0.9f, 0.9f, 0.8f, 0.8f, 0.9f, 0.9f});
   const Array &ids = b.get().inputs.at("draft_token_ids");
   Longs resets;
@@ -1055,7 +1058,7 @@ void Maker::add_verified_stages() {
              Ints{SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2});
         b.in("row_params.adaptive_target", Floats{0.25f, 3, 2});
         b.in("row_params.adaptive_rate", Floats{0.5f, 0.75f, 0.5f});
-        b.set("acceptance", SAMPLER_ACCEPT_SAMPLE_MATCH);
+        b.set("acceptance.rule", SAMPLER_ACCEPT_SAMPLE_MATCH);
         b.set("logprob_kind", SAMPLER_LOGPROB_PROCESSED).out("out_kept_counts", 12);
         return b.out("out_logprobs", 12).out("out_observations", 12);
       });

@@ -48,7 +48,7 @@ class Maker {
     if (uses_i64) b.use_i64();
     b.in("slots", Ints{2, 0, 1}).set("num_rows", 3).set("num_tokens", 1);
     b.get().inputs["token_ids"] = drawn.outputs.at("out_token_ids");
-    b.get().inputs["observations"] = drawn.outputs.at("out_observations");
+    b.get().inputs["observations"] = drawn.outputs.at("reports.out_observations");
     add_numbers(&b);
     return b.out("out_lengths", 3).out("out_row_status", 3);
   }

@@ -87,6 +87,12 @@ const std::map<std::string, std::string> &without_calls() {
       {"sampler_residual: draft.candidate_ids", "a residual is not of candidate lists"},
       {"sampler_residual: draft.candidate_counts", "a residual is not of candidate lists"},
       {"sampler_residual: draft.candidate_id_type", "a residual is not of candidate lists"},
+      {"sampler_verify: reports.out_values", "verification does not report it"},
+      {"sampler_verify: reports.num_chosen", "verification does not report it"},
+      {"sampler_verify: reports.chosen_token_ids", "verification does not report it"},
+      {"sampler_verify: reports.out_chosen_logprobs", "verification does not report it"},
+      {"sampler_verify: reports.out_kept_offsets", "verification does not report it"},
+      {"sampler_verify: reports.out_removed_by", "verification does not report it"},
       {"exec.stream", "there is none on the CPU"},
       {"exec.workspace", "each replay has its own"},
       {"exec.workspace_bytes", "each replay has its own"},
@@ -98,8 +104,8 @@ const std::map<std::string, std::string> &without_calls() {
 // Whether it stands in no case, or in each as a pointer to what stands there.
 bool is_given_by_others(const std::string &member) {
   const std::string last = member.substr(member.rfind('.') + 1);
-  for (const char *name : {"struct_size", "reserved", "reserved2", "params", "row_params",
-                           "pipeline", "draft_params", "draft_row_params"}) {
+  for (const char *name : {"struct_size", "reserved", "params", "row_params", "pipeline",
+                           "draft_params", "draft_row_params", "reports", "layout", "acceptance"}) {
     if (last == name) return true;
   }
   return false;

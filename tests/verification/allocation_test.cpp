@@ -18,7 +18,7 @@ TEST(Verification, AllocatesNothing) {
   for (std::uint64_t seed = 0; seed < 320; ++seed) {
     Random random(seed);
     Kind kind;
-    kind.rule = static_cast<sampler_acceptance>(seed % 8);
+    kind.rule = static_cast<sampler_acceptance>(1 + seed % 8);
     const bool is_for_chains =
         kind.rule == SAMPLER_ACCEPT_BLOCK || kind.rule == SAMPLER_ACCEPT_DEFERRED;
     kind.is_tree = !is_for_chains && random.one_in(2);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "handles.h"
 #include "random_problem.h"
 
@@ -251,7 +252,7 @@ TEST(BadRules, MakeTheirSequenceBad) {
           SAMPLER_ROW_INVALID_PARAMETER, what);
     };
     rule(-1, "-1");
-    rule(8, "8");
+    rule(9, "9");
     rule(INT32_MIN, "the least");
     rule(INT32_MAX, "the largest");
     rule(SAMPLER_ACCEPT_SYNTHETIC, "SYNTHETIC without rates");
@@ -261,7 +262,7 @@ TEST(BadRules, MakeTheirSequenceBad) {
 }
 
 TEST(BadRows, MakeTheirSequenceBad) {
-  for (sampler_acceptance rule = 0; rule < 8; ++rule) {
+  for (sampler_acceptance rule = 1; rule < 9; ++rule) {
     const bool is_for_chains = rule == SAMPLER_ACCEPT_BLOCK || rule == SAMPLER_ACCEPT_DEFERRED;
     for (const bool is_tree : {false, true}) {
       if (is_tree && is_for_chains) continue;
@@ -408,7 +409,7 @@ TEST(BadArrays, AreReadSafely) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     Random random(seeded(seed));
     Kind kind;
-    kind.rule = static_cast<sampler_acceptance>(seed % 8);
+    kind.rule = static_cast<sampler_acceptance>(1 + seed % 8);
     kind.is_tree = random.one_in(2) && kind.rule != SAMPLER_ACCEPT_BLOCK &&
                    kind.rule != SAMPLER_ACCEPT_DEFERRED;
     kind.has_stages = random.one_in(2);
@@ -501,80 +502,98 @@ void accept(const Problem &problem, const Layout &layout, const std::string &wha
   }
 }
 
-template <class T>
+// The structs of a call, by the type of a member.
+sampler_verify_args *struct_of(Call *call, const sampler_verify_args *) {
+  return &call->args;
+}
+sampler_acceptance_params *struct_of(Call *call, const sampler_acceptance_params *) {
+  return &call->args.acceptance_params;
+}
+sampler_draft_layout *struct_of(Call *call, const sampler_draft_layout *) {
+  return &call->args.draft_layout;
+}
+sampler_report_args *struct_of(Call *call, const sampler_report_args *) {
+  return &call->args.report_args;
+}
+template <class T, class Struct>
+void set(Call *call, T Struct::*member, T value) {
+  struct_of(call, static_cast<const Struct *>(nullptr))->*member = value;
+}
+
+template <class T, class Struct>
 void refuse_each(const Problem &problem, const Layout &layout, const std::string &name,
-                 T sampler_verify_args::*member, const std::vector<T> &values) {
+                 T Struct::*member, const std::vector<T> &values) {
   for (const T value : values) {
     SCOPED_TRACE(value);
-    refuse(problem, layout, name, [=](Call *call) { call->args.*member = value; });
+    refuse(problem, layout, name, [=](Call *call) { set(call, member, value); });
   }
 }
 
 TEST(Arguments, AreOfTheirEnumerations) {
   const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
-  using Args = sampler_verify_args;
-  const auto each = [&](const char *name, std::int32_t Args::*member, std::int32_t count) {
-    refuse_each(problem, {}, name, member, {-1, count, INT32_MIN, INT32_MAX});
+  const auto each = [&](const char *name, auto member, std::int32_t count) {
+    refuse_each(problem, {}, name, member,
+                std::vector<std::int32_t>{-1, count, INT32_MIN, INT32_MAX});
   };
-  each("acceptance", &Args::acceptance, 8);
-  each("sibling_rule", &Args::sibling_rule, 2);
-  each("packing", &Args::packing, 4);
-  each("draw_method", &Args::draw_method, 2);
-  each("logprob_kind", &Args::logprob_kind, 3);
-  each("draft_rows_by_slot", &Args::draft_rows_by_slot, 2);
-  each("reserved", &Args::reserved, 1);
+  each("acceptance->rule", &sampler_acceptance_params::rule, 9);
+  each("sibling_rule", &sampler_verify_args::sibling_rule, 2);
+  each("layout->packing", &sampler_draft_layout::packing, 4);
+  each("draw_method", &sampler_verify_args::draw_method, 2);
+  each("reports->logprob_kind", &sampler_report_args::logprob_kind, 3);
+  each("layout->draft_rows_by_slot", &sampler_draft_layout::draft_rows_by_slot, 2);
+  each("reports->reserved", &sampler_report_args::reserved, 1);
 }
 
 TEST(Arguments, HaveNumbersInTheirRange) {
   const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
-  using Args = sampler_verify_args;
-  const std::pair<const char *, float Args::*> floats[] = {
-      {"typical_threshold", &Args::typical_threshold},
-      {"typical_scale", &Args::typical_scale},
-      {"relaxed_delta", &Args::relaxed_delta},
-      {"threshold_single", &Args::threshold_single},
-      {"threshold_total", &Args::threshold_total},
-      {"deferred_entropy", &Args::deferred_entropy}};
+  const std::pair<const char *, float sampler_acceptance_params::*> floats[] = {
+      {"acceptance->typical_threshold", &sampler_acceptance_params::typical_threshold},
+      {"acceptance->typical_scale", &sampler_acceptance_params::typical_scale},
+      {"acceptance->relaxed_delta", &sampler_acceptance_params::relaxed_delta},
+      {"acceptance->threshold_single", &sampler_acceptance_params::threshold_single},
+      {"acceptance->threshold_total", &sampler_acceptance_params::threshold_total},
+      {"acceptance->deferred_entropy", &sampler_acceptance_params::deferred_entropy}};
   for (const auto &[name, member] : floats) {
     refuse_each(problem, {}, name, member, {kNan, -1e-30F, -1.0F, -kInfinity});
     const auto own = member;
     for (const float value : {-0.0F, 1e-40F, 3e38F}) {
-      accept(problem, {}, name, [=](Call *call) { call->args.*own = value; });
+      accept(problem, {}, name, [=](Call *call) { set(call, own, value); });
     }
   }
-  const std::pair<const char *, std::int32_t Args::*> integers[] = {
-      {"relaxed_top_k", &Args::relaxed_top_k},
-      {"deferred_window", &Args::deferred_window},
-      {"deferred_top_k", &Args::deferred_top_k}};
+  const std::pair<const char *, std::int32_t sampler_acceptance_params::*> integers[] = {
+      {"acceptance->relaxed_top_k", &sampler_acceptance_params::relaxed_top_k},
+      {"acceptance->deferred_window", &sampler_acceptance_params::deferred_window},
+      {"acceptance->deferred_top_k", &sampler_acceptance_params::deferred_top_k}};
   for (const auto &[name, member] : integers) {
     refuse_each(problem, {}, name, member, {-1, INT32_MIN});
     const auto own = member;
-    accept(problem, {}, name, [=](Call *call) { call->args.*own = INT32_MAX - 1; });
+    accept(problem, {}, name, [=](Call *call) { set(call, own, INT32_MAX - 1); });
   }
-  const std::pair<const char *, std::int64_t Args::*> sizes[] = {
-      {"num_sequences", &Args::num_sequences},
-      {"draft_token_stride", &Args::draft_token_stride},
-      {"num_top_logprobs", &Args::num_top_logprobs},
-      {"kept_capacity", &Args::kept_capacity},
-      {"kept_bitmask_stride", &Args::kept_bitmask_stride}};
-  for (const auto &[name, member] : sizes) {
-    refuse_each(problem, {}, name, member, {std::int64_t{-1}, INT64_MIN});
-  }
-  refuse_each(problem, {}, "num_top_logprobs", &Args::num_top_logprobs,
+  const std::vector<std::int64_t> negative = {-1, INT64_MIN};
+  refuse_each(problem, {}, "layout->num_sequences", &sampler_draft_layout::num_sequences, negative);
+  refuse_each(problem, {}, "layout->draft_token_stride", &sampler_draft_layout::draft_token_stride,
+              negative);
+  refuse_each(problem, {}, "reports->num_top_logprobs", &sampler_report_args::num_top_logprobs,
+              negative);
+  refuse_each(problem, {}, "reports->kept_capacity", &sampler_report_args::kept_capacity, negative);
+  refuse_each(problem, {}, "reports->kept_bitmask_stride",
+              &sampler_report_args::kept_bitmask_stride, negative);
+  refuse_each(problem, {}, "reports->num_top_logprobs", &sampler_report_args::num_top_logprobs,
               {problem.num_cols + 1, INT64_MAX});
-  refuse_each(problem, {}, "kept_capacity", &Args::kept_capacity,
+  refuse_each(problem, {}, "reports->kept_capacity", &sampler_report_args::kept_capacity,
               {problem.num_cols + 1, INT64_MAX});
-  refuse_each(problem, {}, "draft_token_stride", &Args::draft_token_stride,
+  refuse_each(problem, {}, "layout->draft_token_stride", &sampler_draft_layout::draft_token_stride,
               {std::int64_t{1}, problem.num_drafts - 1});
-  refuse_each(problem, {}, "num_sequences", &Args::num_sequences,
+  refuse_each(problem, {}, "layout->num_sequences", &sampler_draft_layout::num_sequences,
               {problem.num_sequences() + 1, std::int64_t{1}, INT64_MAX});
   Layout packed;
   packed.packing = SAMPLER_PACKING_DRAFTS;
-  refuse_each(problem, packed, "num_sequences", &Args::num_sequences,
+  refuse_each(problem, packed, "layout->num_sequences", &sampler_draft_layout::num_sequences,
               {std::int64_t{-1}, INT64_MIN, INT64_MAX});
-  refuse_each(problem, packed, "num_packed_drafts", &Args::num_packed_drafts,
-              {std::int64_t{-1}, INT64_MIN, INT64_MAX});
-  refuse_each(problem, packed, "num_packed_positions", &Args::num_packed_positions,
+  refuse_each(problem, packed, "layout->num_packed_drafts",
+              &sampler_draft_layout::num_packed_drafts, {std::int64_t{-1}, INT64_MIN, INT64_MAX});
+  refuse_each(problem, packed, "layout->num_packed_positions",
+              &sampler_draft_layout::num_packed_positions,
               {std::int64_t{-1}, INT64_MIN, INT64_MAX});
 }
 
@@ -589,14 +608,16 @@ TEST(Arguments, HaveRatesThatAreProbabilities) {
   };
   for (const float value : {-0.0F, 0.0F, 1e-40F, 1.0F}) {
     const std::vector<float> rates = with_last(value);
-    accept(problem, {}, "synthetic_rates",
-           [&](Call *call) { call->args.synthetic_rates = rates.data(); });
+    accept(problem, {}, "acceptance->synthetic_rates",
+           [&](Call *call) { call->args.acceptance_params.synthetic_rates = rates.data(); });
   }
-  const std::string last = "synthetic_rates[" + std::to_string(problem.num_drafts - 1) + "] is ";
+  const std::string last =
+      "acceptance->synthetic_rates[" + std::to_string(problem.num_drafts - 1) + "] is ";
   for (const float value : {kNan, kInfinity, -kInfinity, 1.0000001F, 2.0F, -1e-30F, -1.0F}) {
     const std::vector<float> rates = with_last(value);
     for (const Problem &each : problems) {
-      refuse(each, {}, last, [&](Call *call) { call->args.synthetic_rates = rates.data(); });
+      refuse(each, {}, last,
+             [&](Call *call) { call->args.acceptance_params.synthetic_rates = rates.data(); });
     }
   }
 }
@@ -609,29 +630,34 @@ TEST(Arguments, BelongTogether) {
   parents.tree = Layout::Tree::kParents;
   tables.tree = Layout::Tree::kTables;
   // Rules.
-  refuse(chain, {}, "synthetic_rates",
-         [](Call *call) { call->args.acceptance = SAMPLER_ACCEPT_SYNTHETIC; });
+  refuse(chain, {}, "acceptance->synthetic_rates",
+         [](Call *call) { call->args.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC; });
   for (const sampler_acceptance rule : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_DEFERRED}) {
-    refuse(tree, parents, "acceptance", [=](Call *call) { call->args.acceptance = rule; });
-    refuse(tree, tables, "acceptance", [=](Call *call) { call->args.acceptance = rule; });
+    refuse(tree, parents, "acceptance->rule",
+           [=](Call *call) { call->args.acceptance_params.rule = rule; });
+    refuse(tree, tables, "acceptance->rule",
+           [=](Call *call) { call->args.acceptance_params.rule = rule; });
   }
   // Trees.
-  refuse(tree, parents, "parents", [](Call *call) {
-    call->args.first_children = call->first_children.data();
-    call->args.next_siblings = call->next_siblings.data();
+  refuse(tree, parents, "layout->parents", [](Call *call) {
+    call->args.draft_layout.first_children = call->first_children.data();
+    call->args.draft_layout.next_siblings = call->next_siblings.data();
   });
-  refuse(tree, tables, "next_siblings", [](Call *call) { call->args.next_siblings = nullptr; });
-  refuse(tree, tables, "first_children", [](Call *call) { call->args.first_children = nullptr; });
+  refuse(tree, tables, "layout->next_siblings",
+         [](Call *call) { call->args.draft_layout.next_siblings = nullptr; });
+  refuse(tree, tables, "layout->first_children",
+         [](Call *call) { call->args.draft_layout.first_children = nullptr; });
   for (const std::int64_t rows : {std::int64_t{2}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) {
-    refuse(tree, parents, "tree_rows", [=](Call *call) { call->args.tree_rows = rows; });
+    refuse(tree, parents, "layout->tree_rows",
+           [=](Call *call) { call->args.draft_layout.tree_rows = rows; });
   }
-  refuse(chain, packed, "parents", [&](Call *call) {
+  refuse(chain, packed, "layout->parents", [&](Call *call) {
     call->parents.assign(at(chain.num_sequences() * chain.num_drafts), -1);
-    call->args.parents = call->parents.data();
+    call->args.draft_layout.parents = call->parents.data();
   });
   // Packed batches.
-  refuse(chain, packed, "packing_offsets",
-         [](Call *call) { call->args.packing_offsets = nullptr; });
+  refuse(chain, packed, "layout->packing_offsets",
+         [](Call *call) { call->args.draft_layout.packing_offsets = nullptr; });
   refuse(chain, packed, "draft_counts", [&](Call *call) {
     call->draft_counts.assign(at(chain.num_sequences()), 1);
     call->args.draft_counts = call->draft_counts.data();
@@ -639,35 +665,36 @@ TEST(Arguments, BelongTogether) {
   // Indices.
   Layout indices;
   indices.has_target_indices = true;
-  refuse(chain, {}, "bonus_row_indices", [&](Call *call) {
+  refuse(chain, {}, "layout->bonus_row_indices", [&](Call *call) {
     call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
-    call->args.bonus_row_indices = call->bonus_row_indices.data();
-    call->args.num_sequences = chain.num_sequences();
+    call->args.draft_layout.bonus_row_indices = call->bonus_row_indices.data();
+    call->args.draft_layout.num_sequences = chain.num_sequences();
   });
   // Where num_sequences is forgotten.
   Problem alone = chain;
   alone.has_draft_rows = false;
-  refuse(alone, {}, "bonus_row_indices is set; it needs target_row_indices", [&](Call *call) {
-    call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
-    call->args.bonus_row_indices = call->bonus_row_indices.data();
-    call->args.num_sequences = 0;
-  });
-  refuse(chain, indices, "num_sequences is 0 and draft.num_rows",
-         [](Call *call) { call->args.num_sequences = 0; });
-  refuse(chain, {}, "draft_row_indices", [&](Call *call) {
+  refuse(alone, {}, "layout->bonus_row_indices is set; it needs layout->target_row_indices",
+         [&](Call *call) {
+           call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
+           call->args.draft_layout.bonus_row_indices = call->bonus_row_indices.data();
+           call->args.draft_layout.num_sequences = 0;
+         });
+  refuse(chain, indices, "layout->num_sequences is 0 and draft.num_rows",
+         [](Call *call) { call->args.draft_layout.num_sequences = 0; });
+  refuse(chain, {}, "layout->draft_row_indices", [&](Call *call) {
     call->draft_row_indices.assign(at(chain.num_sequences() * chain.num_drafts), 0);
-    call->args.draft_row_indices = call->draft_row_indices.data();
-    call->args.draft_rows_by_slot = 1;
+    call->args.draft_layout.draft_row_indices = call->draft_row_indices.data();
+    call->args.draft_layout.draft_rows_by_slot = 1;
   });
   // Outputs.
   refuse(chain, {}, "kv_indices", [](Call *call) { call->args.kv_indices = nullptr; });
   refuse(chain, {}, "out_top", [](Call *call) {
-    call->args.out_top_token_ids = nullptr;
-    call->args.out_top_logprobs = nullptr;
+    call->args.report_args.out_top_token_ids = nullptr;
+    call->args.report_args.out_top_logprobs = nullptr;
   });
   refuse(chain, {}, "out_kept", [](Call *call) {
-    call->args.out_kept_token_ids = nullptr;
-    call->args.out_kept_probabilities = nullptr;
+    call->args.report_args.out_kept_token_ids = nullptr;
+    call->args.report_args.out_kept_probabilities = nullptr;
   });
 }
 
@@ -720,19 +747,19 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
     bonus.has_bonus_indices = true;
     for (const bool is_synthetic : {false, true}) {
       Call call(handles.simd.get(), problem, bonus);
-      call.args.target_row_indices = nullptr;
+      call.args.draft_layout.target_row_indices = nullptr;
       call.args.draft_token_ids = nullptr;
       if (is_synthetic) {
-        call.args.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
+        call.args.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC;
         call.args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
       } else if (packing == SAMPLER_PACKING_DENSE) {
-        call.args.tree_rows = 1;
+        call.args.draft_layout.tree_rows = 1;
         call.args.sibling_rule = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
       }
       ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
       for (const Outcome &outcome : call.outcomes()) {
         EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK)
-            << "packing " << packing << ", synthetic " << is_synthetic;
+            << "layout->packing " << packing << ", synthetic " << is_synthetic;
       }
     }
   }

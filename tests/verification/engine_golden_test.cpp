@@ -203,12 +203,12 @@ class Replay {
       for (const std::int32_t row : one["q"]) put("dl", row, &rows);
       std::copy(rows.begin(), rows.end(), draft_.begin() + slots_[s] * steps_ * kCols);
     }
-    args_.packing = SAMPLER_PACKING_POSITIONS;
-    args_.packing_offsets = offsets_.data();
-    args_.num_packed_positions = std::int64_t(drafts_.size());
-    args_.num_sequences = std::int64_t(call_.sequences.size());
+    args_.draft_layout.packing = SAMPLER_PACKING_POSITIONS;
+    args_.draft_layout.packing_offsets = offsets_.data();
+    args_.draft_layout.num_packed_positions = std::int64_t(drafts_.size());
+    args_.draft_layout.num_sequences = std::int64_t(call_.sequences.size());
     args_.draft_token_ids = drafts_.data();
-    args_.draft_rows_by_slot = call_.has_draft();
+    args_.draft_layout.draft_rows_by_slot = call_.has_draft();
   }
 
   // draft_token_ids [sum], cu_num_draft_tokens [B] without a leading 0, target_logits_indices
@@ -229,13 +229,13 @@ class Replay {
       offsets_.push_back(std::int32_t(drafts_.size()));
       for (const std::int32_t row : one["q"]) put("dp", row, &draft_);
     }
-    args_.packing = SAMPLER_PACKING_DRAFT_ENDS;
-    args_.packing_offsets = offsets_.data();
-    args_.num_packed_drafts = std::int64_t(drafts_.size());
-    args_.num_sequences = std::int64_t(call_.sequences.size());
+    args_.draft_layout.packing = SAMPLER_PACKING_DRAFT_ENDS;
+    args_.draft_layout.packing_offsets = offsets_.data();
+    args_.draft_layout.num_packed_drafts = std::int64_t(drafts_.size());
+    args_.draft_layout.num_sequences = std::int64_t(call_.sequences.size());
     args_.draft_token_ids = drafts_.data();
-    args_.target_row_indices = target_indices_.data();
-    args_.bonus_row_indices = bonus_indices_.data();
+    args_.draft_layout.target_row_indices = target_indices_.data();
+    args_.draft_layout.bonus_row_indices = bonus_indices_.data();
     if (call_.has_draft()) args_.draft.kind = SAMPLER_PROBABILITIES;
     set_stages(call_, &params_);
     if (!call_.settings.has("penalties")) return;
@@ -265,12 +265,12 @@ class Replay {
       for (const std::int32_t link : one["next"]) next_siblings_.push_back(link);
     }
     args_.draft_token_ids = candidates_.data() + 1;
-    args_.draft_token_stride = steps_ + 1;
+    args_.draft_layout.draft_token_stride = steps_ + 1;
     args_.target.kind = SAMPLER_PROBABILITIES;
     if (call_.has_draft()) args_.draft.kind = SAMPLER_PROBABILITIES;
     if (call_.layout == "sglang_chain") return;
-    args_.first_children = first_children_.data();
-    args_.next_siblings = next_siblings_.data();
+    args_.draft_layout.first_children = first_children_.data();
+    args_.draft_layout.next_siblings = next_siblings_.data();
   }
 
   // draft_probs [B, K, V], draft_token_ids [B, K], target_probs [B, K + 1, V].
@@ -308,22 +308,22 @@ class Replay {
 
   void lay_rule() {
     const Recorded &settings = call_.settings;
-    if (call_.rule == "block") args_.acceptance = SAMPLER_ACCEPT_BLOCK;
+    if (call_.rule == "block") args_.acceptance_params.rule = SAMPLER_ACCEPT_BLOCK;
     if (call_.rule == "threshold") {
-      args_.acceptance = SAMPLER_ACCEPT_THRESHOLD;
-      args_.threshold_single = float(settings.real("single")) / 16;
-      args_.threshold_total = float(settings.real("total")) / 16;
+      args_.acceptance_params.rule = SAMPLER_ACCEPT_THRESHOLD;
+      args_.acceptance_params.threshold_single = float(settings.real("single")) / 16;
+      args_.acceptance_params.threshold_total = float(settings.real("total")) / 16;
     }
     if (call_.rule == "fly") {
-      args_.acceptance = SAMPLER_ACCEPT_DEFERRED;
-      args_.deferred_window = settings.number("window");
-      args_.deferred_entropy = float(settings.real("entropy"));
-      args_.deferred_top_k = settings.number("top_k");
+      args_.acceptance_params.rule = SAMPLER_ACCEPT_DEFERRED;
+      args_.acceptance_params.deferred_window = settings.number("window");
+      args_.acceptance_params.deferred_entropy = float(settings.real("entropy"));
+      args_.acceptance_params.deferred_top_k = settings.number("top_k");
     }
     if (call_.rule == "synthetic") {
-      args_.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
+      args_.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC;
       for (const std::int32_t rate : settings["rates"]) rates_.push_back(float(rate) / 16);
-      args_.synthetic_rates = rates_.data();
+      args_.acceptance_params.synthetic_rates = rates_.data();
     }
   }
 
@@ -348,7 +348,7 @@ class Replay {
   const EngineCall &call_;
   const File &file_;
   const std::int64_t steps_;
-  sampler_verify_args args_ = sized<sampler_verify_args>();
+  VerifyArgs args_ = VerifyArgs();
   sampler_params params_ = sampler_params_default();
   sampler_row_params row_params_ = sized<sampler_row_params>();
   sampler_pipeline pipeline_ = sized<sampler_pipeline>();

@@ -212,25 +212,24 @@ class Batch {
  public:
   Batch(sampler_t sampler, const Case &which)
       : model(which), sampler_(sampler), case_(which), num_drafts_(which.parents.size()) {
-    args_.struct_size = sizeof args_;
-    args_.num_sequences = kPerCall;
+    args_.draft_layout.num_sequences = kPerCall;
     args_.num_drafts = std::int64_t(num_drafts_);
-    args_.acceptance = which.rule;
+    args_.acceptance_params.rule = which.rule;
     args_.sibling_rule = which.siblings;
     args_.draw_method = which.draw_method;
     args_.target = view(model.target_values);
     target_indices_.resize(std::size_t(kPerCall) * (num_drafts_ + 1));
-    args_.target_row_indices = target_indices_.data();
+    args_.draft_layout.target_row_indices = target_indices_.data();
     drafts_.resize(std::size_t(kPerCall) * num_drafts_);
     args_.draft_token_ids = drafts_.data();
     if (which.drafter != Drafter::kDeterministic) {
       args_.draft = view(model.draft_values);
       draft_indices_.resize(drafts_.size());
-      args_.draft_row_indices = draft_indices_.data();
+      args_.draft_layout.draft_row_indices = draft_indices_.data();
     }
     if (which.is_tree) {
-      args_.parents = which.parents.data();
-      args_.tree_rows = 1;
+      args_.draft_layout.parents = which.parents.data();
+      args_.draft_layout.tree_rows = 1;
     }
     params_.temperature = draft_params_.temperature = which.temperature;
     params_.top_k = draft_params_.top_k = which.top_k;
@@ -387,7 +386,7 @@ class Batch {
   sampler_t sampler_;
   const Case case_;
   const std::size_t num_drafts_;
-  sampler_verify_args args_ = {};
+  VerifyArgs args_;
   sampler_params params_ = sampler_params_default(), draft_params_ = sampler_params_default();
   sampler_pipeline pipeline_ = {};
   const std::int64_t prompt_offsets_[2] = {0, 3};

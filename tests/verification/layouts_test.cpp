@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "../seed.h"
+#include "../sized.h"
 #include "handles.h"
 #include "random_problem.h"
 #include "walk.h"
@@ -41,7 +42,7 @@ void for_problems(bool are_trees, std::uint64_t num_problems,
   const Handles handles;
   for (std::uint64_t seed = 0; seed < num_problems / kDear; ++seed) {
     Random random(seeded(seed));
-    const auto rule = static_cast<sampler_acceptance>(seed % 8);
+    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
     if (are_trees && is_for_chains(rule)) continue;
     Problem problem = random_problem(&random, kind_of(rule, are_trees, random.one_in(3)));
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, {}));
@@ -280,7 +281,7 @@ TEST(Batches, HaveRulesBySlot) {
     problem.draw_method = SAMPLER_DRAW_INVERSE_CDF;
     const std::vector<Sequence> sequences = problem.sequences;
     problem.sequences.clear();
-    for (sampler_acceptance rule = 0; rule < 8; ++rule) {
+    for (sampler_acceptance rule = 1; rule < 9; ++rule) {
       if (is_tree && is_for_chains(rule)) continue;
       problem.sequences.push_back(sequences[at(rule) % sequences.size()]);
       problem.sequences.back().rule = rule;
@@ -295,6 +296,38 @@ TEST(Batches, HaveRulesBySlot) {
       alone.sequences = {problem.sequences[s]};
       alone.has_rules_by_slot = false;
       expect_equal(verify(handles.reference.get(), alone), {together[s]}, "alone");
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
+// The rule of a slot that names none is the call's, and that STANDARD where it names none either.
+TEST(Batches, HaveTheRuleOfTheCallWhereSlotsNameNone) {
+  const Handles handles;
+  for (std::uint64_t seed = 0; seed < 160 / kDear; ++seed) {
+    Random random(seeded(seed));
+    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
+    const bool is_tree = random.one_in(2) && !is_for_chains(rule);
+    const Problem problem = random_problem(&random, kind_of(rule, is_tree, false));
+    const Layout layout = random_layout(&random, problem);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    for (const bool is_simd : {false, true}) {
+      sampler_t const sampler = is_simd ? handles.simd.get() : handles.reference.get();
+      const auto expected = verify(sampler, problem, layout);
+      Call by_slot(sampler, problem, layout);
+      std::fill(by_slot.rules.begin(), by_slot.rules.end(), SAMPLER_ACCEPT_DEFAULT);
+      by_slot.args.acceptances = by_slot.rules.data();
+      ASSERT_EQ(by_slot.run(), SAMPLER_OK) << sampler_last_error();
+      expect_equal(expected, by_slot.outcomes(), "by slot");
+      if (rule != SAMPLER_ACCEPT_STANDARD) continue;
+      Call unnamed(sampler, problem, layout);
+      unnamed.args.acceptance_params.rule = SAMPLER_ACCEPT_DEFAULT;
+      ASSERT_EQ(unnamed.run(), SAMPLER_OK) << sampler_last_error();
+      expect_equal(expected, unnamed.outcomes(), "no rule");
+      Call without(sampler, problem, layout);
+      without.args.acceptance = nullptr;
+      ASSERT_EQ(without.run(), SAMPLER_OK) << sampler_last_error();
+      expect_equal(expected, without.outcomes(), "NULL");
     }
     ASSERT_FALSE(testing::Test::HasFailure());
   }
@@ -327,23 +360,23 @@ TEST(Outputs, DoNotDependOnEachOther) {
           *output = nullptr;
           left_out.push_back(name);
         };
-        sampler_verify_args &args = call.args;
+        VerifyArgs &args = call.args;
         maybe("accepted", &args.out_accepted_counts);
         maybe("emitted", &args.out_emitted_counts);
         maybe("status", &args.out_row_status);
         maybe("positions", &args.out_positions);
         maybe("kv", &args.out_kv_indices);
-        maybe("kept_counts", &args.out_kept_counts);
-        maybe("ranks", &args.out_ranks);
-        maybe("logprobs", &args.out_logprobs);
-        maybe("entropies", &args.out_entropies);
-        maybe("observations", &args.out_observations);
-        maybe("kept_bitmask", &args.out_kept_bitmask);
-        if (!args.out_kept_bitmask) args.kept_bitmask_stride = 0;
-        random->one_in(2) ? maybe("top_ids", &args.out_top_token_ids)
-                          : maybe("top_logprobs", &args.out_top_logprobs);
-        random->one_in(2) ? maybe("kept_ids", &args.out_kept_token_ids)
-                          : maybe("kept_probabilities", &args.out_kept_probabilities);
+        maybe("kept_counts", &args.report_args.out_kept_counts);
+        maybe("ranks", &args.report_args.out_ranks);
+        maybe("logprobs", &args.report_args.out_logprobs);
+        maybe("entropies", &args.report_args.out_entropies);
+        maybe("observations", &args.report_args.out_observations);
+        maybe("kept_bitmask", &args.report_args.out_kept_bitmask);
+        if (!args.report_args.out_kept_bitmask) args.report_args.kept_bitmask_stride = 0;
+        random->one_in(2) ? maybe("top_ids", &args.report_args.out_top_token_ids)
+                          : maybe("top_logprobs", &args.report_args.out_top_logprobs);
+        random->one_in(2) ? maybe("kept_ids", &args.report_args.out_kept_token_ids)
+                          : maybe("kept_probabilities", &args.report_args.out_kept_probabilities);
         ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
         auto outcomes = call.outcomes();
         for (Outcome &outcome : outcomes) {
@@ -403,7 +436,7 @@ TEST(Handles, OfAllInstructionSetsAgree) {
   const auto handles = pipeline_test::handles_of_all_isas();
   for (std::uint64_t seed = 0; seed < 160 / kDear; ++seed) {
     Random random(seeded(seed));
-    const auto rule = static_cast<sampler_acceptance>(seed % 8);
+    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
     const bool is_tree = !is_for_chains(rule) && random.one_in(2);
     Kind kind = kind_of(rule, is_tree, random.one_in(2));
     kind.is_large = random.one_in(3);

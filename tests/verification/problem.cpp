@@ -119,23 +119,23 @@ Call::Call(sampler_t sampler, const Problem &problem, const Layout &layout)
       sampler_(sampler),
       problem_(problem),
       layout_(layout) {
-  args.struct_size = sizeof args;
   args.num_drafts = problem.num_drafts;
   args.params = &params;
   if (problem.has_draft_params) args.draft_params = &draft_params;
-  args.acceptance = problem.sequences.empty() ? 0 : problem.sequences[0].rule;
+  args.acceptance_params.rule = problem.sequences.empty() ? 0 : problem.sequences[0].rule;
   args.sibling_rule = problem.sibling_rule;
-  args.typical_threshold = problem.typical_threshold;
-  args.typical_scale = problem.typical_scale;
-  args.relaxed_top_k = problem.relaxed_top_k;
-  args.relaxed_delta = problem.relaxed_delta;
-  args.threshold_single = problem.threshold_single;
-  args.threshold_total = problem.threshold_total;
-  args.deferred_window = problem.deferred_window;
-  args.deferred_top_k = problem.deferred_top_k;
-  args.deferred_entropy = problem.deferred_entropy;
+  args.acceptance_params.typical_threshold = problem.typical_threshold;
+  args.acceptance_params.typical_scale = problem.typical_scale;
+  args.acceptance_params.relaxed_top_k = problem.relaxed_top_k;
+  args.acceptance_params.relaxed_delta = problem.relaxed_delta;
+  args.acceptance_params.threshold_single = problem.threshold_single;
+  args.acceptance_params.threshold_total = problem.threshold_total;
+  args.acceptance_params.deferred_window = problem.deferred_window;
+  args.acceptance_params.deferred_top_k = problem.deferred_top_k;
+  args.acceptance_params.deferred_entropy = problem.deferred_entropy;
   args.draw_method = problem.draw_method;
-  if (!problem.synthetic_rates.empty()) args.synthetic_rates = problem.synthetic_rates.data();
+  if (!problem.synthetic_rates.empty())
+    args.acceptance_params.synthetic_rates = problem.synthetic_rates.data();
   lay_slots();
   lay_drafts();
   lay_target();
@@ -241,7 +241,7 @@ void Call::lay_drafts() {
   const std::int64_t count = problem_.num_sequences(), most = problem_.num_drafts;
   const bool is_dense = layout_.packing == SAMPLER_PACKING_DENSE;
   const std::int64_t stride = is_dense && layout_.has_wide_strides ? most + 3 : most;
-  if (is_dense && layout_.has_wide_strides) args.draft_token_stride = stride;
+  if (is_dense && layout_.has_wide_strides) args.draft_layout.draft_token_stride = stride;
   if (is_dense) {
     drafts.assign(at(count * stride), 0);
     for (const Sequence &sequence : problem_.sequences) {
@@ -249,11 +249,11 @@ void Call::lay_drafts() {
     }
     args.draft_counts = draft_counts.data();
   } else {
-    args.packing = layout_.packing;
-    args.num_sequences = count;
+    args.draft_layout.packing = layout_.packing;
+    args.draft_layout.num_sequences = count;
     const bool has_positions = layout_.packing == SAMPLER_PACKING_POSITIONS;
-    args.num_packed_drafts = has_positions ? 0 : num_draft_places();
-    args.num_packed_positions = num_position_places();
+    args.draft_layout.num_packed_drafts = has_positions ? 0 : num_draft_places();
+    args.draft_layout.num_packed_positions = num_position_places();
     drafts.assign(at(num_entry_places()), -1234567);
     for (std::int64_t s = 0; s <= count; ++s) {
       const std::int64_t place = has_positions ? position_place(s, 0) : draft_place(s, 0);
@@ -261,7 +261,7 @@ void Call::lay_drafts() {
         packing_offsets.push_back(static_cast<std::int32_t>(place));
       }
     }
-    args.packing_offsets = packing_offsets.data();
+    args.draft_layout.packing_offsets = packing_offsets.data();
   }
   for (std::int64_t s = 0; s < count; ++s) {
     const Sequence &sequence = problem_.sequences[at(s)];
@@ -279,7 +279,7 @@ void Call::lay_drafts() {
   const bool has_tree = problem_.is_tree || layout_.tree != Layout::Tree::kAsItIs;
   if (!has_tree) return;
   const std::int64_t num_trees = layout_.has_one_tree ? 1 : count;
-  if (layout_.has_one_tree) args.tree_rows = 1;
+  if (layout_.has_one_tree) args.draft_layout.tree_rows = 1;
   const std::int32_t none = layout_.tree == Layout::Tree::kTablesWithZeros ? 0 : -1;
   parents.assign(at(num_trees * most + 1), 12345);  // where there is no draft
   first_children.assign(at(num_trees * (most + 1)), none);
@@ -296,10 +296,10 @@ void Call::lay_drafts() {
     }
   }
   if (has_tables) {
-    args.first_children = first_children.data();
-    args.next_siblings = next_siblings.data();
+    args.draft_layout.first_children = first_children.data();
+    args.draft_layout.next_siblings = next_siblings.data();
   } else {
-    args.parents = parents.data();
+    args.draft_layout.parents = parents.data();
   }
 }
 
@@ -363,7 +363,7 @@ void Call::lay_target() {
   const std::int64_t sequence_stride = is_dense && !has_indices && layout_.has_wide_strides
                                            ? (problem_.num_drafts + 1) * stride + 5
                                            : 0;
-  args.target_sequence_stride = sequence_stride;
+  args.draft_layout.target_sequence_stride = sequence_stride;
   target.assign(at(num_rows * stride + count * sequence_stride + 1), kNan);
   set_lists(sequence_stride == 0 ? num_rows : count * (problem_.num_drafts + 1), &target,
             &target_ids, &target_id_counts, &args.target);
@@ -372,13 +372,13 @@ void Call::lay_target() {
   args.target.row_stride = layout_.has_wide_strides ? stride : 0;
   args.target.kind = problem_.kind;
   if (has_indices) {
-    args.num_sequences = count;
+    args.draft_layout.num_sequences = count;
     const std::int64_t entries = layout_.has_bonus_indices ? num_entry_places() : places;
     // Where there are no drafts it is there all the same.
     target_row_indices.assign(at(entries + 1), kFarFromAll);
     bonus_row_indices.assign(at(count), kFarFromAll);
-    args.target_row_indices = target_row_indices.data();
-    if (layout_.has_bonus_indices) args.bonus_row_indices = bonus_row_indices.data();
+    args.draft_layout.target_row_indices = target_row_indices.data();
+    if (layout_.has_bonus_indices) args.draft_layout.bonus_row_indices = bonus_row_indices.data();
   }
   for (std::int64_t s = 0; s < count; ++s) {
     const Sequence &sequence = problem_.sequences[at(s)];
@@ -431,7 +431,7 @@ void Call::lay_draft_rows() {
     set_lists(std::int64_t(rows.size()), &draft, &draft_ids, &draft_id_counts, &args.draft);
     for (std::int64_t i = 0; i < std::int64_t(rows.size()); ++i) put(i, i * stride, rows[at(i)]);
     args.draft.num_rows = static_cast<std::int64_t>(rows.size());
-    args.draft_row_indices = draft_row_indices.data();
+    args.draft_layout.draft_row_indices = draft_row_indices.data();
   } else {
     const std::int64_t num_rows =
         layout_.has_draft_rows_by_slot ? num_slots * most : num_draft_places();
@@ -439,8 +439,8 @@ void Call::lay_draft_rows() {
     const std::int64_t sequence_stride =
         is_dense && !layout_.has_draft_rows_by_slot && layout_.has_wide_strides ? most * stride + 7
                                                                                 : 0;
-    args.draft_sequence_stride = sequence_stride;
-    args.draft_rows_by_slot = layout_.has_draft_rows_by_slot ? 1 : 0;
+    args.draft_layout.draft_sequence_stride = sequence_stride;
+    args.draft_layout.draft_rows_by_slot = layout_.has_draft_rows_by_slot ? 1 : 0;
     draft.assign(at(num_rows * stride + count * sequence_stride + 1), kNan);
     args.draft.num_rows = num_rows;
     set_lists(num_rows, &draft, &draft_ids, &draft_id_counts, &args.draft);
@@ -578,15 +578,15 @@ void Call::lay_outputs() {
   logprobs.assign(places, 7);
   entropies.assign(places, 7);
   observations.assign(places, 7);
-  args.logprob_kind = problem_.logprob_kind;
-  args.out_kept_counts = kept_counts.data();
-  args.out_ranks = ranks.data();
-  args.out_logprobs = logprobs.data();
-  args.out_entropies = entropies.data();
-  args.out_observations = observations.data();
+  args.report_args.logprob_kind = problem_.logprob_kind;
+  args.report_args.out_kept_counts = kept_counts.data();
+  args.report_args.out_ranks = ranks.data();
+  args.report_args.out_logprobs = logprobs.data();
+  args.report_args.out_entropies = entropies.data();
+  args.report_args.out_observations = observations.data();
   kept_bitmask.assign(places * at((problem_.num_cols + 31) / 32), 0x77777777);
-  args.out_kept_bitmask = kept_bitmask.data();
-  args.kept_bitmask_stride = (problem_.num_cols + 31) / 32;
+  args.report_args.out_kept_bitmask = kept_bitmask.data();
+  args.report_args.kept_bitmask_stride = (problem_.num_cols + 31) / 32;
   const auto ids = [&](std::int64_t each, std::vector<std::int64_t> *wide,
                        std::vector<std::int32_t> *narrow) -> void * {
     wide->assign(places * at(each), -77);
@@ -596,15 +596,15 @@ void Call::lay_outputs() {
   };
   if (problem_.num_top > 0) {
     top_logprobs.assign(places * at(problem_.num_top), 7);
-    args.num_top_logprobs = problem_.num_top;
-    args.out_top_token_ids = ids(problem_.num_top, &top_ids, &top_ids32);
-    args.out_top_logprobs = top_logprobs.data();
+    args.report_args.num_top_logprobs = problem_.num_top;
+    args.report_args.out_top_token_ids = ids(problem_.num_top, &top_ids, &top_ids32);
+    args.report_args.out_top_logprobs = top_logprobs.data();
   }
   if (problem_.kept_capacity > 0) {
     kept_probabilities.assign(places * at(problem_.kept_capacity), 7);
-    args.kept_capacity = problem_.kept_capacity;
-    args.out_kept_token_ids = ids(problem_.kept_capacity, &kept_ids, &kept_ids32);
-    args.out_kept_probabilities = kept_probabilities.data();
+    args.report_args.kept_capacity = problem_.kept_capacity;
+    args.report_args.out_kept_token_ids = ids(problem_.kept_capacity, &kept_ids, &kept_ids32);
+    args.report_args.out_kept_probabilities = kept_probabilities.data();
   }
 }
 
@@ -622,7 +622,7 @@ sampler_status Call::run() {
   }
   if (result == SAMPLER_OK && bytes > 0) {
     // One byte fewer is too little, and nothing is written.
-    sampler_verify_args small = args;
+    VerifyArgs small = args;
     --small.exec.workspace_bytes;
     const auto before = outcomes();
     EXPECT_EQ(sampler_verify(sampler_, &small), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);

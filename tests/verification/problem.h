@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
+
 namespace verification_test {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -149,7 +151,7 @@ class Call {
   std::vector<Outcome> outcomes() const;
   std::string state_bytes() const;
 
-  sampler_verify_args args = {};
+  VerifyArgs args;
   sampler_params params, draft_params;
   sampler_row_params row_params = {}, draft_row_params = {};
   sampler_pipeline pipeline = {};

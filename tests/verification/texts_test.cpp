@@ -127,11 +127,11 @@ class Writer {
         rows.insert(rows.end(), row.begin(), row.end());
         masks.push_back(mask_after(text));
       }
-      auto args = sized<sampler_sample_args>();
+      SampleArgs args;
       args.input = view(rows);
       args.draw_method = setting_.draw_method;
       args.out_token_ids = ids.data();
-      args.out_observations = observations.data();
+      args.report_args.out_observations = observations.data();
       set_common(&args);
       pipeline_.token_bitmask_indices = pipeline_.token_bitmasks ? masks.data() : nullptr;
       with_workspace(&args, &sampler_sample_workspace_size);
@@ -148,7 +148,7 @@ class Writer {
     const auto length = [&](std::int64_t s) { return std::int64_t(texts_[at(s)].size()); };
     while (length(0) < std::int64_t(answers[0].size())) {
       ++*num_calls;
-      auto args = sized<sampler_verify_args>();
+      VerifyArgs args;
       std::vector<float> rows, observations(at(kNumSequences * (kNumDrafts + 1)), 7);
       std::vector<std::int32_t> masks, drafts, parents;
       std::vector<std::int32_t> ids(at(kNumSequences * (kNumDrafts + 1)), -7);
@@ -175,13 +175,13 @@ class Writer {
         }
       }
       args.target = view(rows);
-      args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+      args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
       args.draw_method = setting_.draw_method;
       args.num_drafts = kNumDrafts;
       args.draft_token_ids = drafts.data();
-      if (setting_.is_tree) args.parents = parents.data();
+      if (setting_.is_tree) args.draft_layout.parents = parents.data();
       args.out_token_ids = ids.data();
-      args.out_observations = observations.data();
+      args.report_args.out_observations = observations.data();
       set_common(&args);
       pipeline_.token_bitmask_indices = pipeline_.token_bitmasks ? masks.data() : nullptr;
       with_workspace(&args, &sampler_verify_workspace_size);

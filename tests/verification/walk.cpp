@@ -87,7 +87,7 @@ class Walk {
                     const sampler_params *other) {
     const std::int32_t position = path.empty() ? 0 : path.back() + 1;
     const Row &row = sequence_.target[at(position)];
-    auto args = sized<sampler_sample_args>();
+    SampleArgs args;
     args.input.values = row.data();
     args.input.num_rows = 1;
     args.input.num_cols = problem_.num_cols;
@@ -111,7 +111,7 @@ class Walk {
     args.random.num_seeds = 1;
     args.random.offset = offset;
     args.draw_method = problem_.draw_method;
-    args.logprob_kind = problem_.logprob_kind;
+    args.report_args.logprob_kind = problem_.logprob_kind;
     args.token_id_type = SAMPLER_ID_I64;
     sampler_pipeline pipeline = sized<sampler_pipeline>();
     const std::int32_t mask = problem_.masks.empty() ? -1 : sequence_.masks[at(position)];
@@ -124,23 +124,23 @@ class Walk {
     Report result;
     args.out_token_ids = &result.token;
     args.out_row_status = &result.status;
-    args.out_kept_counts = &result.kept_count;
-    args.out_ranks = &result.rank;
-    args.out_logprobs = &result.logprob;
-    args.out_entropies = &result.entropy;
-    args.out_observations = &result.observation;
+    args.report_args.out_kept_counts = &result.kept_count;
+    args.report_args.out_ranks = &result.rank;
+    args.report_args.out_logprobs = &result.logprob;
+    args.report_args.out_entropies = &result.entropy;
+    args.report_args.out_observations = &result.observation;
     result.top_ids.resize(at(problem_.num_cols));
     result.top_logprobs.resize(at(problem_.num_cols));
-    args.num_top_logprobs = problem_.num_cols;
-    args.out_top_token_ids = result.top_ids.data();
-    args.out_top_logprobs = result.top_logprobs.data();
+    args.report_args.num_top_logprobs = problem_.num_cols;
+    args.report_args.out_top_token_ids = result.top_ids.data();
+    args.report_args.out_top_logprobs = result.top_logprobs.data();
     result.kept_ids.resize(at(problem_.num_cols));
     result.kept_probabilities.resize(at(problem_.num_cols));
-    args.kept_capacity = problem_.num_cols;
-    args.out_kept_token_ids = result.kept_ids.data();
-    args.out_kept_probabilities = result.kept_probabilities.data();
+    args.report_args.kept_capacity = problem_.num_cols;
+    args.report_args.out_kept_token_ids = result.kept_ids.data();
+    args.report_args.out_kept_probabilities = result.kept_probabilities.data();
     result.kept_bitmask.resize(at((problem_.num_cols + 31) / 32));
-    args.out_kept_bitmask = result.kept_bitmask.data();
+    args.report_args.out_kept_bitmask = result.kept_bitmask.data();
     std::size_t bytes = 0;
     EXPECT_EQ(sampler_sample_workspace_size(sampler_, &args, &bytes), SAMPLER_OK)
         << sampler_last_error();

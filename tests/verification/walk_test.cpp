@@ -49,7 +49,7 @@ void compare(const Kind &kind, std::uint64_t num_problems, std::uint64_t first_s
 std::string name_of(sampler_acceptance rule) {
   const char *const names[] = {"Standard", "Block",     "SampleMatch", "Typical",
                                "Relaxed",  "Threshold", "Deferred",    "Synthetic"};
-  return names[rule];
+  return names[rule - 1];
 }
 
 class Rule : public testing::TestWithParam<sampler_acceptance> {
@@ -102,7 +102,7 @@ TEST_P(Rule, OfTreesWithStages) {
 std::string name_of_case(const testing::TestParamInfo<sampler_acceptance> &which) {
   return name_of(which.param);
 }
-INSTANTIATE_TEST_SUITE_P(Walk, Rule, testing::Range(0, 8), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Walk, Rule, testing::Range(1, 9), name_of_case);
 
 }  // namespace
 }  // namespace verification_test

@@ -490,6 +490,11 @@ static inline const char *shim_preset_name(int32_t index) {
   return sampler_preset_name(index);
 }
 
+/* NULL of what is no stage. */
+static inline const char *shim_stage_name(int32_t stage) {
+  return sampler_stage_name(stage);
+}
+
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
 static inline int32_t shim_get_capabilities(shim_address capabilities) {
   return sampler_get_capabilities((sampler_capabilities *)capabilities);
@@ -732,7 +737,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1303443121; }
+static inline int32_t shim_interface(void) { return 189356289; }
 
 
 #ifdef __cplusplus
@@ -1207,6 +1212,20 @@ SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimPresetN
   (void)jcls;
   arg1 = (int32_t)jarg1;
   result = (char *)shim_preset_name(arg1);
+  if (result) jresult = (*jenv)->NewStringUTF(jenv, (const char *)result);
+  return jresult;
+}
+
+
+SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimStageName(JNIEnv *jenv, jclass jcls, jint jarg1) {
+  jstring jresult = 0 ;
+  int32_t arg1 ;
+  char *result = 0 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (int32_t)jarg1;
+  result = (char *)shim_stage_name(arg1);
   if (result) jresult = (*jenv)->NewStringUTF(jenv, (const char *)result);
   return jresult;
 }

@@ -149,8 +149,6 @@ void Generation::write_outputs() {
               args_.pad_token_id);
     if (args_.out_lengths) args_.out_lengths[i] = text.num_new();
     if (args_.out_finish_reasons) args_.out_finish_reasons[i] = text.reason;
-    if (args_.out_drafted_counts) args_.out_drafted_counts[i] = text.num_drafted;
-    if (args_.out_accepted_counts) args_.out_accepted_counts[i] = text.num_accepted;
     stats_.num_new_tokens += text.num_new();
     stats_.num_drafted += text.num_drafted;
     stats_.num_accepted += text.num_accepted;

@@ -19,16 +19,7 @@ sampler_pipeline pipeline_of(const sampler_generation_args &args) {
 void draft_by(const sampler_speculative_args &args, Session::Config *config) {
   sampler_session_options &options = config->options;
   options.max_drafts = most_drafts(args);
-  options.typical_threshold = args.typical_threshold;
-  options.typical_scale = args.typical_scale;
-  options.relaxed_top_k = args.relaxed_top_k;
-  options.relaxed_delta = args.relaxed_delta;
-  options.threshold_single = args.threshold_single;
-  options.threshold_total = args.threshold_total;
-  options.deferred_window = args.deferred_window;
-  options.deferred_top_k = args.deferred_top_k;
-  options.deferred_entropy = args.deferred_entropy;
-  options.synthetic_rates = args.synthetic_rates;
+  config->acceptance = *args.acceptance;
   options.has_adaptive_gamma = args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY;
   if (!args.drafter) {
     options.filler_top_k = args.filler_top_k;
@@ -36,7 +27,7 @@ void draft_by(const sampler_speculative_args &args, Session::Config *config) {
   }
   auto rule = capi::sized<sampler_session_add_args>();
   rule.draft_source = SAMPLER_DRAFTS_MODEL;
-  rule.verification = verification_of(args.acceptance);
+  rule.acceptance = args.acceptance->rule;
   rule.draft_top_k = args.draft_top_k;
   options.has_draft_trees = args.draft_top_k > 0;
   options.keep_drafter_rows = asks_for_rows(rule);
@@ -57,6 +48,8 @@ Session::Config config_of(const LoopHost &host, const Generation &generation,
   config.params = host.params();
   config.pipeline = pipeline_of(generation.args());
   config.has_pipeline = generation.args().pipeline != nullptr;
+  config.acceptance = capi::sized<sampler_acceptance_params>();
+  config.acceptance.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
   if (speculative) draft_by(*speculative, &config);
   return config;
 }
@@ -68,8 +61,8 @@ sampler_session_add_args text_of(const Text &text, const Generation &generation,
   args.num_tokens = text.length;
   args.seed = text.seed;
   args.max_new_tokens = generation.args().max_new_tokens;
+  args.acceptance = speculative ? speculative->acceptance->rule : SAMPLER_ACCEPT_SAMPLE_MATCH;
   if (!speculative) return args;
-  args.verification = verification_of(speculative->acceptance);
   if (speculative->drafter) {
     args.draft_source = SAMPLER_DRAFTS_MODEL;
     args.least_draft_probability = speculative->least_draft_probability;
@@ -302,6 +295,12 @@ void Loop::write_outputs() {
   int64_t *const lengths = generation_->args().out_cache_lengths;
   for (int64_t i = 0; lengths && i < num_texts(); ++i) lengths[i] = target_.length(i);
   generation_->write_outputs();
+  if (!speculative_) return;
+  for (const Text &text : generation_->texts()) {
+    const size_t i = size_t(text.index);
+    if (speculative_->out_drafted_counts) speculative_->out_drafted_counts[i] = text.num_drafted;
+    if (speculative_->out_accepted_counts) speculative_->out_accepted_counts[i] = text.num_accepted;
+  }
 }
 
 }  // namespace sampler::decoding

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "capi/pipeline.h"
+#include "capi/requests.h"
 #include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
@@ -45,9 +46,7 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
   model_range(check, name, "max_span_tokens", out->max_span_tokens, 0);
   check.enumeration("logits_dtype", out->logits_dtype, capi::kNumDtypes);
-  check.zero("reserved", out->reserved);
   check.enumeration("reads_parents", out->reads_parents, 2);
-  check.zero("reserved2", out->reserved2);
 }
 
 // The sequences that the texts, `beams` each, take of a model.
@@ -276,8 +275,6 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   };
   output("out_lengths", args.out_lengths);
   output("out_finish_reasons", args.out_finish_reasons);
-  output("out_drafted_counts", args.out_drafted_counts);
-  output("out_accepted_counts", args.out_accepted_counts);
   output("out_cache_lengths", args.out_cache_lengths);
   constexpr int64_t kStatsWords = sizeof(sampler_generation_stats) / sizeof(int64_t);
   check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, capi::Access::kWrite);
@@ -346,40 +343,23 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
 }
 
-// The rule that drafts are verified by, and its numbers.
+// The rule that drafts are verified by, and its rates.
 void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   const sampler_speculative_args &args = arguments.args;
-  check.enumeration("acceptance", args.acceptance, SAMPLER_ACCEPT_SYNTHETIC + 1);
-  const struct {
-    const char *name;
-    float value;
-  } numbers[] = {
-      {"typical_threshold", args.typical_threshold}, {"typical_scale", args.typical_scale},
-      {"relaxed_delta", args.relaxed_delta},         {"threshold_single", args.threshold_single},
-      {"threshold_total", args.threshold_total},     {"deferred_entropy", args.deferred_entropy}};
-  for (const auto &number : numbers) {
-    check.not_nan(number.name, number.value);
-    if (!(number.value < 0)) continue;
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must not be negative", number.name,
-               double(number.value));
-  }
-  constexpr int64_t kEnd = int64_t(INT32_MAX) + 1;
-  check.range("relaxed_top_k", args.relaxed_top_k, 0, kEnd);
-  check.range("deferred_window", args.deferred_window, 0, kEnd);
-  check.range("deferred_top_k", args.deferred_top_k, 0, kEnd);
-  if (!check.ok()) return;
-  check.array("synthetic_rates", args.synthetic_rates, sizeof(float), most_drafts(args),
-              capi::Access::kRead);
-  check.shares("synthetic_rates", args.synthetic_rates, most_drafts(args));
-  if (args.acceptance == SAMPLER_ACCEPT_SYNTHETIC && !args.synthetic_rates) {
+  const sampler_acceptance_params &acceptance = arguments.acceptance;
+  check.array("acceptance->synthetic_rates", acceptance.synthetic_rates, sizeof(float),
+              most_drafts(args), capi::Access::kRead);
+  check.shares("acceptance->synthetic_rates", acceptance.synthetic_rates, most_drafts(args));
+  if (acceptance.rule == SAMPLER_ACCEPT_SYNTHETIC && !acceptance.synthetic_rates) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+               "acceptance->rule is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
   }
-  const bool is_staged = args.acceptance != 0 || arguments.generation.has_stages;
+  const bool is_standard = acceptance.rule == SAMPLER_ACCEPT_STANDARD;
+  const bool is_staged = !is_standard || arguments.generation.has_stages;
   if (is_staged && args.skip_sample_adjustment) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "skip_sample_adjustment is 1; it must be 0 %s",
-               args.acceptance ? "where acceptance is not SAMPLER_ACCEPT_STANDARD"
-                               : "with stages, row_params or a pipeline");
+               is_standard ? "with stages, row_params or a pipeline"
+                           : "where acceptance->rule is not SAMPLER_ACCEPT_STANDARD");
   }
   const sampler_pipeline *const pipeline = arguments.generation.args.pipeline;
   if (pipeline && pipeline->token_bitmasks) {
@@ -395,8 +375,9 @@ void check_trees(Check &check, const SpeculativeArguments &arguments) {
   const sampler_speculative_args &args = arguments.args;
   const int64_t top_k = args.draft_top_k, gamma = most_drafts(args);
   if (top_k == 0) return;
+  const sampler_acceptance accepted_by = arguments.acceptance.rule;
   const bool is_whole =
-      args.acceptance == SAMPLER_ACCEPT_BLOCK || args.acceptance == SAMPLER_ACCEPT_DEFERRED;
+      accepted_by == SAMPLER_ACCEPT_BLOCK || accepted_by == SAMPLER_ACCEPT_DEFERRED;
   const char *const rule = !args.drafter ? "it must be 0 for n-grams"
                            : args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY
                                ? "adaptive_gamma must not be SAMPLER_GAMMA_BY_ENTROPY, 1"
@@ -438,8 +419,6 @@ void check_beam_generation(Check &check, const sampler_generation_args &args) {
   };
   null("on_tokens", reinterpret_cast<const void *>(args.on_tokens));
   null("trace", reinterpret_cast<const void *>(args.trace));
-  null("out_drafted_counts", args.out_drafted_counts);
-  null("out_accepted_counts", args.out_accepted_counts);
   null("out_cache_lengths", args.out_cache_lengths);
 }
 
@@ -482,10 +461,15 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check.zero("reserved", args.reserved);
   check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
   check_share(check, "ngram_least_share", args.ngram_least_share);
-  check.zero("reserved2", args.reserved2);
   check_share(check, "least_draft_probability", args.least_draft_probability);
-  check.zero("reserved3", args.reserved3);
+  out->acceptance = capi::read_acceptance_params(check, args.acceptance, SAMPLER_ACCEPT_STANDARD);
+  args.acceptance = &out->acceptance;
   if (!check.ok()) return;
+  const int64_t num_texts = out->generation.args.num_sequences;
+  check.array("out_drafted_counts", args.out_drafted_counts, sizeof(int64_t), num_texts,
+              capi::Access::kWrite);
+  check.array("out_accepted_counts", args.out_accepted_counts, sizeof(int64_t), num_texts,
+              capi::Access::kWrite);
   check_acceptance(check, *out);
   if (check.ok()) check_trees(check, *out);
   if (!check.ok()) return;

@@ -31,6 +31,7 @@ struct GenerationArguments {
 struct SpeculativeArguments {
   GenerationArguments generation;
   sampler_speculative_args args;
+  sampler_acceptance_params acceptance;
   sampler_model drafter;
   sampler_ngram ngram;
 };

@@ -79,23 +79,25 @@ void ChainLayout::find(const sampler_session_advance_args &args) {
 }
 
 // Packed, one after the other.
-void ChainLayout::place_chains(const Group &group, sampler_verify_args *args) {
+void ChainLayout::place_chains(const Group &group, sampler_draft_layout *layout,
+                               sampler_verify_args *args) {
   const int64_t first = group.first_place;
-  args->packing = SAMPLER_PACKING_DRAFTS;
-  args->num_packed_drafts = group.num_drafts;
-  args->num_packed_positions = group.num_drafts + group.count;
-  args->packing_offsets = transfer_.in(packing_offsets_ + group.first_offset, group.count + 1);
+  layout->packing = SAMPLER_PACKING_DRAFTS;
+  layout->num_packed_drafts = group.num_drafts;
+  layout->num_packed_positions = group.num_drafts + group.count;
+  layout->packing_offsets = transfer_.in(packing_offsets_ + group.first_offset, group.count + 1);
   args->draft_token_ids = transfer_.in(draft_ids_ + first, group.num_drafts);
-  args->target_row_indices = transfer_.in(target_rows_ + first, args->num_packed_positions);
+  layout->target_row_indices = transfer_.in(target_rows_ + first, layout->num_packed_positions);
 }
 
 // Each in max_drafts places.
-void ChainLayout::place_trees(const Group &group, sampler_verify_args *args) {
+void ChainLayout::place_trees(const Group &group, sampler_draft_layout *layout,
+                              sampler_verify_args *args) {
   const int64_t first = group.first_place, num_places = group.count * max_drafts();
   args->draft_counts = transfer_.in(draft_counts_ + group.first, group.count);
-  args->parents = transfer_.in(tree_parents_ + group.first * max_drafts(), num_places);
+  layout->parents = transfer_.in(tree_parents_ + group.first * max_drafts(), num_places);
   args->draft_token_ids = transfer_.in(draft_ids_ + first, num_places);
-  args->target_row_indices = transfer_.in(target_rows_ + first, group.num_places());
+  layout->target_row_indices = transfer_.in(target_rows_ + first, group.num_places());
 }
 
 }  // namespace sampler::decoding

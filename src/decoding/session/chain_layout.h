@@ -50,8 +50,8 @@ class ChainLayout {
   const int32_t *place_masks(const Group &group) {
     return transfer_.in(masks_ + group.first_place, group.num_places());
   }
-  void place_chains(const Group &group, sampler_verify_args *args);
-  void place_trees(const Group &group, sampler_verify_args *args);
+  void place_chains(const Group &group, sampler_draft_layout *layout, sampler_verify_args *args);
+  void place_trees(const Group &group, sampler_draft_layout *layout, sampler_verify_args *args);
 
  private:
   int64_t max_drafts() const { return config_.max_drafts(); }

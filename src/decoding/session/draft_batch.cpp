@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capi/structs.h"
 #include "contract/elements.h"
 #include "decoding/session/draft_offset.h"
 #include "decoding/session/entropy_gamma.h"
@@ -64,7 +65,9 @@ sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advanc
   sample.slots = transfer_.in(draws_.slots, draws_.count);
   sample.out_token_ids = transfer_.out(draws_.ids, draws_.count);
   sample.out_row_status = transfer_.out(draws_.status, draws_.count);
-  if (has_doubt_) sample.out_logprobs = transfer_.out(draws_.logprobs, draws_.count);
+  auto reports = capi::sized<sampler_report_args>();
+  if (has_doubt_) reports.out_logprobs = transfer_.out(draws_.logprobs, draws_.count);
+  sample.reports = &reports;
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return requests_.call(entry, sampler_sample, sample);

@@ -114,7 +114,7 @@ void SequenceTable::add(const sampler_session_add_args &args) {
                 offsets[own.num_stops], stop_tokens_of(sequence));
   }
   seeds_[sequence] = args.seed;
-  acceptances_[sequence] = acceptance_of(args.verification);
+  acceptances_[sequence] = args.acceptance;
   finish_if_ended(sequence);
   --num_free_;
 }

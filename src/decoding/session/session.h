@@ -49,8 +49,8 @@ class Session {
   const int32_t *text(int32_t sequence) const { return table_.text(sequence); }
   // The longest text that the drafter's cache can hold.
   int64_t drafter_context() const { return config_.drafter_context(); }
-  // Of SAMPLER_VERIFY_SYNTHETIC.
-  bool has_rates() const { return config_.options.synthetic_rates || config_.max_drafts() == 0; }
+  // Of SAMPLER_ACCEPT_SYNTHETIC.
+  bool has_rates() const { return config_.acceptance.synthetic_rates || config_.max_drafts() == 0; }
   bool is_full() const { return table_.is_full(); }
 
   // Whether these parameters can be a sequence's, and whether what is asked for is well: the

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/reports.h"
+#include "capi/requests.h"
 #include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
@@ -50,6 +52,16 @@ void check_pipeline(Check &check, const sampler_pipeline &pipeline) {
   }
 }
 
+void check_rates(Check &check, const sampler_acceptance_params &acceptance, int64_t max_drafts) {
+  const float *const rates = acceptance.synthetic_rates;
+  check.array("acceptance->synthetic_rates", rates, sizeof(float), max_drafts, Access::kRead);
+  check.shares("acceptance->synthetic_rates", rates, max_drafts);
+  if (acceptance.rule == SAMPLER_ACCEPT_SYNTHETIC && !rates && max_drafts > 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "acceptance->rule is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+  }
+}
+
 }  // namespace
 
 void read_options(Check &check, const sampler_session_options *user_options, Session::Config *out) {
@@ -62,7 +74,6 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.enumeration("keep_drafter_rows", options.keep_drafter_rows, 2);
   check.enumeration("has_draft_trees", options.has_draft_trees, 2);
   check.enumeration("has_adaptive_gamma", options.has_adaptive_gamma, 2);
-  check.zero("reserved", options.reserved);
   check.range("filler_top_k", options.filler_top_k, 0, contract::kMaxVocabulary);
   check.range("max_drafts", options.max_drafts, 0, kMostDrafts + 1);
   check.range("drafter_context", options.drafter_context, 0, capi::kMaxRows);
@@ -79,11 +90,9 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
                "; max_sequences * (max_drafts + 1) must be below 2^31",
                options.max_sequences, options.max_drafts);
   }
-  if (check.ok()) {
-    check.array("synthetic_rates", options.synthetic_rates, sizeof(float), options.max_drafts,
-                Access::kRead);
-    check.shares("synthetic_rates", options.synthetic_rates, options.max_drafts);
-  }
+  out->acceptance =
+      capi::read_acceptance_params(check, options.acceptance, SAMPLER_ACCEPT_SAMPLE_MATCH);
+  if (check.ok()) check_rates(check, out->acceptance, options.max_drafts);
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
   out->pipeline = capi::sized<sampler_pipeline>();
@@ -124,11 +133,9 @@ void read_params(Check &check, Session *session, const sampler_params *user_para
       {"penalty_form", out->penalty_form, common.penalty_form},
       {"bad_word_scope", out->bad_word_scope, common.bad_word_scope},
       {"typical_p_ties", out->typical_p_ties, common.typical_p_ties},
-      {"reserved", out->reserved, common.reserved},
       {"top_p_sum", out->top_p_sum, common.top_p_sum},
       {"typical_p_sum", out->typical_p_sum, common.typical_p_sum},
       {"cutoff_ties", out->cutoff_ties, common.cutoff_ties},
-      {"reserved2", out->reserved2, common.reserved2},
   };
   for (const auto &member : members) {
     if (member.value == member.common) continue;
@@ -221,13 +228,10 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
                   sampler_ngram *ngram) {
   const sampler_session_options &options = session.options();
   check.enumeration("draft_source", args.draft_source, 4);
-  check.enumeration("verification", args.verification, 8);
   check.range("num_drafts", args.num_drafts, 0, options.max_drafts + 1);
   check.range("min_match", args.min_match, 0, kMostLookupTokens + 1);
   check.enumeration("draft_unknown", args.draft_unknown, 2);
-  check.zero("reserved", args.reserved);
   check.enumeration("ngram_has_text", args.ngram_has_text, 2);
-  check.zero("reserved2", args.reserved2);
   check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
   check_share(check, "ngram_least_share", args.ngram_least_share);
   check_share(check, "least_draft_probability", args.least_draft_probability);
@@ -238,7 +242,7 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   if (!check.ok()) return;
   if (args.draft_top_k > 0) {
     const bool is_whole =
-        args.verification == SAMPLER_VERIFY_BLOCK || args.verification == SAMPLER_VERIFY_DEFERRED;
+        args.acceptance == SAMPLER_ACCEPT_BLOCK || args.acceptance == SAMPLER_ACCEPT_DEFERRED;
     const char *const rule =
         !options.has_draft_trees                    ? "the session must have has_draft_trees"
         : args.draft_source != SAMPLER_DRAFTS_MODEL ? "draft_source must be SAMPLER_DRAFTS_MODEL"
@@ -264,13 +268,14 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   }
   if (asks_for_rows(args) && !options.keep_drafter_rows) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "verification is %d and draft_source SAMPLER_DRAFTS_MODEL; the session must have "
+               "acceptance is %d and draft_source SAMPLER_DRAFTS_MODEL; the session must have "
                "keep_drafter_rows",
-               int(args.verification));
+               int(args.acceptance));
   }
-  if (args.verification == SAMPLER_VERIFY_SYNTHETIC && !session.has_rates()) {
+  if (args.acceptance == SAMPLER_ACCEPT_SYNTHETIC && !session.has_rates()) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "verification is SAMPLER_VERIFY_SYNTHETIC; the session must have synthetic_rates");
+               "acceptance is SAMPLER_ACCEPT_SYNTHETIC; the session must have "
+               "acceptance->synthetic_rates");
   }
   if (args.draft_source == SAMPLER_DRAFTS_PROMPT_LOOKUP && options.lookup_tokens == 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -360,6 +365,10 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
   check.range("max_new_tokens", args.max_new_tokens, 0, capi::kMaxRows);
   check_ends(check, *session, args);
   check_stops(check, *session, args.stop_sequences);
+  check.enumeration("acceptance", args.acceptance, SAMPLER_ACCEPT_SYNTHETIC + 1);
+  if (args.acceptance == SAMPLER_ACCEPT_DEFAULT) {
+    args.acceptance = session->config().acceptance.rule;
+  }
   check_drafts(check, *session, args, &out->ngram);
   args.ngram = args.ngram ? &out->ngram : nullptr;
   check_resumed(check, args, &out->resumed);
@@ -502,10 +511,39 @@ void check_advance_places(Check &check, const sampler_handle &handle) {
       [&](Access access) { return access == Access::kRead ? device : "host memory"; });
 }
 
+// Log-probabilities of the new tokens and of the first ones are all that a step reports.
+void check_reports(Check &check, const sampler_report_args &reports, int64_t max_top,
+                   bool has_spans) {
+  check.enumeration("reports->logprob_kind", reports.logprob_kind, 3);
+  check.zero("reports->reserved", reports.reserved);
+  check.range("reports->num_top_logprobs", reports.num_top_logprobs, 0, max_top + 1);
+  const bool has_top = reports.out_top_token_ids || reports.out_top_logprobs;
+  const bool has_number = reports.num_top_logprobs > 0;
+  if (check.ok() && has_top != has_number && (has_top || has_spans)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "reports->num_top_logprobs is %" PRId64
+               "; it must be 0 where out_top_token_ids and out_top_logprobs are NULL, and only "
+               "there",
+               reports.num_top_logprobs);
+  }
+  capi::refuse_reports(check, "a session",
+                       {{"out_values", reports.out_values != nullptr},
+                        {"out_kept_counts", reports.out_kept_counts != nullptr},
+                        {"out_observations", reports.out_observations != nullptr},
+                        {"num_chosen", reports.num_chosen != 0},
+                        {"out_ranks", reports.out_ranks != nullptr},
+                        {"out_entropies", reports.out_entropies != nullptr},
+                        {"out_kept_bitmask", reports.out_kept_bitmask != nullptr},
+                        {"kept_bitmask_stride", reports.kept_bitmask_stride != 0},
+                        {"kept_capacity", reports.kept_capacity != 0},
+                        {"out_kept_offsets", reports.out_kept_offsets != nullptr},
+                        {"out_removed_by", reports.out_removed_by != nullptr}});
+}
+
 }  // namespace
 
 void read_arguments(Check &check, Session *session, const sampler_session_advance_args *user_args,
-                    sampler_session_advance_args *out) {
+                    sampler_report_args *out_reports, sampler_session_advance_args *out) {
   sampler_session_advance_args &args = *out;
   if (!check.read("args", user_args, &args)) return;
   const sampler_session_options &options = session->options();
@@ -527,18 +565,10 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
     check.array("token_bitmask_indices", args.token_bitmask_indices, sizeof(int32_t), num_rows,
                 Access::kReadOnHost, Need::kRequired);
   }
-  check.enumeration("logprob_kind", args.logprob_kind, 3);
-  check.zero("reserved", args.reserved);
-  check.range("num_top_logprobs", args.num_top_logprobs, 0, options.max_top_logprobs + 1);
-  const bool has_top = args.out_top_token_ids || args.out_top_logprobs;
-  const bool has_number = args.num_top_logprobs > 0;
-  if (check.ok() && has_top != has_number && (has_top || args.num_spans > 0)) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "num_top_logprobs is %" PRId64
-               "; it must be 0 where out_top_token_ids and out_top_logprobs are NULL, and only "
-               "there",
-               args.num_top_logprobs);
-  }
+  *out_reports = capi::read_report_args(check, args.reports);
+  args.reports = out_reports;
+  const sampler_report_args &reports = *out_reports;
+  check_reports(check, reports, options.max_top_logprobs, args.num_spans > 0);
   if (!check.ok()) return;
   const int64_t count = args.num_spans, num_places = count * (options.max_drafts + 1);
   const Need need = count > 0 ? Need::kRequired : Need::kOptional;
@@ -554,11 +584,12 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
               Access::kWrite);
   check.array("out_row_status", args.out_row_status, sizeof(sampler_row_status), count,
               Access::kWrite);
-  check.array("out_logprobs", args.out_logprobs, sizeof(float), num_places, Access::kWrite);
-  check.array("out_top_token_ids", args.out_top_token_ids, sizeof(int32_t),
-              num_places * args.num_top_logprobs, Access::kWrite);
-  check.array("out_top_logprobs", args.out_top_logprobs, sizeof(float),
-              num_places * args.num_top_logprobs, Access::kWrite);
+  check.array("reports->out_logprobs", reports.out_logprobs, sizeof(float), num_places,
+              Access::kWrite);
+  check.array("reports->out_top_token_ids", reports.out_top_token_ids, sizeof(int32_t),
+              num_places * reports.num_top_logprobs, Access::kWrite);
+  check.array("reports->out_top_logprobs", reports.out_top_logprobs, sizeof(float),
+              num_places * reports.num_top_logprobs, Access::kWrite);
   check.overlaps();
   check_advance_places(check, session->handle());
 }

@@ -23,7 +23,8 @@ using capi::Entry;
 // What is wrong is an error of the check, here and below.
 void read_options(Check &check, const sampler_session_options *user_options, Session::Config *out);
 
-// What a sequence is added with. `params` are the session's where the caller gives none.
+// What a sequence is added with. `params` and args.acceptance are the session's where the caller
+// gives none.
 struct AddArguments {
   sampler_session_add_args args;
   sampler_params params;
@@ -43,7 +44,8 @@ const SessionSequence *check_sequence(Check &check, const Session &session, cons
 
 void read_arguments(Check &check, Session *session, const sampler_session_plan_args *user_args,
                     sampler_session_plan_args *out);
+// The result points to `reports`, or to nothing.
 void read_arguments(Check &check, Session *session, const sampler_session_advance_args *user_args,
-                    sampler_session_advance_args *out);
+                    sampler_report_args *reports, sampler_session_advance_args *out);
 
 }  // namespace sampler::decoding

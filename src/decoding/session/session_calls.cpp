@@ -282,7 +282,8 @@ sampler_status sampler_session_advance(sampler_session_t session,
                                        const sampler_session_advance_args *args) {
   return enter_session(session, [&](Check &check, Session &contents) {
     sampler_session_advance_args own;
-    read_arguments(check, &contents, args, &own);
+    sampler_report_args reports;
+    read_arguments(check, &contents, args, &reports, &own);
     if (check.ok()) check.adopt(contents.advance(check.entry(), own));
   });
 }

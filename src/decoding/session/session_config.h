@@ -9,10 +9,17 @@
 
 namespace sampler::decoding {
 
+// What a step is asked to report; all 0: nothing.
+inline const sampler_report_args &reports_of(const sampler_session_advance_args &args) {
+  static constexpr sampler_report_args nothing = {};
+  return args.reports ? *args.reports : nothing;
+}
+
 struct SessionConfig {
   sampler_session_options options;
   sampler_params params;
-  sampler_pipeline pipeline;  // all 0 where there is none
+  sampler_acceptance_params acceptance;  // its rule is one
+  sampler_pipeline pipeline;             // all 0 where there is none
   bool has_pipeline;
   sampler_dtype drafter_dtype;
 

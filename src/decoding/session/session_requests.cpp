@@ -18,14 +18,17 @@ SessionRequests::SessionRequests(const SessionConfig &config, sampler_handle *ha
       table_(*table),
       state_(*state),
       transfer_(*transfer),
+      acceptance_(config.acceptance),
       drafter_rows_(nullptr) {
   exec_.stream = config.options.stream;
   for (int i = 0; i < 2 * SessionNumbers::kCount; ++i) {  // all, and those of a drafter's draws
     arrays->count_in<uint32_t>(num_sequences());
   }
-  const float *const rates = config.options.synthetic_rates;
-  synthetic_rates_ = arrays->take<float>(rates ? max_drafts() : 0);
-  if (rates && synthetic_rates_) std::copy_n(rates, max_drafts(), synthetic_rates_);
+  if (const float *const rates = config.acceptance.synthetic_rates) {
+    float *const own_rates = arrays->take<float>(max_drafts());
+    if (own_rates) std::copy_n(rates, max_drafts(), own_rates);
+    acceptance_.synthetic_rates = own_rates;
+  }
   if (config.options.keep_drafter_rows) {
     drafter_rows_ = arrays->device()->take<unsigned char>(num_sequences() * max_drafts(),
                                                           int64_t(config.drafter_row_bytes()));
@@ -95,28 +98,21 @@ sampler_pipeline SessionRequests::make_pipeline() const {
 sampler_verify_args SessionRequests::verify_args(const sampler_params &params,
                                                  const sampler_row_params &row_params,
                                                  const sampler_pipeline &pipeline,
-                                                 int64_t num_chains) const {
-  const sampler_session_options &options = config_.options;
+                                                 int64_t num_chains,
+                                                 sampler_draft_layout *layout) const {
+  *layout = capi::sized<sampler_draft_layout>();
+  layout->num_sequences = num_chains;
   auto args = capi::sized<sampler_verify_args>();
   args.exec = exec_;
   args.target = rows_of(nullptr, 0, 0);
   args.num_drafts = max_drafts();
-  args.num_sequences = num_chains;
+  args.layout = layout;
   args.num_slots = num_sequences();
   args.params = &params;
   args.row_params = &row_params;
   args.pipeline = &pipeline;
   args.acceptances = placed_.acceptances;
-  args.typical_threshold = options.typical_threshold;
-  args.typical_scale = options.typical_scale;
-  args.relaxed_top_k = options.relaxed_top_k;
-  args.relaxed_delta = options.relaxed_delta;
-  args.threshold_single = options.threshold_single;
-  args.threshold_total = options.threshold_total;
-  args.deferred_window = options.deferred_window;
-  args.deferred_top_k = options.deferred_top_k;
-  args.deferred_entropy = options.deferred_entropy;
-  args.synthetic_rates = options.synthetic_rates ? synthetic_rates_ : nullptr;
+  args.acceptance = &acceptance_;
   args.random.seeds = placed_.seeds;
   args.random.offsets = placed_.offsets;
   args.random.num_seeds = args.random.num_offsets = num_sequences();
@@ -125,10 +121,11 @@ sampler_verify_args SessionRequests::verify_args(const sampler_params &params,
 
 void SessionRequests::add_drafter_rows(const sampler_params &params,
                                        const sampler_row_params &row_params,
+                                       sampler_draft_layout *layout,
                                        sampler_verify_args *args) const {
   if (max_drafts() == 0) return;
   args->draft = drafter_rows_of(drafter_rows_, num_sequences() * max_drafts(), 0);
-  args->draft_rows_by_slot = 1;
+  layout->draft_rows_by_slot = 1;
   args->draft_params = &params;
   args->draft_row_params = &row_params;
 }

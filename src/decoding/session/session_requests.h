@@ -43,13 +43,15 @@ class SessionRequests {
   sampler_filter_args entropy_args(const void *row, const sampler_params &params,
                                    void *probabilities) const;
   sampler_pipeline make_pipeline() const;
-  // Of any numbers of drafts, where rows, layout and results are missing.
+  // Of any numbers of drafts, where rows and results are missing; `layout` has what all calls have
+  // alike.
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,
-                                  const sampler_pipeline &pipeline, int64_t num_chains) const;
+                                  const sampler_pipeline &pipeline, int64_t num_chains,
+                                  sampler_draft_layout *layout) const;
   // The session's rows of the drafter, and what its tokens were drawn by.
   void add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
-                        sampler_verify_args *args) const;
+                        sampler_draft_layout *layout, sampler_verify_args *args) const;
 
   // Keeps the row that a draft is drawn from, for its verification.
   sampler_status keep_row(capi::Entry &entry, int32_t sequence, int64_t draft, const void *row);
@@ -83,8 +85,8 @@ class SessionRequests {
   Transfer &transfer_;
   sampler_exec exec_ = {};
   Placed placed_ = {};
-  float *synthetic_rates_;       // [max_drafts]; null: there are none
-  unsigned char *drafter_rows_;  // [sequences, max_drafts, columns], where calls are made
+  sampler_acceptance_params acceptance_;  // the config's, its arrays copied
+  unsigned char *drafter_rows_;           // [sequences, max_drafts, columns], where calls are made
 };
 
 }  // namespace sampler::decoding

@@ -9,40 +9,13 @@
 
 namespace sampler::decoding {
 
-sampler_acceptance acceptance_of(sampler_draft_verification verification) {
-  switch (verification) {
-    case SAMPLER_VERIFY_SAMPLE_MATCH:
-      return SAMPLER_ACCEPT_SAMPLE_MATCH;
-    case SAMPLER_VERIFY_STANDARD:
-      return SAMPLER_ACCEPT_STANDARD;
-    case SAMPLER_VERIFY_BLOCK:
-      return SAMPLER_ACCEPT_BLOCK;
-    case SAMPLER_VERIFY_TYPICAL:
-      return SAMPLER_ACCEPT_TYPICAL;
-    case SAMPLER_VERIFY_RELAXED:
-      return SAMPLER_ACCEPT_RELAXED;
-    case SAMPLER_VERIFY_THRESHOLD:
-      return SAMPLER_ACCEPT_THRESHOLD;
-    case SAMPLER_VERIFY_DEFERRED:
-      return SAMPLER_ACCEPT_DEFERRED;
-    default:
-      return SAMPLER_ACCEPT_SYNTHETIC;
-  }
-}
-
-sampler_draft_verification verification_of(sampler_acceptance acceptance) {
-  sampler_draft_verification result = SAMPLER_VERIFY_SAMPLE_MATCH;
-  while (acceptance_of(result) != acceptance) ++result;
-  return result;
-}
-
 bool asks_for_rows(const sampler_session_add_args &args) {
   if (args.draft_source != SAMPLER_DRAFTS_MODEL || args.draft_top_k > 0) return false;
-  switch (args.verification) {
-    case SAMPLER_VERIFY_STANDARD:
-    case SAMPLER_VERIFY_BLOCK:
-    case SAMPLER_VERIFY_RELAXED:
-    case SAMPLER_VERIFY_DEFERRED:
+  switch (args.acceptance) {
+    case SAMPLER_ACCEPT_STANDARD:
+    case SAMPLER_ACCEPT_BLOCK:
+    case SAMPLER_ACCEPT_RELAXED:
+    case SAMPLER_ACCEPT_DEFERRED:
       return true;
     default:
       return false;

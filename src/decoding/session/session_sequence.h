@@ -75,11 +75,6 @@ struct SessionSequence {
   }
 };
 
-// The rule of sampler_verify that a sequence's drafts are verified by.
-sampler_acceptance acceptance_of(sampler_draft_verification verification);
-
-sampler_draft_verification verification_of(sampler_acceptance acceptance);
-
 // Whether its verification asks for the rows that the drafts were drawn from.
 bool asks_for_rows(const sampler_session_add_args &args);
 

@@ -76,7 +76,9 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
   sample.out_token_ids = there;
   sample.out_row_status = static_cast<sampler_row_status *>(there);
   asked.add(sample);
-  sample.out_logprobs = floats;
+  auto doubt = capi::sized<sampler_report_args>();
+  doubt.out_logprobs = floats;
+  sample.reports = &doubt;
   sample.row_params = &extent.plain_numbers;
   asked.add(sample);
 
@@ -109,12 +111,12 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
     pipeline.stop = {static_cast<int64_t *>(there), there, count, num_ends};
   }
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = ids;
-  sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count);
+  sampler_draft_layout layout;
+  sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count, &layout);
   verify.target = rows_of(there, count * (max_drafts() + 1), 0);
-  verify.slots = verify.target_row_indices = ids;
+  verify.slots = layout.target_row_indices = ids;
   verify.random = random;
   verify.acceptances = ids;
-  if (config_.options.synthetic_rates) verify.synthetic_rates = floats;
   verify.draft_token_ids = verify.out_token_ids = there;
   verify.out_emitted_counts = ids;
   verify.out_row_status = sample.out_row_status;
@@ -126,34 +128,39 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
   draw.out_token_ids = there;
   draw.out_row_status = sample.out_row_status;
   draw.pipeline = &pipeline;
+  auto reports = capi::sized<sampler_report_args>();
+  reports.out_observations = extent.has_observations ? floats : nullptr;
+  if (extent.has_logprobs) reports.out_logprobs = floats;
+  if (config_.options.max_top_logprobs > 0) {
+    reports.num_top_logprobs = config_.options.max_top_logprobs;
+    reports.out_top_token_ids = there;
+    reports.out_top_logprobs = floats;
+  }
   const auto ask = [&](const auto &group) {
     auto own = group;
     asked.add(own);
     own.row_params = &extent.numbers;
-    own.out_observations = extent.has_observations ? floats : nullptr;
-    if (extent.has_logprobs) own.out_logprobs = floats;
-    if (config_.options.max_top_logprobs > 0) {
-      own.num_top_logprobs = config_.options.max_top_logprobs;
-      own.out_top_token_ids = there;
-      own.out_top_logprobs = floats;
-    }
+    own.reports = &reports;
     asked.add(own);
   };
   ask(draw);
   sampler_verify_args chains = verify;
-  chains.packing = SAMPLER_PACKING_DRAFTS;
-  chains.num_packed_drafts = count * max_drafts();
-  chains.num_packed_positions = count * (max_drafts() + 1);
-  chains.packing_offsets = ids;
+  sampler_draft_layout packed = layout;
+  chains.layout = &packed;
+  packed.packing = SAMPLER_PACKING_DRAFTS;
+  packed.num_packed_drafts = count * max_drafts();
+  packed.num_packed_positions = count * (max_drafts() + 1);
+  packed.packing_offsets = ids;
   if (extent.has_chains) ask(chains);
   if (config_.options.keep_drafter_rows) {
-    add_drafter_rows(draft_params, extent.plain_numbers, &chains);
+    add_drafter_rows(draft_params, extent.plain_numbers, &packed, &chains);
     if (max_drafts() > 0) chains.draft.values = there;
     ask(chains);
   }
   if (config_.num_tree_places() > 0) {
     sampler_verify_args trees = verify;
-    trees.draft_counts = trees.parents = trees.out_positions = ids;
+    layout.parents = ids;
+    trees.draft_counts = trees.out_positions = ids;
     ask(trees);
   }
   // Fewer rows may take more, where a device spreads them.

@@ -72,22 +72,28 @@ sampler_sample_args VerifyBatch::draw_args(const Group &group, const sampler_pip
 
 template <class Call>
 void VerifyBatch::place_results(const sampler_session_advance_args &args, const Group &group,
-                                Call *call) {
+                                sampler_report_args *reports, Call *call) {
+  const sampler_report_args &asked = reports_of(args);
   const int64_t first_place = group.first_place, num_places = group.num_places();
-  const int64_t top = args.num_top_logprobs;
+  const int64_t top = asked.num_top_logprobs;
   call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
   call->out_row_status = transfer_.out(row_status_ + group.first, group.count);
+  *reports = capi::sized<sampler_report_args>();
+  call->reports = reports;
   if (has_observations_) {
-    call->out_observations = transfer_.out(observations_ + first_place, num_places);
+    reports->out_observations = transfer_.out(observations_ + first_place, num_places);
   }
-  call->logprob_kind = args.logprob_kind;
-  if (args.out_logprobs) call->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
-  call->num_top_logprobs = top;
-  if (args.out_top_token_ids) {
-    call->out_top_token_ids = transfer_.out(top_token_ids_ + first_place * top, num_places * top);
+  reports->logprob_kind = asked.logprob_kind;
+  if (asked.out_logprobs) {
+    reports->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
   }
-  if (args.out_top_logprobs) {
-    call->out_top_logprobs = transfer_.out(top_logprobs_ + first_place * top, num_places * top);
+  reports->num_top_logprobs = top;
+  if (asked.out_top_token_ids) {
+    reports->out_top_token_ids =
+        transfer_.out(top_token_ids_ + first_place * top, num_places * top);
+  }
+  if (asked.out_top_logprobs) {
+    reports->out_top_logprobs = transfer_.out(top_logprobs_ + first_place * top, num_places * top);
   }
 }
 
@@ -96,12 +102,13 @@ sampler_status VerifyBatch::check_params(capi::Entry &entry, const sampler_param
   auto row_params = capi::sized<sampler_row_params>();
   requests_.place_arrays(SessionNumbers::has_minimum(params));
   const sampler_pipeline pipeline = place_pipeline({});
-  sampler_verify_args args = requests_.verify_args(params, row_params, pipeline, 0);
+  sampler_draft_layout layout;
+  sampler_verify_args args = requests_.verify_args(params, row_params, pipeline, 0, &layout);
   args.slots = layout_.place_slots({});
-  layout_.place_chains({}, &args);
+  layout_.place_chains({}, &layout, &args);
   const sampler_params draft_params = plain_params(params);
   if (config_.options.keep_drafter_rows) {
-    requests_.add_drafter_rows(draft_params, row_params, &args);
+    requests_.add_drafter_rows(draft_params, row_params, &layout, &args);
   }
   return requests_.call(entry, sampler_verify, args);
 }
@@ -113,8 +120,9 @@ sampler_status VerifyBatch::check(capi::Entry &entry) {
   if (max_drafts() == 0) {
     return requests_.call(entry, sampler_sample, draw_args({}, pipeline));
   }
+  sampler_draft_layout layout;
   sampler_verify_args args =
-      requests_.verify_args(config_.params, requests_.numbers(), pipeline, 0);
+      requests_.verify_args(config_.params, requests_.numbers(), pipeline, 0, &layout);
   args.slots = layout_.place_slots({});
   return requests_.call(entry, sampler_verify, args);
 }
@@ -127,7 +135,8 @@ sampler_status VerifyBatch::draw(capi::Entry &entry, const sampler_session_advan
   sampler_sample_args call = draw_args(group, pipeline);
   call.input = rows_of(args);
   std::fill_n(num_kept_ + group.first, group.count, 0);
-  place_results(args, group, &call);
+  sampler_report_args reports;
+  place_results(args, group, &reports, &call);
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return requests_.call(entry, sampler_sample, call);
@@ -139,22 +148,24 @@ sampler_status VerifyBatch::verify(capi::Entry &entry, const sampler_session_adv
   const Group &group = layout_.group(kind);
   if (group.count == 0) return SAMPLER_OK;
   const sampler_pipeline pipeline = place_pipeline(group);
+  sampler_draft_layout layout;
   sampler_verify_args call =
-      requests_.verify_args(config_.params, requests_.numbers(), pipeline, group.count);
+      requests_.verify_args(config_.params, requests_.numbers(), pipeline, group.count, &layout);
   const sampler_params draft_params = plain_params(config_.params);
   if (kind == DraftGroup::kTrees) {
-    layout_.place_trees(group, &call);
+    layout_.place_trees(group, &layout, &call);
     call.out_positions = transfer_.out(positions_ + group.first_place, group.num_places());
   } else {
-    layout_.place_chains(group, &call);
+    layout_.place_chains(group, &layout, &call);
   }
   if (kind == DraftGroup::kDrawn) {
-    requests_.add_drafter_rows(draft_params, requests_.plain_numbers(), &call);
+    requests_.add_drafter_rows(draft_params, requests_.plain_numbers(), &layout, &call);
   }
   call.slots = layout_.place_slots(group);
   call.target = rows_of(args);
   call.out_emitted_counts = transfer_.out(num_kept_ + group.first, group.count);
-  place_results(args, group, &call);
+  sampler_report_args reports;
+  place_results(args, group, &reports, &call);
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return requests_.call(entry, capi::verify_up_to_bad_rows, call);
@@ -218,7 +229,8 @@ sampler_status VerifyBatch::redraw(capi::Entry &entry, const sampler_session_adv
 // The tokens of a chain become text, and go out.
 void VerifyBatch::take_tokens(const sampler_session_advance_args &args, const Group &group,
                               int64_t index) {
-  const int64_t chain = group.first + index, top = args.num_top_logprobs;
+  const sampler_report_args &reports = reports_of(args);
+  const int64_t chain = group.first + index, top = reports.num_top_logprobs;
   const int64_t first_place = group.first_place + index * group.num_positions;
   const int32_t sequence = layout_.chain(chain).sequence;
   SessionSequence &own = table_[sequence];
@@ -239,12 +251,13 @@ void VerifyBatch::take_tokens(const sampler_session_advance_args &args, const Gr
     }
     const int64_t to = layout_.chain(chain).span * (max_drafts() + 1) + position;
     args.out_token_ids[to] = token_ids[position];
-    if (args.out_logprobs) args.out_logprobs[to] = logprobs_[from];
-    if (args.out_top_token_ids) {
-      std::copy_n(top_token_ids_ + from * top, top, args.out_top_token_ids + to * top);
+    if (reports.out_logprobs) reports.out_logprobs[to] = logprobs_[from];
+    if (reports.out_top_token_ids) {
+      std::copy_n(top_token_ids_ + from * top, top,
+                  static_cast<int32_t *>(reports.out_top_token_ids) + to * top);
     }
-    if (args.out_top_logprobs) {
-      std::copy_n(top_logprobs_ + from * top, top, args.out_top_logprobs + to * top);
+    if (reports.out_top_logprobs) {
+      std::copy_n(top_logprobs_ + from * top, top, reports.out_top_logprobs + to * top);
     }
   }
   if (is_bad && own.runs()) {
@@ -270,15 +283,17 @@ void VerifyBatch::find_kept_path(const Group &group, int64_t tree) {
 
 // Nothing is told yet.
 void VerifyBatch::clear_outputs(const sampler_session_advance_args &args) const {
+  const sampler_report_args &reports = reports_of(args);
   const int64_t num_places = args.num_spans * (max_drafts() + 1);
   const float nan = contract::quiet_nan();
   std::fill_n(args.out_token_ids, num_places, -1);
-  if (args.out_logprobs) std::fill_n(args.out_logprobs, num_places, nan);
-  if (args.out_top_token_ids) {
-    std::fill_n(args.out_top_token_ids, num_places * args.num_top_logprobs, -1);
+  if (reports.out_logprobs) std::fill_n(reports.out_logprobs, num_places, nan);
+  if (reports.out_top_token_ids) {
+    std::fill_n(static_cast<int32_t *>(reports.out_top_token_ids),
+                num_places * reports.num_top_logprobs, -1);
   }
-  if (args.out_top_logprobs) {
-    std::fill_n(args.out_top_logprobs, num_places * args.num_top_logprobs, nan);
+  if (reports.out_top_logprobs) {
+    std::fill_n(reports.out_top_logprobs, num_places * reports.num_top_logprobs, nan);
   }
 }
 

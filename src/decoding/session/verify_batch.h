@@ -48,7 +48,8 @@ class VerifyBatch {
   sampler_pipeline place_pipeline(const Group &group);
   sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);
   template <class Call>
-  void place_results(const sampler_session_advance_args &args, const Group &group, Call *call);
+  void place_results(const sampler_session_advance_args &args, const Group &group,
+                     sampler_report_args *reports, Call *call);
   sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
                         DraftGroup group);

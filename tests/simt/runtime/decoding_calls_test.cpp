@@ -89,10 +89,12 @@ TEST_F(DecodingCalls, TextsOfAllRulesAndOfStagesAreThoseOfTheCpu) {
       std::optional<Staged> staged;
       if (seed % 2 == 0) staged.emplace(&scenario);
       const auto acceptance = sampler_acceptance(seed % SAMPLER_ACCEPT_SYNTHETIC);
-      scenario.speculative_args.acceptance = scenario.ngram_args.acceptance = acceptance;
+      scenario.speculative_args.acceptance_params.rule =
+          scenario.ngram_args.acceptance_params.rule = acceptance;
       const bool is_whole =
           acceptance == SAMPLER_ACCEPT_BLOCK || acceptance == SAMPLER_ACCEPT_DEFERRED;
-      scenario.tree_args.acceptance = is_whole ? SAMPLER_ACCEPT_SAMPLE_MATCH : acceptance;
+      scenario.tree_args.acceptance_params.rule =
+          is_whole ? SAMPLER_ACCEPT_SAMPLE_MATCH : acceptance;
       for (int loop = 0; loop < kNumLoops; ++loop) {
         const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
         Generation &generation = *scenario.generation;
@@ -152,10 +154,10 @@ TEST_F(DecodingCalls, RefusesWhatIsOfCpuHandles) {
   const Sampler sampler = make_on(SAMPLER_DEVICE_CUDA);
   Scenario staged(1);
   staged.generation->params.repetition_penalty = 1.5f;
-  const Loop beam_search = [](sampler_t handle, const sampler_generation_args *generation) {
+  const Loop beam_search = [](sampler_t handle, const LoopArgs *generation) {
     sampler_generation_args own = *generation;
     own.on_tokens = nullptr, own.trace = nullptr;
-    own.out_drafted_counts = own.out_accepted_counts = own.out_cache_lengths = nullptr;
+    own.out_cache_lengths = nullptr;
     sampler_beam_search_args args = sampler_beam_search_args_default();
     args.generation = &own;
     args.num_beams = 1;

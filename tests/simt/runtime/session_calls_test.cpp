@@ -61,7 +61,7 @@ class Mixed {
       auto args = sized<sampler_session_add_args>();
       if (kind > 0) args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
       if (kind > 1) args.draft_source = SAMPLER_DRAFTS_MODEL;
-      if (kind == 2) args.verification = SAMPLER_VERIFY_STANDARD;
+      if (kind == 2) args.acceptance = SAMPLER_ACCEPT_STANDARD;
       if (kind == 3) args.draft_top_k = 2;
       driver.add(wish(kind), args);
     }
@@ -84,8 +84,8 @@ class Mixed {
   }
 
  private:
-  static sampler_session_options options(sampler_stream stream) {
-    sampler_session_options options = small_options(4, 3);
+  static SessionOptions options(sampler_stream stream) {
+    SessionOptions options = small_options(4, 3);
     options.keep_drafter_rows = options.has_draft_trees = 1;
     options.stream = stream;
     return options;

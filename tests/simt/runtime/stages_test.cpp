@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../../seed.h"
+#include "../../sized.h"
 #include "handles.h"
 #include "problem.h"
 #include "reported.h"
@@ -74,7 +75,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Random random(seeded(seed));
     const Call call(problem, GetParam());
-    auto args = call.args<sampler_sample_args>();
+    auto args = call.args<SampleArgs>();
     const sampler_params params = sampler_params_default();
     if (seed % 5 == 0) {
       args.pipeline = nullptr;
@@ -83,7 +84,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     }
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
-    args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+    args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
     args.draw_method = static_cast<sampler_draw_method>(random.between(0, 1));
     pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
     if (random.one_in(3)) sizes.top = std::min<std::int64_t>(problem.num_cols, 20);

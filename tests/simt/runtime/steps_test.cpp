@@ -68,8 +68,8 @@ TEST_F(Steps, AreOneLaunchBesideTheStates) {
   EXPECT_EQ(launches_of([&] { return sampler_state_append(sampler.get(), &step.append); }), 1u);
   EXPECT_EQ(launches_of([&] { return sampler_sample(sampler.get(), &step.args); }), 3u);
   EXPECT_EQ(launches_of([&] { return sampler_accept(sampler.get(), &step.accept); }), 1u);
-  step.args.out_kept_offsets = nullptr;
-  step.args.kept_capacity = 200;
+  step.args.report_args.out_kept_offsets = nullptr;
+  step.args.report_args.kept_capacity = 200;
   EXPECT_EQ(launches_of([&] { return sampler_sample(sampler.get(), &step.args); }), 1u);
 }
 

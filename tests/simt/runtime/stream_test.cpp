@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../../sized.h"
 #include "sampler/sampler.h"
 #include "simt.h"
 #include "stream.h"
@@ -172,8 +173,7 @@ Result on_cpu(const Batch &batch) {
   rows.top_k = batch.top_k.data();
   rows.top_p = batch.top_p.data();
   rows.min_p = batch.min_p.data();
-  sampler_sample_args args = {};
-  args.struct_size = sizeof args;
+  SampleArgs args;
   args.input.values = batch.values();
   args.input.num_rows = batch.num_rows();
   args.input.num_cols = batch.num_cols;
@@ -183,10 +183,10 @@ Result on_cpu(const Batch &batch) {
   args.row_params = &rows;
   args.random.seeds = batch.seeds.data();
   args.random.num_seeds = batch.num_rows();
-  args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
   args.out_token_ids = result.tokens.data();
-  args.out_logprobs = result.logprobs.data();
-  args.out_values = result.values.data();
+  args.report_args.out_logprobs = result.logprobs.data();
+  args.report_args.out_values = result.values.data();
   args.out_row_status = result.statuses.data();
   EXPECT_EQ(SAMPLER_OK, sampler_sample(handle, &args)) << sampler_last_error();
   sampler_destroy(handle);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../seed.h"
+#include "../../sized.h"
 #include "handles.h"
 #include "problem.h"
 #include "random_problem.h"
@@ -173,15 +174,14 @@ TEST(Rates, AreTheHostsOnEveryHandle) {
     std::vector<float> rates = {1, 0};
     sampler_params params = sampler_params_default();
     params.temperature = 0;
-    sampler_verify_args args = {};
-    args.struct_size = sizeof args;
+    VerifyArgs args;
     args.target.values = target.data();
     args.target.num_rows = args.target.num_cols = 3;
     args.num_drafts = 2;
     args.draft_token_ids = drafts.data();
     args.params = &params;
-    args.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
-    args.synthetic_rates = rates.data();
+    args.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC;
+    args.acceptance_params.synthetic_rates = rates.data();
     args.out_token_ids = tokens.data();
     std::size_t bytes = 0;
     ASSERT_EQ(sampler_verify_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);

@@ -54,7 +54,7 @@ typedef _gostring_ swig_type_21;
 typedef _gostring_ swig_type_22;
 typedef _gostring_ swig_type_23;
 typedef _gostring_ swig_type_24;
-typedef long long swig_type_25;
+typedef _gostring_ swig_type_25;
 typedef long long swig_type_26;
 typedef long long swig_type_27;
 typedef long long swig_type_28;
@@ -81,6 +81,7 @@ typedef long long swig_type_48;
 typedef long long swig_type_49;
 typedef long long swig_type_50;
 typedef long long swig_type_51;
+typedef long long swig_type_52;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -107,26 +108,27 @@ extern void _wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t 
 extern swig_type_19 _wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
 extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_20 arg2, uintptr_t arg3);
 extern swig_type_21 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_22 _wrap_ShimStageName_raw_43bf12635a8f0c0b(int arg1);
 extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_22 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
-extern swig_type_23 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern swig_type_23 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_24 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
 extern uintptr_t _wrap_ShimNgramCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2);
 extern void _wrap_ShimNgramDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern int _wrap_ShimNgramStatus_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_24 _wrap_ShimNgramError_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_25 _wrap_ShimNgramError_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_ShimNgramInterface_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_25 _wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_26 arg3, swig_type_27 arg4, swig_type_28 arg5, uintptr_t arg6);
-extern swig_type_29 _wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_30 arg3);
-extern swig_type_31 _wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_32 arg3, uintptr_t arg4, swig_type_33 arg5);
-extern swig_type_34 _wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_35 arg3);
-extern swig_type_36 _wrap_ShimNgramReset_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_37 _wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_38 arg3, swig_type_39 arg4, swig_type_40 arg5, float arg6, uintptr_t arg7);
-extern swig_type_41 _wrap_ShimNgramGetStats_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_42 _wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_43 arg3);
-extern swig_type_44 _wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_45 arg3);
-extern swig_type_46 _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_47 arg3);
-extern swig_type_48 _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_49 arg2, uintptr_t arg3);
-extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_50 arg1, swig_type_51 arg2, uintptr_t arg3, uintptr_t arg4);
+extern swig_type_26 _wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_27 arg3, swig_type_28 arg4, swig_type_29 arg5, uintptr_t arg6);
+extern swig_type_30 _wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_31 arg3);
+extern swig_type_32 _wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_33 arg3, uintptr_t arg4, swig_type_34 arg5);
+extern swig_type_35 _wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_36 arg3);
+extern swig_type_37 _wrap_ShimNgramReset_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_38 _wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_39 arg3, swig_type_40 arg4, swig_type_41 arg5, float arg6, uintptr_t arg7);
+extern swig_type_42 _wrap_ShimNgramGetStats_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_43 _wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_44 arg3);
+extern swig_type_45 _wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_46 arg3);
+extern swig_type_47 _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_48 arg3);
+extern swig_type_49 _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_50 arg2, uintptr_t arg3);
+extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_51 arg1, swig_type_52 arg2, uintptr_t arg3, uintptr_t arg4);
 #undef intgo
 */
 import "C"
@@ -219,24 +221,17 @@ const SAMPLER_DRAFTS_NONE int = 0
 const SAMPLER_DRAFTS_MODEL int = 1
 const SAMPLER_DRAFTS_NGRAM int = 2
 const SAMPLER_DRAFTS_PROMPT_LOOKUP int = 3
-const SAMPLER_VERIFY_SAMPLE_MATCH int = 0
-const SAMPLER_VERIFY_STANDARD int = 1
-const SAMPLER_VERIFY_BLOCK int = 2
-const SAMPLER_VERIFY_TYPICAL int = 3
-const SAMPLER_VERIFY_RELAXED int = 4
-const SAMPLER_VERIFY_THRESHOLD int = 5
-const SAMPLER_VERIFY_DEFERRED int = 6
-const SAMPLER_VERIFY_SYNTHETIC int = 7
 const SAMPLER_MAX_RANKS int = 1024
 const SAMPLER_MAX_SHARD_EXCHANGES int = 8
-const SAMPLER_ACCEPT_STANDARD int = 0
-const SAMPLER_ACCEPT_BLOCK int = 1
-const SAMPLER_ACCEPT_SAMPLE_MATCH int = 2
-const SAMPLER_ACCEPT_TYPICAL int = 3
-const SAMPLER_ACCEPT_RELAXED int = 4
-const SAMPLER_ACCEPT_THRESHOLD int = 5
-const SAMPLER_ACCEPT_DEFERRED int = 6
-const SAMPLER_ACCEPT_SYNTHETIC int = 7
+const SAMPLER_ACCEPT_DEFAULT int = 0
+const SAMPLER_ACCEPT_STANDARD int = 1
+const SAMPLER_ACCEPT_BLOCK int = 2
+const SAMPLER_ACCEPT_SAMPLE_MATCH int = 3
+const SAMPLER_ACCEPT_TYPICAL int = 4
+const SAMPLER_ACCEPT_RELAXED int = 5
+const SAMPLER_ACCEPT_THRESHOLD int = 6
+const SAMPLER_ACCEPT_DEFERRED int = 7
+const SAMPLER_ACCEPT_SYNTHETIC int = 8
 const SAMPLER_SIBLINGS_INDEPENDENT int = 0
 const SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT int = 1
 const SAMPLER_PACKING_DENSE int = 0
@@ -522,6 +517,16 @@ func ShimPresetName(arg1 int32) (_swig_ret string) {
 	return swig_r_1
 }
 
+func ShimStageName(arg1 int32) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_ShimStageName_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+	swig_r_1 = swigCopyString(swig_r)
+	return swig_r_1
+}
+
 func ShimGetCapabilities(arg1 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
@@ -593,7 +598,7 @@ func ShimNgramNextToken(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
-	swig_r = (int64)(C._wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_26(_swig_i_2), C.swig_type_27(_swig_i_3), C.swig_type_28(_swig_i_4), C.uintptr_t(_swig_i_5)))
+	swig_r = (int64)(C._wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_27(_swig_i_2), C.swig_type_28(_swig_i_3), C.swig_type_29(_swig_i_4), C.uintptr_t(_swig_i_5)))
 	return swig_r
 }
 
@@ -602,7 +607,7 @@ func ShimNgramHasGram(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) 
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_30(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_31(_swig_i_2)))
 	return swig_r
 }
 
@@ -613,7 +618,7 @@ func ShimNgramUpdate(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (int64)(C._wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_32(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_33(_swig_i_4)))
+	swig_r = (int64)(C._wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_33(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_34(_swig_i_4)))
 	return swig_r
 }
 
@@ -622,7 +627,7 @@ func ShimNgramInitialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int6
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_35(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_36(_swig_i_2)))
 	return swig_r
 }
 
@@ -642,7 +647,7 @@ func ShimNgramPropose(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5 i
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (int64)(C._wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_38(_swig_i_2), C.swig_type_39(_swig_i_3), C.swig_type_40(_swig_i_4), C.float(_swig_i_5), C.uintptr_t(_swig_i_6)))
+	swig_r = (int64)(C._wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_39(_swig_i_2), C.swig_type_40(_swig_i_3), C.swig_type_41(_swig_i_4), C.float(_swig_i_5), C.uintptr_t(_swig_i_6)))
 	return swig_r
 }
 
@@ -659,7 +664,7 @@ func ShimNgramSerialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_43(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_44(_swig_i_2)))
 	return swig_r
 }
 
@@ -668,7 +673,7 @@ func ShimNgramDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_45(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_46(_swig_i_2)))
 	return swig_r
 }
 
@@ -677,7 +682,7 @@ func ShimLookupAppend(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) 
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_47(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_48(_swig_i_2)))
 	return swig_r
 }
 
@@ -686,7 +691,7 @@ func ShimLookupPropose(arg1 uintptr, arg2 int64, arg3 uintptr) (_swig_ret int64)
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int64)(C._wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.swig_type_49(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	swig_r = (int64)(C._wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.swig_type_50(_swig_i_1), C.uintptr_t(_swig_i_2)))
 	return swig_r
 }
 
@@ -696,6 +701,6 @@ func ShimPruneCount(arg1 int64, arg2 int64, arg3 uintptr, arg4 uintptr) (_swig_r
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_50(_swig_i_0), C.swig_type_51(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_51(_swig_i_0), C.swig_type_52(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
 	return swig_r
 }

@@ -479,6 +479,11 @@ static inline const char *shim_preset_name(int32_t index) {
   return sampler_preset_name(index);
 }
 
+/* NULL of what is no stage. */
+static inline const char *shim_stage_name(int32_t stage) {
+  return sampler_stage_name(stage);
+}
+
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
 static inline int32_t shim_get_capabilities(shim_address capabilities) {
   return sampler_get_capabilities((sampler_capabilities *)capabilities);
@@ -1059,6 +1064,19 @@ _gostring_ _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int _swig_go_0) {
   arg1 = (int32_t)_swig_go_0;
   
   result = (char *)shim_preset_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_ShimStageName_raw_43bf12635a8f0c0b(int _swig_go_0) {
+  int32_t arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (int32_t)_swig_go_0;
+  
+  result = (char *)shim_stage_name(arg1);
   _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
   return _swig_go_result;
 }

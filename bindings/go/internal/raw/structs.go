@@ -152,11 +152,9 @@ type Params struct {
 	AdaptiveRate               float32
 	TopPDecay                  float32
 	TopPLeast                  float32
-	Reserved                   int32
 	TopPSum                    int32
 	TypicalPSum                int32
 	CutoffTies                 int32
-	Reserved2                  int32
 }
 
 type RowParams struct {
@@ -194,6 +192,31 @@ type RowParams struct {
 	TopPResetTokenID           uintptr
 }
 
+type ReportArgs struct {
+	StructSize           uintptr
+	LogprobKind          int32
+	Reserved             int32
+	OutLogprobs          uintptr
+	OutValues            uintptr
+	OutKeptCounts        uintptr
+	OutObservations      uintptr
+	NumTopLogprobs       int64
+	OutTopTokenIDs       uintptr
+	OutTopLogprobs       uintptr
+	NumChosen            int64
+	ChosenTokenIDs       uintptr
+	OutChosenLogprobs    uintptr
+	OutRanks             uintptr
+	OutEntropies         uintptr
+	OutKeptBitmask       uintptr
+	KeptBitmaskStride    int64
+	KeptCapacity         int64
+	OutKeptTokenIDs      uintptr
+	OutKeptProbabilities uintptr
+	OutKeptOffsets       uintptr
+	OutRemovedBy         uintptr
+}
+
 type Exec struct {
 	Stream         uintptr
 	Workspace      uintptr
@@ -224,42 +247,22 @@ type Random struct {
 }
 
 type SampleArgs struct {
-	StructSize           uintptr
-	Exec                 Exec
-	Input                Rows
-	RowIndices           uintptr
-	NumRowIndices        int64
-	Slots                uintptr
-	NumSlots             int64
-	Params               uintptr
-	RowParams            uintptr
-	Random               Random
-	DrawMethod           int32
-	LogprobKind          int32
-	TokenIDType          int32
-	Reserved             int32
-	OutTokenIDs          uintptr
-	OutKeptCounts        uintptr
-	OutLogprobs          uintptr
-	OutValues            uintptr
-	OutRowStatus         uintptr
-	Pipeline             uintptr
-	NumTopLogprobs       int64
-	OutTopTokenIDs       uintptr
-	OutTopLogprobs       uintptr
-	NumChosen            int64
-	ChosenTokenIDs       uintptr
-	OutChosenLogprobs    uintptr
-	OutRanks             uintptr
-	OutEntropies         uintptr
-	OutObservations      uintptr
-	OutKeptBitmask       uintptr
-	KeptBitmaskStride    int64
-	KeptCapacity         int64
-	OutKeptTokenIDs      uintptr
-	OutKeptProbabilities uintptr
-	OutRemovedBy         uintptr
-	OutKeptOffsets       uintptr
+	StructSize    uintptr
+	Exec          Exec
+	Input         Rows
+	RowIndices    uintptr
+	NumRowIndices int64
+	Slots         uintptr
+	NumSlots      int64
+	Params        uintptr
+	RowParams     uintptr
+	Pipeline      uintptr
+	Random        Random
+	DrawMethod    int32
+	TokenIDType   int32
+	OutTokenIDs   uintptr
+	OutRowStatus  uintptr
+	Reports       uintptr
 }
 
 type FilterArgs struct {
@@ -309,19 +312,9 @@ type SessionOptions struct {
 	MaxTopLogprobs   int64
 	Params           uintptr
 	Pipeline         uintptr
-	TypicalThreshold float32
-	TypicalScale     float32
-	RelaxedTopK      int32
-	RelaxedDelta     float32
-	ThresholdSingle  float32
-	ThresholdTotal   float32
-	DeferredWindow   int32
-	DeferredTopK     int32
-	DeferredEntropy  float32
+	Acceptance       uintptr
 	HasDraftTrees    int32
-	SyntheticRates   uintptr
 	HasAdaptiveGamma int32
-	Reserved         int32
 	Clock            uintptr
 	ClockUser        uintptr
 	Stream           uintptr
@@ -361,12 +354,12 @@ type SessionAddArgs struct {
 	NumEndTokens          int64
 	StopSequences         TokenLists
 	DraftSource           int32
-	Verification          int32
+	Acceptance            int32
 	Ngram                 uintptr
 	NumDrafts             int64
 	MinMatch              int64
 	DraftUnknown          int32
-	Reserved              int32
+	NgramHasText          int32
 	NgramLeastCount       int64
 	NgramLeastShare       float32
 	LeastDraftProbability float32
@@ -375,8 +368,6 @@ type SessionAddArgs struct {
 	EmaBeta               float32
 	GammaMin              int64
 	Resumed               uintptr
-	NgramHasText          int32
-	Reserved2             int32
 }
 
 type SessionForkArgs struct {
@@ -426,12 +417,7 @@ type SessionAdvanceArgs struct {
 	OutDrafterCacheLengths uintptr
 	OutAcceptedCounts      uintptr
 	OutRowStatus           uintptr
-	LogprobKind            int32
-	Reserved               int32
-	OutLogprobs            uintptr
-	NumTopLogprobs         int64
-	OutTopTokenIDs         uintptr
-	OutTopLogprobs         uintptr
+	Reports                uintptr
 }
 
 type ShardArgs struct {
@@ -461,48 +447,32 @@ type ShardPlanInfo struct {
 	Digest          uint64
 }
 
-type VerifyArgs struct {
+type AcceptanceParams struct {
+	StructSize       uintptr
+	Rule             int32
+	RelaxedTopK      int32
+	RelaxedDelta     float32
+	TypicalThreshold float32
+	TypicalScale     float32
+	ThresholdSingle  float32
+	ThresholdTotal   float32
+	DeferredEntropy  float32
+	DeferredTopK     int32
+	DeferredWindow   int32
+	SyntheticRates   uintptr
+}
+
+type DraftLayout struct {
 	StructSize           uintptr
-	Exec                 Exec
-	Target               Rows
-	Draft                Rows
 	TargetSequenceStride int64
 	DraftSequenceStride  int64
-	DraftTokenIDs        uintptr
-	NumDrafts            int64
-	DraftCounts          uintptr
-	Slots                uintptr
-	NumSlots             int64
-	Params               uintptr
-	RowParams            uintptr
-	Random               Random
-	TokenIDType          int32
-	AccumulateCounts     int32
-	OutTokenIDs          uintptr
-	OutAcceptedCounts    uintptr
-	OutEmittedCounts     uintptr
-	OutRowStatus         uintptr
-	Acceptance           int32
-	SiblingRule          int32
-	Acceptances          uintptr
-	TypicalThreshold     float32
-	TypicalScale         float32
-	RelaxedTopK          int32
-	RelaxedDelta         float32
-	ThresholdSingle      float32
-	ThresholdTotal       float32
-	DeferredWindow       int32
-	DeferredTopK         int32
-	DeferredEntropy      float32
-	DrawMethod           int32
-	SyntheticRates       uintptr
+	DraftTokenStride     int64
 	Packing              int32
 	DraftRowsBySlot      int32
 	PackingOffsets       uintptr
 	NumSequences         int64
 	NumPackedDrafts      int64
 	NumPackedPositions   int64
-	DraftTokenStride     int64
 	TargetRowIndices     uintptr
 	BonusRowIndices      uintptr
 	DraftRowIndices      uintptr
@@ -510,27 +480,39 @@ type VerifyArgs struct {
 	FirstChildren        uintptr
 	NextSiblings         uintptr
 	TreeRows             int64
-	DraftParams          uintptr
-	DraftRowParams       uintptr
-	Pipeline             uintptr
-	LogprobKind          int32
-	Reserved             int32
-	OutKeptCounts        uintptr
-	OutLogprobs          uintptr
-	OutRanks             uintptr
-	OutEntropies         uintptr
-	OutObservations      uintptr
-	NumTopLogprobs       int64
-	OutTopTokenIDs       uintptr
-	OutTopLogprobs       uintptr
-	OutKeptBitmask       uintptr
-	KeptBitmaskStride    int64
-	KeptCapacity         int64
-	OutKeptTokenIDs      uintptr
-	OutKeptProbabilities uintptr
-	OutPositions         uintptr
-	KvIndices            uintptr
-	OutKvIndices         uintptr
+}
+
+type VerifyArgs struct {
+	StructSize        uintptr
+	Exec              Exec
+	Target            Rows
+	Draft             Rows
+	DraftTokenIDs     uintptr
+	NumDrafts         int64
+	DraftCounts       uintptr
+	Layout            uintptr
+	Slots             uintptr
+	NumSlots          int64
+	Params            uintptr
+	RowParams         uintptr
+	DraftParams       uintptr
+	DraftRowParams    uintptr
+	Pipeline          uintptr
+	Random            Random
+	Acceptance        uintptr
+	Acceptances       uintptr
+	SiblingRule       int32
+	DrawMethod        int32
+	TokenIDType       int32
+	AccumulateCounts  int32
+	OutTokenIDs       uintptr
+	OutAcceptedCounts uintptr
+	OutEmittedCounts  uintptr
+	OutRowStatus      uintptr
+	Reports           uintptr
+	OutPositions      uintptr
+	KvIndices         uintptr
+	OutKvIndices      uintptr
 }
 
 type ResidualArgs struct {

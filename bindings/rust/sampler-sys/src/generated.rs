@@ -271,10 +271,6 @@ pub type sampler_session_t = *mut sampler_session;
 /// token is never drafted.
 pub type sampler_draft_source = i32;
 
-/// How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
-/// speculative.h explains.
-pub type sampler_draft_verification = i32;
-
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
     SAMPLER_VERSION_MINOR: u32 = 1;
@@ -442,34 +438,37 @@ constants! {
     SAMPLER_MASK_LEAVES: sampler_mask_rule = 0;
     /// they are banned (llguidance)
     SAMPLER_MASK_FORBIDS: sampler_mask_rule = 1;
+    /// That of the context: STANDARD in sampler_verify and sampler_speculative, SAMPLE_MATCH in a
+    /// session. Where a rule is given by slot or by sequence: the one that is given for all.
+    SAMPLER_ACCEPT_DEFAULT: sampler_acceptance = 0;
     /// Lossless: what is emitted follows the target's distribution.
     ///
     /// u q(x) < p(x)
-    SAMPLER_ACCEPT_STANDARD: sampler_acceptance = 0;
+    SAMPLER_ACCEPT_STANDARD: sampler_acceptance = 1;
     /// Block verification (Sun et al. 2024): all drafts of a chain are judged together. On average it
     /// emits no fewer tokens than STANDARD.
-    SAMPLER_ACCEPT_BLOCK: sampler_acceptance = 1;
+    SAMPLER_ACCEPT_BLOCK: sampler_acceptance = 2;
     /// The target's own token is drawn as sampler_sample draws it, at offset + i after i drafts, and
     /// drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
     /// by token, the one without speculation.
-    SAMPLER_ACCEPT_SAMPLE_MATCH: sampler_acceptance = 2;
+    SAMPLER_ACCEPT_SAMPLE_MATCH: sampler_acceptance = 3;
     /// Lossy: what is emitted is not of the target's distribution.
     ///
     /// p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024).
-    SAMPLER_ACCEPT_TYPICAL: sampler_acceptance = 3;
+    SAMPLER_ACCEPT_TYPICAL: sampler_acceptance = 4;
     /// x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; where no draft of
     /// a position is, as STANDARD. In a greedy row p is what the edits left, at temperature 1
     /// (TensorRT-LLM).
-    SAMPLER_ACCEPT_RELAXED: sampler_acceptance = 4;
+    SAMPLER_ACCEPT_RELAXED: sampler_acceptance = 5;
     /// p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
     /// before it (SGLang). With both at 1 it is lossless for drafts chosen without chance.
-    SAMPLER_ACCEPT_THRESHOLD: sampler_acceptance = 5;
+    SAMPLER_ACCEPT_THRESHOLD: sampler_acceptance = 6;
     /// As STANDARD, but a rejected draft of a chain is kept where the target is in doubt and the next
     /// deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM).
-    SAMPLER_ACCEPT_DEFERRED: sampler_acceptance = 6;
+    SAMPLER_ACCEPT_DEFERRED: sampler_acceptance = 7;
     /// u < synthetic_rates[i], whatever the rows say: for benchmarks. Behind a rejection a token is
     /// drawn from p.
-    SAMPLER_ACCEPT_SYNTHETIC: sampler_acceptance = 7;
+    SAMPLER_ACCEPT_SYNTHETIC: sampler_acceptance = 8;
     /// each was drawn from its own row
     SAMPLER_SIBLINGS_INDEPENDENT: sampler_sibling_rule = 0;
     /// each from its row without its earlier siblings
@@ -543,20 +542,6 @@ constants! {
     SAMPLER_DRAFTS_NGRAM: sampler_draft_source = 2;
     /// a lookup of the sequence's own, in the session's memory
     SAMPLER_DRAFTS_PROMPT_LOOKUP: sampler_draft_source = 3;
-    /// The target's own token is drawn at each position, and drafts are kept while they are that
-    /// token: the text is, token by token, the one without drafts.
-    SAMPLER_VERIFY_SAMPLE_MATCH: sampler_draft_verification = 0;
-    /// Lossless: the text follows the target's distribution; its tokens depend on the drafts and on
-    /// num_drafts, too. Drafts of a model were drawn from its rows, others are certain.
-    SAMPLER_VERIFY_STANDARD: sampler_draft_verification = 1;
-    SAMPLER_VERIFY_BLOCK: sampler_draft_verification = 2;
-    /// Lossy: the text does not follow the target's distribution.
-    SAMPLER_VERIFY_TYPICAL: sampler_draft_verification = 3;
-    SAMPLER_VERIFY_RELAXED: sampler_draft_verification = 4;
-    SAMPLER_VERIFY_THRESHOLD: sampler_draft_verification = 5;
-    SAMPLER_VERIFY_DEFERRED: sampler_draft_verification = 6;
-    /// needs synthetic_rates of the session
-    SAMPLER_VERIFY_SYNTHETIC: sampler_draft_verification = 7;
 }
 
 structs! {
@@ -867,9 +852,7 @@ structs! {
         top_p_decay: f32 = 0.0;
         /// finite
         top_p_least: f32 = 0.0;
-        /// Must be 0.
-        reserved: i32 = 0;
-        /// Rules that came later. All default to 0, the first constant of their enumeration.
+        /// Sums and ties. All default to 0, the first constant of their enumeration.
         ///
         /// Whether what top-p and typical-p keep must reach their share or exceed it.
         top_p_sum: sampler_sum_rule = 0;
@@ -877,8 +860,6 @@ structs! {
         /// Ties of epsilon and eta: with KEEP, all tokens stay that equal the last one of those that
         /// min_keep asks for, so all of the likeliest where no token reaches the threshold.
         cutoff_ties: sampler_tie_rule = 0;
-        /// Must be 0.
-        reserved2: i32 = 0;
     }
     /// The same by slot: [number of slots] each, in the handle's memory, or host memory with the
     /// handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
@@ -923,6 +904,82 @@ structs! {
         /// The token after which the running top_p is top_p again. Negative: none. NULL: none.
         top_p_reset_token_id: *const i64 = null();
     }
+    /// What a call tells of the tokens beside their ids. sampler_sample, sampler_verify and
+    /// sampler_session_advance take one; NULL: nothing is told.
+    ///
+    /// "Rows" are the rows of the call's out_token_ids: those of output of sampler_sample,
+    /// [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
+    /// sampler_session_advance. Token ids are of the call's token_id_type, of a session int32_t. Arrays
+    /// are where the call's outputs are. A number of 0 or a NULL array: not wanted. What a call does not
+    /// report must be 0 there, which its documentation names.
+    ///
+    /// Reports are of the distribution that logprob_kind names: the row as it is given (RAW), as its
+    /// edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
+    /// have no part. A greedy row is a single token in PROCESSED. Section 15 of docs/contract.md has
+    /// their arithmetic.
+    sampler_report_args {
+        /// sizeof(sampler_report_args).
+        struct_size: usize = size_of::<Self>();
+        /// Of which distribution out_logprobs and what follows num_top_logprobs are.
+        logprob_kind: sampler_logprob_kind = 0;
+        /// Must be 0.
+        reserved: i32 = 0;
+        /// [rows] Natural logarithm of the probability of the row's token; NaN for a bad row. Of a row of
+        /// probabilities it is relative to the row's sum.
+        out_logprobs: *mut f32 = null_mut();
+        /// [rows] The token's value in the input as it is given, widened to f32; NaN for a bad row.
+        out_values: *mut f32 = null_mut();
+        /// [rows] How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
+        out_kept_counts: *mut i32 = null_mut();
+        /// [rows] What moves the adaptive stage on: the token's surprise in bits among those that mirostat
+        /// kept, or its probability before adaptive-p changed it. NaN where nothing does.
+        out_observations: *mut f32 = null_mut();
+        /// [rows, num_top_logprobs] The distribution's first tokens in rank order, and their
+        /// log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols]; either
+        /// array may be NULL, not both.
+        num_top_logprobs: i64 = 0;
+        out_top_token_ids: *mut c_void = null_mut();
+        out_top_logprobs: *mut f32 = null_mut();
+        /// [rows, num_chosen] The log-probabilities of tokens that the caller names: -inf of elements that
+        /// have no part in the distribution; NaN of ids that are no element of the row, and in bad rows.
+        /// num_chosen in [0, num_cols]; where it is not 0 both are required.
+        num_chosen: i64 = 0;
+        chosen_token_ids: *const c_void = null();
+        out_chosen_logprobs: *mut f32 = null_mut();
+        /// [rows] The place of the row's token among the distribution's in rank order, the first is 1; 0
+        /// for a bad row, and for a forced token that has no part in the distribution.
+        out_ranks: *mut i32 = null_mut();
+        /// [rows] The distribution's entropy in nats, 0 or more; NaN for a bad row.
+        out_entropies: *mut f32 = null_mut();
+        /// [rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all 0 in a
+        /// bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride on have
+        /// no bit. With candidate_ids the stride must be given.
+        out_kept_bitmask: *mut u32 = null_mut();
+        kept_bitmask_stride: i64 = 0;
+        /// [rows, kept_capacity] The same as a list, by ascending id, and their probabilities, which sum
+        /// to 1 up to rounding and are those that sampler_filter writes; then, and in bad rows, -1 and 0.
+        /// A row that keeps more than kept_capacity has an empty list, and its number in out_kept_counts.
+        /// In [0, num_cols]; either array may be NULL, not both.
+        kept_capacity: i64 = 0;
+        out_kept_token_ids: *mut c_void = null_mut();
+        out_kept_probabilities: *mut f32 = null_mut();
+        /// [rows + 1] Packs the lists of kept tokens (CSR): that of row i is the entries
+        /// [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
+        /// bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
+        /// together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
+        /// out: neither array is written, and the offsets are those of the lists all the same. So the
+        /// lists are there where the last offset is at most kept_capacity, and tells what is needed where
+        /// it is not. Entries from the last offset on are not written. A call without rows writes one
+        /// offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
+        /// kept_capacity entries more.
+        out_kept_offsets: *mut i64 = null_mut();
+        /// [rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token (sampler_stage_name), 0
+        /// where it is kept, 255 where the input gives it no probability or the row has no such element;
+        /// 255 everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+        /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+        /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
+        out_removed_by: *mut u8 = null_mut();
+    }
     sampler_sample_args {
         /// sizeof(sampler_sample_args).
         struct_size: usize = size_of::<Self>();
@@ -944,86 +1001,22 @@ structs! {
         params: *const sampler_params = null();
         /// NULL: the same for all.
         row_params: *const sampler_row_params = null();
+        /// Edits of the logits. NULL: none.
+        pipeline: *const sampler_pipeline = null();
         random: sampler_random = sampler_random::INIT;
         /// How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
         /// above 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie,
         /// so that the lowest id of them is drawn.
         draw_method: sampler_draw_method = 0;
-        /// Of which distribution out_logprobs is.
-        logprob_kind: sampler_logprob_kind = 0;
-        /// Type of out_token_ids.
+        /// Type of out_token_ids, and of the ids of reports.
         token_id_type: sampler_id_type = 0;
-        /// Must be 0.
-        reserved: i32 = 0;
         /// [output rows] The tokens: column numbers, or candidate ids. -1 or the handle's fallback token
         /// for a bad row. Required.
         out_token_ids: *mut c_void = null_mut();
-        /// [output rows] each; NULL: not wanted. How many tokens the filters kept: 1 for a greedy row, 0
-        /// for a bad one.
-        out_kept_counts: *mut i32 = null_mut();
-        /// Natural logarithm of the probability of the drawn token; NaN for a bad row. Of a row of
-        /// probabilities it is relative to the row's sum.
-        out_logprobs: *mut f32 = null_mut();
-        /// The token's value in the input, widened to f32; NaN for a bad row.
-        out_values: *mut f32 = null_mut();
-        /// SAMPLER_ROW_ bits.
+        /// [output rows] SAMPLER_ROW_ bits. NULL: not wanted.
         out_row_status: *mut sampler_row_status = null_mut();
-        /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
-        /// given, the rest is of what the edits left.
-        pipeline: *const sampler_pipeline = null();
-        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its
-        /// edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
-        /// have no part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not
-        /// wanted. Section 15 of docs/contract.md has their arithmetic.
-        ///
-        /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
-        /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
-        /// in [0, num_cols]; either array may be NULL, not both.
-        num_top_logprobs: i64 = 0;
-        out_top_token_ids: *mut c_void = null_mut();
-        out_top_logprobs: *mut f32 = null_mut();
-        /// [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
-        /// token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
-        /// element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required.
-        num_chosen: i64 = 0;
-        chosen_token_ids: *const c_void = null();
-        out_chosen_logprobs: *mut f32 = null_mut();
-        /// [output rows] The place of the row's token among the distribution's in rank order, the first is
-        /// 1; 0 for a bad row, and for a forced token that has no part in the distribution.
-        out_ranks: *mut i32 = null_mut();
-        /// [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row.
-        out_entropies: *mut f32 = null_mut();
-        /// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
-        /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
-        out_observations: *mut f32 = null_mut();
-        /// [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
-        /// 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
-        /// on have no bit. With candidate_ids the stride must be given.
-        out_kept_bitmask: *mut u32 = null_mut();
-        kept_bitmask_stride: i64 = 0;
-        /// [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
-        /// probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
-        /// and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
-        /// number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both.
-        kept_capacity: i64 = 0;
-        out_kept_token_ids: *mut c_void = null_mut();
-        out_kept_probabilities: *mut f32 = null_mut();
-        /// [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
-        /// kept, 255 where the input gives it no probability or the row has no such element; 255
-        /// everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
-        /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
-        /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
-        out_removed_by: *mut u8 = null_mut();
-        /// [output rows + 1] Packs the lists of kept tokens (CSR): that of output row i is the entries
-        /// [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
-        /// bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
-        /// together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
-        /// out: neither array is written, and the offsets are those of the lists all the same. So the
-        /// lists are there where the last offset is at most kept_capacity, and tells what is needed where
-        /// it is not. Entries from the last offset on are not written. A call without output rows writes
-        /// one offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
-        /// kept_capacity entries more.
-        out_kept_offsets: *mut i64 = null_mut();
+        /// What else is told of each output row, all of sampler_report_args. NULL: nothing.
+        reports: *const sampler_report_args = null();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).
@@ -1046,7 +1039,7 @@ structs! {
         /// place, and those that follow a row's last one are written as not kept. Required.
         output: *mut c_void = null_mut();
         output_stride: i64 = 0;
-        /// [input.num_rows] As in sampler_sample_args.
+        /// [input.num_rows] As in sampler_report_args, and SAMPLER_ROW_ bits. NULL: not wanted.
         out_kept_counts: *mut i32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
         /// Edits of the logits, as in sampler_sample_args: VALUES writes the logits that they left.
@@ -1074,6 +1067,87 @@ structs! {
         out_counts: *mut i32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
     }
+    /// The rule that drafts are accepted by, and the numbers of the rules, which sampler_verify,
+    /// sampler_speculative and sessions take alike. NULL, or all 0: the rule of the context, and the
+    /// numbers that stand for 0. Numbers of rules that are not used are checked, too.
+    sampler_acceptance_params {
+        /// sizeof(sampler_acceptance_params).
+        struct_size: usize = size_of::<Self>();
+        rule: sampler_acceptance = 0;
+        /// Not NaN, not negative.
+        ///
+        /// 0: 1
+        relaxed_top_k: i32 = 0;
+        /// a difference of probabilities
+        relaxed_delta: f32 = 0.0;
+        /// 0: 0.09
+        typical_threshold: f32 = 0.0;
+        /// 0: 0.3
+        typical_scale: f32 = 0.0;
+        /// 0: 1
+        threshold_single: f32 = 0.0;
+        /// 0: 1
+        threshold_total: f32 = 0.0;
+        /// in nats, at least this is doubt. 0: 0.3
+        deferred_entropy: f32 = 0.0;
+        /// of so many first tokens the entropy is taken. 0: 3
+        deferred_top_k: i32 = 0;
+        /// 0: min(6, the most drafts of a sequence - 1), at least 1
+        deferred_window: i32 = 0;
+        /// [the most drafts of a sequence] In [0, 1], by the draft's number in its sequence. In host
+        /// memory, read during the call. Required by SYNTHETIC; NULL: no sequence has that rule.
+        synthetic_rates: *const f32 = null();
+    }
+    /// Where the drafts and rows of a sampler_verify lie, where they are not dense chains, one sequence
+    /// after the other. All 0, or NULL in sampler_verify_args: they are. Arrays are in the handle's
+    /// memory and read when the work runs. Dense chains by the standard rule are verified faster without
+    /// a member of it but the two strides.
+    sampler_draft_layout {
+        /// sizeof(sampler_draft_layout).
+        struct_size: usize = size_of::<Self>();
+        /// Dense: distance in elements from one sequence's first row to the next one's, of `target` and of
+        /// `draft`, at least what the rows of one take. 0: they are contiguous, or there is no draft.
+        target_sequence_stride: i64 = 0;
+        draft_sequence_stride: i64 = 0;
+        /// Dense: elements of draft_token_ids from one sequence's first to the next one's, at least
+        /// num_drafts; 0: num_drafts.
+        draft_token_stride: i64 = 0;
+        /// Packed batches. num_sequences says how many sequences there are then, and where
+        /// target_row_indices or bonus_row_indices is given, 0 among them; else 0 is what target.num_rows
+        /// tells. Sequences have at most num_drafts drafts; one whose offsets fall, lie outside, or are
+        /// further apart is bad (INVALID_LIST). draft_counts must be NULL then.
+        packing: sampler_packing = 0;
+        /// 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2).
+        draft_rows_by_slot: i32 = 0;
+        packing_offsets: *const i32 = null();
+        num_sequences: i64 = 0;
+        /// Packed only: how many entries there are of what is laid out by draft (0 with POSITIONS), and by
+        /// position (with the others only where target_row_indices has them).
+        num_packed_drafts: i64 = 0;
+        num_packed_positions: i64 = 0;
+        /// [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
+        /// position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
+        /// are there, and target_row_indices, which is required where there may be drafts, is laid out by
+        /// draft, like draft_token_ids. NULL: position after position. One outside makes its sequence bad
+        /// (INVALID_INDEX) when it is read. `target` has any number of rows then.
+        target_row_indices: *const i32 = null();
+        bonus_row_indices: *const i32 = null();
+        /// [num_sequences, num_drafts], packed: laid out like draft_token_ids. The row of `draft` that
+        /// each draft was drawn from. `draft` has any number of rows then.
+        draft_row_indices: *const i32 = null();
+        /// Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].
+        /// Or first_children and next_siblings, [tree_rows, num_drafts + 1]: by position, the position of
+        /// its first child and of its next sibling, -1 (or 0) for none (SGLang). tree_rows is 1, one tree
+        /// for all, or num_sequences; 0: num_sequences. A tree in which a draft hangs on two, or on itself
+        /// by way of others, makes its sequence bad (INVALID_TREE). NULL: a chain. Dense only.
+        ///
+        /// Siblings are tried in their order. At a rejected one what is left for the next is the residual,
+        /// by sibling_rule of sampler_verify_args. BLOCK and DEFERRED are for chains.
+        parents: *const i32 = null();
+        first_children: *const i32 = null();
+        next_siblings: *const i32 = null();
+        tree_rows: i64 = 0;
+    }
     /// Members that sampler_sample_args has too mean the same.
     ///
     /// Probabilities are taken as given, so they should sum to 1. Rows of logits become probabilities
@@ -1084,18 +1158,14 @@ structs! {
         exec: sampler_exec = sampler_exec::INIT;
         /// [num_sequences, num_drafts + 1, num_cols] The target's row at each draft position, then the one
         /// that follows the last draft. target.num_rows is num_sequences * (num_drafts + 1), whatever
-        /// target_sequence_stride is, and tells num_sequences. Of rows of given probabilities only the
-        /// drafts' elements are looked at before the first rejection; a candidate list is read whole, so
-        /// that a bad element anywhere in it makes the sequence bad.
+        /// layout->target_sequence_stride is, and tells num_sequences. Of rows of given probabilities only
+        /// the drafts' elements are looked at before the first rejection; a candidate list is read whole,
+        /// so that a bad element anywhere in it makes the sequence bad.
         target: sampler_rows = sampler_rows::INIT;
         /// [num_sequences, num_drafts, num_cols] The rows that the drafts were drawn from. Its num_cols is
         /// the target's. All 0: the drafter was deterministic (its draft has probability 1), as with
         /// n-gram drafts. A token that is not in a candidate list has probability 0 there.
         draft: sampler_rows = sampler_rows::INIT;
-        /// Distance in elements from one sequence's first row to the next one's, at least what the rows
-        /// of one take. 0: they are contiguous, or there is no draft.
-        target_sequence_stride: i64 = 0;
-        draft_sequence_stride: i64 = 0;
         /// [num_sequences, num_drafts] The draft tokens, of type token_id_type. One outside the
         /// vocabulary, [0, num_cols) (candidate lists: [0, 2^20)), is rejected, and the residual there is
         /// p. Required, unless num_drafts is 0. num_drafts is in [0, 65535].
@@ -1104,6 +1174,8 @@ structs! {
         /// [num_sequences] How many drafts each sequence has, in [0, num_drafts]; values outside are
         /// clamped and set a status. NULL: num_drafts.
         draft_counts: *const i32 = null();
+        /// Packed batches, rows in other places, and trees. NULL: dense chains.
+        layout: *const sampler_draft_layout = null();
         /// [num_sequences]
         slots: *const i32 = null();
         num_slots: i64 = 0;
@@ -1114,9 +1186,28 @@ structs! {
         /// argmax, and the token that follows is the argmax too.
         params: *const sampler_params = null();
         row_params: *const sampler_row_params = null();
+        /// Temperature and filters of `draft`. NULL: those of the target, which must then have no other
+        /// stage where the draft is logits.
+        draft_params: *const sampler_params = null();
+        draft_row_params: *const sampler_row_params = null();
+        /// The stages of the target's rows. At each position the text, and what adaptive stages remember,
+        /// are as if the drafts before it had been accepted; nothing is changed. token_bitmask_indices is
+        /// [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
+        /// are not verified: forced_token_id must be NULL.
+        pipeline: *const sampler_pipeline = null();
         /// One offset serves all positions of a sequence.
         random: sampler_random = sampler_random::INIT;
-        /// Type of draft_token_ids and out_token_ids.
+        /// The rule, and the numbers of the rules. NULL: SAMPLER_ACCEPT_STANDARD, which rule 0 is, too.
+        /// Dense chains by it are verified faster than by others.
+        acceptance: *const sampler_acceptance_params = null();
+        /// The rule by slot, 0: that of `acceptance`. One that is no such constant, or does not go with
+        /// what the call has, makes its sequence bad (INVALID_PARAMETER). NULL: the same for all.
+        acceptances: *const sampler_acceptance = null();
+        /// Of trees; 0 without.
+        sibling_rule: sampler_sibling_rule = 0;
+        /// How SAMPLE_MATCH draws. The other rules: INVERSE_CDF.
+        draw_method: sampler_draw_method = 0;
+        /// Type of draft_token_ids and out_token_ids, and of the ids of reports.
         token_id_type: sampler_id_type = 0;
         /// 1: the counts are added to what the two arrays hold. 0: they overwrite it.
         accumulate_counts: i32 = 0;
@@ -1130,102 +1221,13 @@ structs! {
         /// Drafts kept before the first rejection: out_token_ids has one token more.
         out_emitted_counts: *mut i32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
-        acceptance: sampler_acceptance = 0;
-        sibling_rule: sampler_sibling_rule = 0;
-        acceptances: *const sampler_acceptance = null();
-        /// Numbers of the rules. Not NaN, not negative.
-        ///
-        /// 0: 0.09
-        typical_threshold: f32 = 0.0;
-        /// 0: 0.3
-        typical_scale: f32 = 0.0;
-        /// 0: 1
-        relaxed_top_k: i32 = 0;
-        relaxed_delta: f32 = 0.0;
-        /// 0: 1
-        threshold_single: f32 = 0.0;
-        /// 0: 1
-        threshold_total: f32 = 0.0;
-        /// 0: min(6, num_drafts - 1), at least 1
-        deferred_window: i32 = 0;
-        /// of so many first tokens the entropy is taken. 0: 3
-        deferred_top_k: i32 = 0;
-        /// in nats, at least this is doubt. 0: 0.3
-        deferred_entropy: f32 = 0.0;
-        /// How SAMPLE_MATCH draws. The other rules: INVERSE_CDF.
-        draw_method: sampler_draw_method = 0;
-        /// [num_drafts] In [0, 1]. In host memory, read during the call. Required by SYNTHETIC.
-        synthetic_rates: *const f32 = null();
-        /// Packed batches. num_sequences says how many sequences there are then, and where
-        /// target_row_indices or bonus_row_indices is given, 0 among them; else 0 is what target.num_rows
-        /// tells. Sequences have
-        /// at most num_drafts drafts; one whose offsets fall, lie outside, or are further apart is bad
-        /// (INVALID_LIST). draft_counts must be NULL then.
-        packing: sampler_packing = 0;
-        /// 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2).
-        draft_rows_by_slot: i32 = 0;
-        packing_offsets: *const i32 = null();
-        num_sequences: i64 = 0;
-        /// Packed only: how many entries there are of what is laid out by draft (0 with POSITIONS), and by
-        /// position (with the others only where target_row_indices has them).
-        num_packed_drafts: i64 = 0;
-        num_packed_positions: i64 = 0;
-        /// Elements of draft_token_ids from one sequence's first to the next one's, at least num_drafts;
-        /// 0: num_drafts. Dense only.
-        draft_token_stride: i64 = 0;
-        /// [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
-        /// position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
-        /// are there, and target_row_indices, which is required where there may be drafts, is laid out by
-        /// draft, like draft_token_ids. NULL: position
-        /// after position. One outside makes its sequence bad (INVALID_INDEX) when it is read. `target`
-        /// has any number of rows then.
-        target_row_indices: *const i32 = null();
-        bonus_row_indices: *const i32 = null();
-        /// [num_sequences, num_drafts], packed: laid out like draft_token_ids. The row of `draft` that
-        /// each draft was drawn from. `draft` has any number of rows then.
-        draft_row_indices: *const i32 = null();
-        /// Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].
-        /// Or first_children and next_siblings, [tree_rows, num_drafts + 1]: by position, the position of
-        /// its first child and of its next sibling, -1 (or 0) for none (SGLang). tree_rows is 1, one tree
-        /// for all, or num_sequences; 0: num_sequences. A tree in which a draft hangs on two, or on itself
-        /// by way of others, makes its sequence bad (INVALID_TREE). NULL: a chain. Dense only.
-        ///
-        /// Siblings are tried in their order. At a rejected one what is left for the next is the residual.
-        /// BLOCK and DEFERRED are for chains.
-        parents: *const i32 = null();
-        first_children: *const i32 = null();
-        next_siblings: *const i32 = null();
-        tree_rows: i64 = 0;
-        /// Temperature and filters of `draft`. NULL: those of the target, which must then have no other
-        /// stage where the draft is logits.
-        draft_params: *const sampler_params = null();
-        draft_row_params: *const sampler_row_params = null();
-        /// The stages of the target's rows. At each position the text, and what adaptive stages remember,
-        /// are as if the drafts before it had been accepted; nothing is changed. token_bitmask_indices is
-        /// [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
-        /// are not verified: forced_token_id must be NULL.
-        pipeline: *const sampler_pipeline = null();
-        /// Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
-        /// out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
-        /// a bad row where no token stands. Lists of kept tokens are not packed here.
-        logprob_kind: sampler_logprob_kind = 0;
-        reserved: i32 = 0;
-        out_kept_counts: *mut i32 = null_mut();
-        out_logprobs: *mut f32 = null_mut();
-        out_ranks: *mut i32 = null_mut();
-        out_entropies: *mut f32 = null_mut();
-        out_observations: *mut f32 = null_mut();
-        num_top_logprobs: i64 = 0;
-        out_top_token_ids: *mut c_void = null_mut();
-        out_top_logprobs: *mut f32 = null_mut();
-        out_kept_bitmask: *mut u32 = null_mut();
-        kept_bitmask_stride: i64 = 0;
-        kept_capacity: i64 = 0;
-        out_kept_token_ids: *mut c_void = null_mut();
-        out_kept_probabilities: *mut f32 = null_mut();
+        /// What else is told of every emitted token, in the order of out_token_ids: of the target's
+        /// distribution at its position; as for a bad row where no token stands. out_values, num_chosen,
+        /// out_kept_offsets and out_removed_by must be 0, and what belongs to them. NULL: nothing.
+        reports: *const sampler_report_args = null();
         /// [num_sequences, num_drafts + 1] The positions that the emitted tokens were decided at, 0 first:
         /// the rows of a KV cache to keep. Then -1. kv_indices, of the same shape, has a number for each
-        /// position (packed batches too); out_kv_indices has those of out_positions.
+        /// position (packed batches too); out_kv_indices has those of out_positions. NULL: not wanted.
         out_positions: *mut i32 = null_mut();
         kv_indices: *const i64 = null();
         out_kv_indices: *mut i64 = null_mut();
@@ -1551,12 +1553,8 @@ structs! {
         /// of all spans of a forward; longer ones are split. 0: no limit
         max_span_tokens: i64 = 0;
         logits_dtype: sampler_dtype = 0;
-        /// must be 0
-        reserved: i32 = 0;
         /// 1: forward goes by `parents`, which draft_top_k above 1 needs of the target. Default 0.
         reads_parents: i32 = 0;
-        /// must be 0
-        reserved2: i32 = 0;
     }
     sampler_trace_round {
         struct_size: usize = size_of::<Self>();
@@ -1645,8 +1643,6 @@ structs! {
         /// new tokens
         out_lengths: *mut i64 = null_mut();
         out_finish_reasons: *mut sampler_finish_reason = null_mut();
-        out_drafted_counts: *mut i64 = null_mut();
-        out_accepted_counts: *mut i64 = null_mut();
         /// tokens in the target's cache, all of them of the text
         out_cache_lengths: *mut i64 = null_mut();
         out_stats: *mut sampler_generation_stats = null_mut();
@@ -1714,37 +1710,15 @@ structs! {
         /// shares are hardly above 1 / filler_top_k. 0 (default): off.
         ngram_least_count: i64 = 0;
         ngram_least_share: f32 = 0.0;
-        /// must be 0
-        reserved2: i32 = 0;
-        /// How drafts are verified, and the numbers of the rule, as in sampler_verify_args. SAMPLE_MATCH
-        /// gives, token by token, the text of sampler_autoregressive. Default STANDARD.
-        acceptance: sampler_acceptance = 0;
-        /// 0: 0.09
-        typical_threshold: f32 = 0.0;
-        /// 0: 0.3
-        typical_scale: f32 = 0.0;
-        /// 0: 1
-        relaxed_top_k: i32 = 0;
-        relaxed_delta: f32 = 0.0;
-        /// 0: 1
-        threshold_single: f32 = 0.0;
-        /// 0: 1
-        threshold_total: f32 = 0.0;
-        /// 0: min(6, the most drafts of a round - 1), at least 1
-        deferred_window: i32 = 0;
-        /// 0: 3
-        deferred_top_k: i32 = 0;
-        /// 0: 0.3
-        deferred_entropy: f32 = 0.0;
-        /// [gamma, or gamma_max] Of SYNTHETIC, in [0, 1], in host memory.
-        synthetic_rates: *const f32 = null();
         /// Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
         /// at temperature 1 and without filters, is the last of its round (Hugging Face's
         /// assistant_confidence_threshold, llama.cpp's p_min). It is verified, too: if it were left out,
         /// STANDARD would not be lossless. Default 0: off.
         least_draft_probability: f32 = 0.0;
-        /// must be 0
-        reserved3: i32 = 0;
+        /// How drafts are accepted, where the most drafts of a sequence are gamma, or gamma_max.
+        /// SAMPLE_MATCH gives, token by token, the text of sampler_autoregressive. Rule 0, and NULL
+        /// (default): STANDARD.
+        acceptance: *const sampler_acceptance_params = null();
         /// Of a drafter, in [0, gamma]. 0 (default): drafts are drawn, one a position. Else they are the
         /// drafter's so many likeliest tokens of each position, gamma of them at most: the first of a
         /// position goes on, the others hang beside it, and the target runs them as a tree, for which it
@@ -1753,11 +1727,14 @@ structs! {
         /// DEFERRED, to which such drafts are certain. adaptive_gamma must not be BY_ENTROPY;
         /// least_draft_probability and skip_sample_adjustment must be 0.
         draft_top_k: i64 = 0;
+        /// [num_sequences] each; NULL: not wanted. Of each text: its drafts, and those that became text.
+        out_drafted_counts: *mut i64 = null_mut();
+        out_accepted_counts: *mut i64 = null_mut();
     }
     sampler_beam_search_args {
         struct_size: usize = size_of::<Self>();
-        /// `processor` must be GREEDY; `debug` must be 0; on_tokens, trace, out_drafted_counts,
-        /// out_accepted_counts and out_cache_lengths must be NULL.
+        /// `processor` must be GREEDY; `debug` must be 0; on_tokens, trace and
+        /// out_cache_lengths must be NULL.
         ///
         /// Of params, row_params and pipeline the edits count, by what each beam has said: biases, allowed
         /// and banned tokens, bad words, bitmasks, min_new_tokens with `stop`, penalties, DRY and
@@ -1836,34 +1813,14 @@ structs! {
         /// 0: the session's texts are the history. Where `stop` is 0 it is the end tokens of each
         /// sequence, as min_new_tokens needs it.
         pipeline: *const sampler_pipeline = null();
-        /// Numbers of the rules of verification, as in sampler_verify_args, where num_drafts is
-        /// max_drafts.
-        ///
-        /// 0: 0.09
-        typical_threshold: f32 = 0.0;
-        /// 0: 0.3
-        typical_scale: f32 = 0.0;
-        /// 0: 1
-        relaxed_top_k: i32 = 0;
-        relaxed_delta: f32 = 0.0;
-        /// 0: 1
-        threshold_single: f32 = 0.0;
-        /// 0: 1
-        threshold_total: f32 = 0.0;
-        /// 0: min(6, max_drafts - 1), at least 1
-        deferred_window: i32 = 0;
-        /// 0: 3
-        deferred_top_k: i32 = 0;
-        /// 0: 0.3
-        deferred_entropy: f32 = 0.0;
+        /// How drafts are accepted: the rule of sequences that name none, and the numbers of the rules,
+        /// where the most drafts of a sequence are max_drafts. Rule 0, and NULL:
+        /// SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.
+        acceptance: *const sampler_acceptance_params = null();
         /// 1: sequences may have draft_top_k. Default 0.
         has_draft_trees: i32 = 0;
-        /// [max_drafts] In [0, 1]. Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
-        synthetic_rates: *const f32 = null();
         /// 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0.
         has_adaptive_gamma: i32 = 0;
-        /// must be 0
-        reserved: i32 = 0;
         /// Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock.
         clock: sampler_clock_fn = None;
         clock_user: *mut c_void = null_mut();
@@ -1933,7 +1890,12 @@ structs! {
         /// num_lists of them, in one array of int32_t. All 0: none.
         stop_sequences: sampler_token_lists = sampler_token_lists::INIT;
         draft_source: sampler_draft_source = 0;
-        verification: sampler_draft_verification = 0;
+        /// The rule that its drafts are accepted by, which speculative.h explains; 0: the session's, by
+        /// default SAMPLE_MATCH: the target's own token is drawn at each position, and drafts are kept
+        /// while they are that token, so that the text is, token by token, the one without drafts. By
+        /// other rules tokens depend on the drafts and on num_drafts, too. Drafts of a model were drawn
+        /// from its rows, others are certain. SYNTHETIC needs synthetic_rates of the session.
+        acceptance: sampler_acceptance = 0;
         /// Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
         /// new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
         /// next_token. Where it fails later, as for want of memory, the sequence goes on without drafts.
@@ -1947,8 +1909,9 @@ structs! {
         /// Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
         /// 0: by none.
         draft_unknown: i32 = 0;
-        /// must be 0
-        reserved: i32 = 0;
+        /// Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
+        /// not learn them again. 0: they learn them.
+        ngram_has_text: i32 = 0;
         /// Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
         /// first that was counted fewer than ngram_least_count times after its context, or whose share of
         /// what followed there is below ngram_least_share, in [0, 1]. 0: off.
@@ -1988,11 +1951,6 @@ structs! {
         /// nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
         /// least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one.
         resumed: *const sampler_session_sequence = null();
-        /// Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
-        /// not learn them again. 0: they learn them.
-        ngram_has_text: i32 = 0;
-        /// must be 0
-        reserved2: i32 = 0;
     }
     sampler_session_fork_args {
         /// sizeof(sampler_session_fork_args).
@@ -2081,16 +2039,11 @@ structs! {
         out_accepted_counts: *mut i64 = null_mut();
         /// Of BAD_ROW: why; else 0.
         out_row_status: *mut sampler_row_status = null_mut();
-        /// [num_spans, max_drafts + 1] Log-probabilities of the new tokens, then NaN; and of the first
-        /// num_top_logprobs tokens in rank order, [num_spans, max_drafts + 1, num_top_logprobs], then -1
-        /// and NaN. num_top_logprobs in [0, max_top_logprobs]. As in sampler_sample_args.
-        logprob_kind: sampler_logprob_kind = 0;
-        /// must be 0
-        reserved: i32 = 0;
-        out_logprobs: *mut f32 = null_mut();
-        num_top_logprobs: i64 = 0;
-        out_top_token_ids: *mut i32 = null_mut();
-        out_top_logprobs: *mut f32 = null_mut();
+        /// Log-probabilities of the new tokens, then NaN, and of the first num_top_logprobs tokens in rank
+        /// order, then -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in [0, max_top_logprobs],
+        /// out_top_token_ids of int32_t and out_top_logprobs. What else sampler_report_args has must be 0.
+        /// In host memory. NULL: none.
+        reports: *const sampler_report_args = null();
     }
 }
 
@@ -2126,6 +2079,9 @@ functions! {
     /// Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
     /// first call may start CUDA's runtime.
     fn sampler_get_capabilities(out_capabilities: *mut sampler_capabilities) -> sampler_status;
+    /// The name of a stage, as in its constant: "TOP_P" of SAMPLER_STAGE_TOP_P. A static string; NULL of
+    /// what is no stage, 0 among them.
+    fn sampler_stage_name(stage: sampler_stage) -> *const c_char;
     /// Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
     /// caller's struct; what a newer one has more is set to 0. INVALID_ARGUMENT: params is NULL, or the
     /// size is no size of the struct.

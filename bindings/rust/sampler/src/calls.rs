@@ -12,6 +12,71 @@ use crate::{error, Error, Sampler};
 
 // ---- Arguments ----------------------------------------------------------------------------------
 
+/// What a call tells of the tokens beside their ids. Rows are those of its `out_token_ids`: of output
+/// of [`Sampler::sample`], `[num_sequences, num_drafts + 1]` of [`Sampler::verify`], `[spans,
+/// max_drafts + 1]` of [`Session::advance`](crate::Session::advance). Ids are of the type of
+/// `out_token_ids`. The default reports nothing, and what a call does not report must be left out.
+///
+/// Reports go by `logprob_kind`: with [`LogprobKind::PROCESSED`] tokens that were not kept have no
+/// part, and greedy rows are a single token.
+#[derive(Debug, Default)]
+pub struct ReportArgs<'a> {
+    /// Of which distribution `out_logprobs` and what follows `out_observations` are.
+    pub logprob_kind: LogprobKind,
+    /// `[rows]` Natural logarithm of the probability of the row's token; NaN for a bad row.
+    pub out_logprobs: ArrayMut<'a, f32>,
+    /// `[rows]` The token's value in the input as it is given; NaN for a bad row.
+    pub out_values: ArrayMut<'a, f32>,
+    /// `[rows]` How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
+    pub out_kept_counts: ArrayMut<'a, i32>,
+    /// `[rows]` What moves the adaptive stage on: the token's surprise in bits among those that
+    /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
+    pub out_observations: ArrayMut<'a, f32>,
+    /// How many first tokens are reported, in [0, `num_cols`].
+    pub num_top_logprobs: usize,
+    /// `[rows, num_top_logprobs]` The first tokens in rank order; then, and in bad rows, -1.
+    pub out_top_token_ids: ArrayMut<'a, Id>,
+    /// `[rows, num_top_logprobs]` Their log-probabilities; then, and in bad rows, NaN.
+    pub out_top_logprobs: ArrayMut<'a, f32>,
+    /// How many tokens the caller names, in [0, `num_cols`].
+    pub num_chosen: usize,
+    /// `[rows, num_chosen]` Those tokens.
+    pub chosen_token_ids: Array<'a, Id>,
+    /// `[rows, num_chosen]` Their log-probabilities: -inf of those that have no probability; NaN of
+    /// ids that are no element of the row, and in bad rows.
+    pub out_chosen_logprobs: ArrayMut<'a, f32>,
+    /// `[rows]` The place of the row's token in rank order, the first is 1; 0 for a bad row, and for
+    /// a forced token without probability.
+    pub out_ranks: ArrayMut<'a, i32>,
+    /// `[rows]` The entropy in nats; NaN for a bad row.
+    pub out_entropies: ArrayMut<'a, f32>,
+    /// `[rows, kept_bitmask_stride]` The tokens that were kept, laid out like
+    /// [`Pipeline::token_bitmasks`]; all 0 in a bad row.
+    pub out_kept_bitmask: ArrayMut<'a, u32>,
+    /// In words. 0: `num_cols` / 32, rounded up. Ids from 32 strides on have no bit. With candidate
+    /// ids it must be given.
+    pub kept_bitmask_stride: usize,
+    /// Room for how many kept tokens a row has in the two lists, in [0, `num_cols`]. A row that
+    /// keeps more has an empty list, and its number in `out_kept_counts`.
+    pub kept_capacity: usize,
+    /// `[rows, kept_capacity]` The tokens that were kept by ascending id; then, and in bad rows, -1.
+    pub out_kept_token_ids: ArrayMut<'a, Id>,
+    /// `[rows, kept_capacity]` Their probabilities, which sum to 1 up to rounding; then, and in bad
+    /// rows, 0.
+    pub out_kept_probabilities: ArrayMut<'a, f32>,
+    /// `[rows + 1]` Packs the lists of kept tokens: that of row `i` is the entries from
+    /// `offsets[i]` up to `offsets[i + 1]` of `out_kept_token_ids` and `out_kept_probabilities`,
+    /// without gaps. `kept_capacity` is then the entries of each, for all rows together. Lists that
+    /// have no room together are all left out: neither is written, and the last offset, which is
+    /// above `kept_capacity` then, tells what is needed. The workspace holds up to `kept_capacity`
+    /// entries more.
+    pub out_kept_offsets: ArrayMut<'a, i64>,
+    /// `[rows, num_cols]` By element: the number of the [`Stage`] that removed the token, 0 where it
+    /// is kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy
+    /// row the temperature removes what the edits left. Sorts the row.
+    pub out_removed_by: ArrayMut<'a, u8>,
+}
+
 /// Arguments of [`Sampler::sample`].
 #[derive(Debug, Default)]
 pub struct SampleArgs<'a> {
@@ -36,71 +101,14 @@ pub struct SampleArgs<'a> {
     pub random: Random<'a>,
     /// How the token is drawn.
     pub draw_method: DrawMethod,
-    /// Of which distribution `out_logprobs` and the reports below are.
-    pub logprob_kind: LogprobKind,
     /// `[output rows]` The tokens. -1, or the sampler's fallback token, for a bad row. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
-    /// `[output rows]` How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
-    pub out_kept_counts: ArrayMut<'a, i32>,
-    /// `[output rows]` Natural logarithm of the probability of the drawn token; NaN for a bad row.
-    pub out_logprobs: ArrayMut<'a, f32>,
-    /// `[output rows]` The token's value in the input; NaN for a bad row.
-    pub out_values: ArrayMut<'a, f32>,
     /// `[output rows]` Bits of [`row_status`].
     pub out_row_status: ArrayMut<'a, u32>,
-    /// Edits of the logits. Log-probabilities of [`LogprobKind::RAW`], and `out_values`, are of the
-    /// input as it is given, the rest is of what the edits left.
+    /// Edits of the logits.
     pub pipeline: Option<&'a Pipeline<'a>>,
-    /// Reports, by `logprob_kind`: with [`LogprobKind::PROCESSED`] tokens that were not kept have no
-    /// part, and greedy rows are a single token. Ids are of the type of `out_token_ids`.
-    ///
-    /// How many first tokens are reported, in [0, `num_cols`].
-    pub num_top_logprobs: usize,
-    /// `[output rows, num_top_logprobs]` The first tokens in rank order; then, and in bad rows, -1.
-    pub out_top_token_ids: ArrayMut<'a, Id>,
-    /// `[output rows, num_top_logprobs]` Their log-probabilities; then, and in bad rows, NaN.
-    pub out_top_logprobs: ArrayMut<'a, f32>,
-    /// How many tokens the caller names, in [0, `num_cols`].
-    pub num_chosen: usize,
-    /// `[output rows, num_chosen]` Those tokens.
-    pub chosen_token_ids: Array<'a, Id>,
-    /// `[output rows, num_chosen]` Their log-probabilities: -inf of those that have no probability;
-    /// NaN of ids that are no element of the row, and in bad rows.
-    pub out_chosen_logprobs: ArrayMut<'a, f32>,
-    /// `[output rows]` The place of the drawn token in rank order, the first is 1; 0 for a bad row,
-    /// and for a forced token without probability.
-    pub out_ranks: ArrayMut<'a, i32>,
-    /// `[output rows]` The entropy in nats; NaN for a bad row.
-    pub out_entropies: ArrayMut<'a, f32>,
-    /// `[output rows]` What moves the adaptive stage on: the token's surprise in bits among those
-    /// that mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
-    pub out_observations: ArrayMut<'a, f32>,
-    /// `[output rows, kept_bitmask_stride]` The tokens that were kept, laid out like
-    /// [`Pipeline::token_bitmasks`]; all 0 in a bad row.
-    pub out_kept_bitmask: ArrayMut<'a, u32>,
-    /// In words. 0: `num_cols` / 32, rounded up. Ids from 32 strides on have no bit. With candidate
-    /// ids it must be given.
-    pub kept_bitmask_stride: usize,
-    /// Room for how many kept tokens a row has in the two lists, in [0, `num_cols`]. A row that
-    /// keeps more has an empty list, and its number in `out_kept_counts`.
-    pub kept_capacity: usize,
-    /// `[output rows, kept_capacity]` The tokens that were kept by ascending id; then, and in bad
-    /// rows, -1.
-    pub out_kept_token_ids: ArrayMut<'a, Id>,
-    /// `[output rows, kept_capacity]` Their probabilities, which sum to 1 up to rounding; then, and
-    /// in bad rows, 0.
-    pub out_kept_probabilities: ArrayMut<'a, f32>,
-    /// `[output rows, num_cols]` By element: the number of the [`Stage`] that removed the token, 0
-    /// where it is kept, 255 where the input gives it no probability; 255 everywhere in a bad row.
-    /// In a greedy row the temperature removes what the edits left. Sorts the row.
-    pub out_removed_by: ArrayMut<'a, u8>,
-    /// `[output rows + 1]` Packs the lists of kept tokens: that of output row `i` is the entries
-    /// from `offsets[i]` up to `offsets[i + 1]` of `out_kept_token_ids` and
-    /// `out_kept_probabilities`, without gaps. `kept_capacity` is then the entries of each, for all
-    /// rows together. Lists that have no room together are all left out: neither is written, and
-    /// the last offset, which is above `kept_capacity` then, tells what is needed. The workspace
-    /// holds up to `kept_capacity` entries more.
-    pub out_kept_offsets: ArrayMut<'a, i64>,
+    /// What else is told of each output row.
+    pub reports: ReportArgs<'a>,
 }
 
 /// Arguments of [`Sampler::filter`].
@@ -155,85 +163,47 @@ pub struct SelectArgs<'a> {
     pub out_row_status: ArrayMut<'a, u32>,
 }
 
-/// Arguments of [`Sampler::verify`].
+/// The rule that drafts are accepted by, and the numbers of the rules, which are not NaN and not
+/// negative. The default: the rule of the context, and the numbers that stand for 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AcceptanceParams<'a> {
+    /// When a draft is accepted.
+    pub rule: Acceptance,
+    /// Of `RELAXED`. 0: 1.
+    pub relaxed_top_k: i32,
+    /// Of `RELAXED`.
+    pub relaxed_delta: f32,
+    /// Of `TYPICAL`. 0: 0.09.
+    pub typical_threshold: f32,
+    /// Of `TYPICAL`. 0: 0.3.
+    pub typical_scale: f32,
+    /// Of `THRESHOLD`. 0: 1.
+    pub threshold_single: f32,
+    /// Of `THRESHOLD`. 0: 1.
+    pub threshold_total: f32,
+    /// Of `DEFERRED`, in nats: at least this is doubt. 0: 0.3.
+    pub deferred_entropy: f32,
+    /// Of `DEFERRED`: of so many first tokens the entropy is taken. 0: 3.
+    pub deferred_top_k: i32,
+    /// Of `DEFERRED`. 0: min(6, the most drafts of a sequence - 1), at least 1.
+    pub deferred_window: i32,
+    /// `[the most drafts of a sequence]` In [0, 1]. Host memory on every sampler. Required by
+    /// `SYNTHETIC`.
+    pub synthetic_rates: Array<'a, f32>,
+}
+
+/// Where the drafts and rows of [`Sampler::verify`] lie. The default: dense chains, one sequence after
+/// the other.
 #[derive(Debug, Default)]
-pub struct VerifyArgs<'a> {
-    /// Where the call runs.
-    pub exec: Exec<'a>,
-    /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then the
-    /// one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)` and
-    /// tells the number of sequences, unless rows are packed or indexed. Required.
-    pub target: Rows<'a>,
-    /// `[num_sequences, num_drafts, num_cols]` The rows that the drafts were drawn from. None: the
-    /// drafter was deterministic, its draft has probability 1.
-    pub draft: Option<Rows<'a>>,
+pub struct DraftLayout<'a> {
     /// Distance of two sequences' first rows in `target` in elements, at least what the rows of one
     /// take. 0: contiguous.
     pub target_sequence_stride: usize,
     /// The same in `draft`.
     pub draft_sequence_stride: usize,
-    /// `[num_sequences, num_drafts]` The draft tokens, of the type of `out_token_ids`. One outside
-    /// the vocabulary is rejected. Required unless `num_drafts` is 0.
-    pub draft_token_ids: Array<'a, Id>,
-    /// Drafts of a sequence at most, in [0, 65535].
-    pub num_drafts: usize,
-    /// `[num_sequences]` How many drafts each sequence has, in [0, `num_drafts`]. None:
-    /// `num_drafts`.
-    pub draft_counts: Array<'a, i32>,
-    /// `[num_sequences]` As in [`SampleArgs`].
-    pub slots: Array<'a, i32>,
-    /// How many slots there are. 0 where there are no `slots`.
-    pub num_slots: usize,
-    /// Temperature and filters of the rows that are logits.
-    pub params: Params,
-    /// Temperature and filters by slot.
-    pub row_params: RowParams<'a>,
-    /// Randomness. One offset serves all positions of a sequence.
-    pub random: Random<'a>,
-    /// Whether the counts are added to what the two arrays hold; else they overwrite it.
-    pub accumulate_counts: bool,
-    /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
-    /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
-    pub out_token_ids: ArrayMut<'a, Id>,
-    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. Of trees
-    /// and of rules but `STANDARD` it is `out_emitted_counts`.
-    pub out_accepted_counts: ArrayMut<'a, i32>,
-    /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
-    pub out_emitted_counts: ArrayMut<'a, i32>,
-    /// `[num_sequences]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
-
-    /// What follows is off by default.
-    ///
-    /// When a draft is accepted.
-    pub acceptance: Acceptance,
-    /// How siblings of a tree were drafted.
-    pub sibling_rule: SiblingRule,
-    /// By slot: numbers of [`Acceptance`]: `Acceptance::BLOCK.raw()`. Another one, or one that does
-    /// not go with what the call has, makes its sequence bad. None: `acceptance` for all.
-    pub acceptances: Array<'a, i32>,
-    /// Of `TYPICAL`, like all numbers of the rules not NaN and not negative. 0: 0.09.
-    pub typical_threshold: f32,
-    /// Of `TYPICAL`. 0: 0.3.
-    pub typical_scale: f32,
-    /// Of `RELAXED`. 0: 1.
-    pub relaxed_top_k: i32,
-    /// Of `RELAXED`.
-    pub relaxed_delta: f32,
-    /// Of `THRESHOLD`. 0: 1.
-    pub threshold_single: f32,
-    /// Of `THRESHOLD`. 0: 1.
-    pub threshold_total: f32,
-    /// Of `DEFERRED`. 0: min(6, `num_drafts` - 1), at least 1.
-    pub deferred_window: i32,
-    /// Of `DEFERRED`: of so many first tokens the entropy is taken. 0: 3.
-    pub deferred_top_k: i32,
-    /// Of `DEFERRED`, in nats: at least this is doubt. 0: 0.3.
-    pub deferred_entropy: f32,
-    /// How `SAMPLE_MATCH` draws. The other rules: [`DrawMethod::INVERSE_CDF`].
-    pub draw_method: DrawMethod,
-    /// `[num_drafts]` Host memory on every sampler. Required by `SYNTHETIC`.
-    pub synthetic_rates: Array<'a, f32>,
+    /// Elements of `draft_token_ids` from one sequence's first to the next one's, at least
+    /// `num_drafts`. 0: `num_drafts`. Not of packed batches.
+    pub draft_token_stride: usize,
     /// How the drafts of several sequences lie in memory. Of packed batches the length of
     /// `draft_token_ids` tells how many drafts, or positions, there are, and `draft_counts` must be
     /// none.
@@ -246,9 +216,6 @@ pub struct VerifyArgs<'a> {
     /// How many sequences there are. Required with `packing`, and with `target_row_indices`. 0: what
     /// `target.num_rows` tells.
     pub num_sequences: usize,
-    /// Elements of `draft_token_ids` from one sequence's first to the next one's, at least
-    /// `num_drafts`. 0: `num_drafts`. Not of packed batches.
-    pub draft_token_stride: usize,
     /// `[num_sequences, num_drafts + 1]`, packed: one for each position. The row of `target` that it
     /// reads. With `bonus_row_indices` one for each draft, laid out like `draft_token_ids`. None:
     /// position after position. One outside makes its sequence bad when it is read. `target` has any
@@ -269,6 +236,38 @@ pub struct VerifyArgs<'a> {
     pub next_siblings: Array<'a, i32>,
     /// 1: one tree for all. 0, or the number of sequences: one for each.
     pub tree_rows: usize,
+}
+
+/// Arguments of [`Sampler::verify`].
+#[derive(Debug, Default)]
+pub struct VerifyArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then the
+    /// one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)` and
+    /// tells the number of sequences, unless rows are packed or indexed. Required.
+    pub target: Rows<'a>,
+    /// `[num_sequences, num_drafts, num_cols]` The rows that the drafts were drawn from. None: the
+    /// drafter was deterministic, its draft has probability 1.
+    pub draft: Option<Rows<'a>>,
+    /// `[num_sequences, num_drafts]` The draft tokens, of the type of `out_token_ids`. One outside
+    /// the vocabulary is rejected. Required unless `num_drafts` is 0.
+    pub draft_token_ids: Array<'a, Id>,
+    /// Drafts of a sequence at most, in [0, 65535].
+    pub num_drafts: usize,
+    /// `[num_sequences]` How many drafts each sequence has, in [0, `num_drafts`]. None:
+    /// `num_drafts`.
+    pub draft_counts: Array<'a, i32>,
+    /// Packed batches, rows in other places, and trees.
+    pub layout: DraftLayout<'a>,
+    /// `[num_sequences]` As in [`SampleArgs`].
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Temperature and filters of the rows that are logits.
+    pub params: Params,
+    /// Temperature and filters by slot.
+    pub row_params: RowParams<'a>,
     /// Temperature and filters of `draft`. None: those of the target, which must then have no other
     /// stage where the draft is logits.
     pub draft_params: Option<Params>,
@@ -278,36 +277,34 @@ pub struct VerifyArgs<'a> {
     /// are as if the drafts before it had been accepted; nothing is changed. Its
     /// `token_bitmask_indices` are `[num_sequences, num_drafts + 1]`.
     pub pipeline: Option<&'a Pipeline<'a>>,
-    /// Reports, by `logprob_kind`, of every emitted token, in the order of `out_token_ids`: of the
-    /// target's distribution at its position, as in [`SampleArgs`]; as for a bad row where no token
-    /// stands.
-    pub logprob_kind: LogprobKind,
-    /// `[num_sequences, num_drafts + 1]` How many tokens the filters kept.
-    pub out_kept_counts: ArrayMut<'a, i32>,
-    /// `[num_sequences, num_drafts + 1]` Log-probabilities of the tokens.
-    pub out_logprobs: ArrayMut<'a, f32>,
-    /// `[num_sequences, num_drafts + 1]` Their places in rank order, the first is 1.
-    pub out_ranks: ArrayMut<'a, i32>,
-    /// `[num_sequences, num_drafts + 1]` Entropies in nats.
-    pub out_entropies: ArrayMut<'a, f32>,
-    /// `[num_sequences, num_drafts + 1]` What moves the adaptive stage on.
-    pub out_observations: ArrayMut<'a, f32>,
-    /// How many first tokens are reported, in [0, `num_cols`].
-    pub num_top_logprobs: usize,
-    /// `[num_sequences, num_drafts + 1, num_top_logprobs]` The first tokens in rank order.
-    pub out_top_token_ids: ArrayMut<'a, Id>,
-    /// `[num_sequences, num_drafts + 1, num_top_logprobs]` Their log-probabilities.
-    pub out_top_logprobs: ArrayMut<'a, f32>,
-    /// `[num_sequences, num_drafts + 1, kept_bitmask_stride]` The tokens that were kept.
-    pub out_kept_bitmask: ArrayMut<'a, u32>,
-    /// In words. 0: `num_cols` / 32, rounded up. With candidate ids it must be given.
-    pub kept_bitmask_stride: usize,
-    /// Room for how many kept tokens a position has in the two lists, in [0, `num_cols`].
-    pub kept_capacity: usize,
-    /// `[num_sequences, num_drafts + 1, kept_capacity]` The tokens that were kept by ascending id.
-    pub out_kept_token_ids: ArrayMut<'a, Id>,
-    /// `[num_sequences, num_drafts + 1, kept_capacity]` Their probabilities.
-    pub out_kept_probabilities: ArrayMut<'a, f32>,
+    /// Randomness. One offset serves all positions of a sequence.
+    pub random: Random<'a>,
+    /// The rule, by default [`Acceptance::STANDARD`], and the numbers of the rules.
+    pub acceptance: AcceptanceParams<'a>,
+    /// By slot: numbers of [`Acceptance`]: `Acceptance::BLOCK.raw()`; 0 is that of `acceptance`.
+    /// Another one, or one that does not go with what the call has, makes its sequence bad. None:
+    /// the same for all.
+    pub acceptances: Array<'a, i32>,
+    /// How siblings of a tree were drafted.
+    pub sibling_rule: SiblingRule,
+    /// How `SAMPLE_MATCH` draws. The other rules: [`DrawMethod::INVERSE_CDF`].
+    pub draw_method: DrawMethod,
+    /// Whether the counts are added to what the two arrays hold; else they overwrite it.
+    pub accumulate_counts: bool,
+    /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
+    /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
+    pub out_token_ids: ArrayMut<'a, Id>,
+    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. Of trees
+    /// and of rules but `STANDARD` it is `out_emitted_counts`.
+    pub out_accepted_counts: ArrayMut<'a, i32>,
+    /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
+    pub out_emitted_counts: ArrayMut<'a, i32>,
+    /// `[num_sequences]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+    /// What else is told of every emitted token, in the order of `out_token_ids`: of the target's
+    /// distribution at its position; as for a bad row where no token stands. `out_values`,
+    /// `num_chosen`, `out_kept_offsets` and `out_removed_by` must be left out.
+    pub reports: ReportArgs<'a>,
     /// `[num_sequences, num_drafts + 1]` The positions that the emitted tokens were decided at, 0
     /// first: the rows of a KV cache to keep. Then -1.
     pub out_positions: ArrayMut<'a, i32>,
@@ -348,6 +345,9 @@ struct Pointees {
     pipeline: Option<sys::sampler_pipeline>,
     draft_params: Option<sys::sampler_params>,
     draft_row_params: Option<sys::sampler_row_params>,
+    reports: sys::sampler_report_args,
+    acceptance: sys::sampler_acceptance_params,
+    layout: sys::sampler_draft_layout,
 }
 
 /// NULL where there is none.
@@ -362,6 +362,9 @@ impl Pointees {
         pipeline: None,
         draft_params: None,
         draft_row_params: None,
+        reports: sys::sampler_report_args::INIT,
+        acceptance: sys::sampler_acceptance_params::INIT,
+        layout: sys::sampler_draft_layout::INIT,
     };
 }
 
@@ -381,7 +384,7 @@ fn output_extent(rows: &Rows, output_stride: usize) -> usize {
 }
 
 /// The type of all, which C has one member for.
-fn token_id_type<const N: usize>(all: [(&str, &dyn Lent); N]) -> Result<i32, Error> {
+pub(crate) fn token_id_type<const N: usize>(all: [(&str, &dyn Lent); N]) -> Result<i32, Error> {
     let mut first: Option<(&str, i32)> = None;
     for (name, ids) in all {
         let element = ids.memory().element;
@@ -401,79 +404,83 @@ fn token_id_type<const N: usize>(all: [(&str, &dyn Lent); N]) -> Result<i32, Err
     Ok(first.map_or(0, |(_, element)| element))
 }
 
-impl SampleArgs<'_> {
-    /// What is reported of `num_rows` rows of output.
-    fn raw_reports(
+impl ReportArgs<'_> {
+    /// Of `num_rows` rows of `num_cols` columns.
+    pub(crate) fn raw(
         &self,
         place: Place,
         num_rows: usize,
-    ) -> Result<sys::sampler_sample_args, Error> {
+        num_cols: usize,
+    ) -> Result<sys::sampler_report_args, Error> {
         let of_rows = |per_row: usize| num_rows.saturating_mul(per_row);
         let (top, chosen) = (of_rows(self.num_top_logprobs), of_rows(self.num_chosen));
         let is_packed = !self.out_kept_offsets.is_none();
         let kept = if is_packed { self.kept_capacity } else { of_rows(self.kept_capacity) };
         let num_offsets = num_rows.saturating_add(1);
-        let words = or(self.kept_bitmask_stride, self.input.num_cols.saturating_add(31) / 32);
+        let words = or(self.kept_bitmask_stride, num_cols.saturating_add(31) / 32);
+        let (of, columns) = ("reports", of_rows(num_cols));
         let (ids, probabilities) = (&self.out_kept_token_ids, &self.out_kept_probabilities);
-        let (bitmask, removed) = (&self.out_kept_bitmask, &self.out_removed_by);
-        let columns = of_rows(self.input.num_cols);
-        Ok(sys::sampler_sample_args {
-            token_id_type: token_id_type([
-                ("out_token_ids", &self.out_token_ids),
-                ("out_top_token_ids", &self.out_top_token_ids),
-                ("chosen_token_ids", &self.chosen_token_ids),
-                ("out_kept_token_ids", &self.out_kept_token_ids),
-            ])?,
+        let (top_ids, bitmask) = (&self.out_top_token_ids, &self.out_kept_bitmask);
+        let (kept_counts, observations) = (&self.out_kept_counts, &self.out_observations);
+        let (named, logprobs) = (&self.chosen_token_ids, &self.out_chosen_logprobs);
+        let offsets = &self.out_kept_offsets;
+        Ok(sys::sampler_report_args {
+            logprob_kind: self.logprob_kind.raw(),
+            out_logprobs: place.array(of, "out_logprobs", &self.out_logprobs, num_rows)?,
+            out_values: place.array(of, "out_values", &self.out_values, num_rows)?,
+            out_kept_counts: place.array(of, "out_kept_counts", kept_counts, num_rows)?,
+            out_observations: place.array(of, "out_observations", observations, num_rows)?,
             num_top_logprobs: to_c(self.num_top_logprobs),
-            out_top_token_ids: place.array(
-                "",
-                "out_top_token_ids",
-                &self.out_top_token_ids,
-                top,
-            )?,
-            out_top_logprobs: place.array("", "out_top_logprobs", &self.out_top_logprobs, top)?,
+            out_top_token_ids: place.array(of, "out_top_token_ids", top_ids, top)?,
+            out_top_logprobs: place.array(of, "out_top_logprobs", &self.out_top_logprobs, top)?,
             num_chosen: to_c(self.num_chosen),
-            chosen_token_ids: place.array(
-                "",
-                "chosen_token_ids",
-                &self.chosen_token_ids,
-                chosen,
-            )?,
-            out_chosen_logprobs: place.array(
-                "",
-                "out_chosen_logprobs",
-                &self.out_chosen_logprobs,
-                chosen,
-            )?,
-            out_ranks: place.array("", "out_ranks", &self.out_ranks, num_rows)?,
-            out_entropies: place.array("", "out_entropies", &self.out_entropies, num_rows)?,
-            out_observations: place.array(
-                "",
-                "out_observations",
-                &self.out_observations,
-                num_rows,
-            )?,
-            out_kept_bitmask: place.array("", "out_kept_bitmask", bitmask, of_rows(words))?,
+            chosen_token_ids: place.array(of, "chosen_token_ids", named, chosen)?,
+            out_chosen_logprobs: place.array(of, "out_chosen_logprobs", logprobs, chosen)?,
+            out_ranks: place.array(of, "out_ranks", &self.out_ranks, num_rows)?,
+            out_entropies: place.array(of, "out_entropies", &self.out_entropies, num_rows)?,
+            out_kept_bitmask: place.array(of, "out_kept_bitmask", bitmask, of_rows(words))?,
             kept_bitmask_stride: to_c(self.kept_bitmask_stride),
             kept_capacity: to_c(self.kept_capacity),
-            out_kept_token_ids: place.array("", "out_kept_token_ids", ids, kept)?,
+            out_kept_token_ids: place.array(of, "out_kept_token_ids", ids, kept)?,
             out_kept_probabilities: place.array(
-                "",
+                of,
                 "out_kept_probabilities",
                 probabilities,
                 kept,
             )?,
-            out_removed_by: place.array("", "out_removed_by", removed, columns)?,
-            out_kept_offsets: place.array(
-                "",
-                "out_kept_offsets",
-                &self.out_kept_offsets,
-                num_offsets,
-            )?,
-            ..sys::sampler_sample_args::INIT
+            out_kept_offsets: place.array(of, "out_kept_offsets", offsets, num_offsets)?,
+            out_removed_by: place.array(of, "out_removed_by", &self.out_removed_by, columns)?,
+            ..sys::sampler_report_args::INIT
         })
     }
+}
 
+impl AcceptanceParams<'_> {
+    /// Where a sequence has at most `num_drafts`.
+    pub(crate) fn raw(
+        &self,
+        place: Place,
+        num_drafts: usize,
+    ) -> Result<sys::sampler_acceptance_params, Error> {
+        let (rates, on_host) = (&self.synthetic_rates, Place { on_cuda: false, ..place });
+        Ok(sys::sampler_acceptance_params {
+            rule: self.rule.raw(),
+            relaxed_top_k: self.relaxed_top_k,
+            relaxed_delta: self.relaxed_delta,
+            typical_threshold: self.typical_threshold,
+            typical_scale: self.typical_scale,
+            threshold_single: self.threshold_single,
+            threshold_total: self.threshold_total,
+            deferred_entropy: self.deferred_entropy,
+            deferred_top_k: self.deferred_top_k,
+            deferred_window: self.deferred_window,
+            synthetic_rates: on_host.array("acceptance", "synthetic_rates", rates, num_drafts)?,
+            ..sys::sampler_acceptance_params::INIT
+        })
+    }
+}
+
+impl SampleArgs<'_> {
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_sample_args, Error> {
         let num_rows = if self.row_indices.is_none() {
             self.input.num_rows
@@ -487,6 +494,7 @@ impl SampleArgs<'_> {
             Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
             None => None,
         };
+        to.reports = self.reports.raw(place, num_rows, self.input.num_cols)?;
         Ok(sys::sampler_sample_args {
             exec: self.exec.raw(place)?,
             input: self.input.raw(place, "input")?,
@@ -498,14 +506,17 @@ impl SampleArgs<'_> {
             row_params: &to.row_params,
             random: self.random.raw(place, slots)?,
             draw_method: self.draw_method.raw(),
-            logprob_kind: self.logprob_kind.raw(),
             out_token_ids: place.array("", "out_token_ids", &self.out_token_ids, num_rows)?,
-            out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
-            out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, num_rows)?,
-            out_values: place.array("", "out_values", &self.out_values, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
             pipeline: address(&to.pipeline),
-            ..self.raw_reports(place, num_rows)?
+            reports: &to.reports,
+            token_id_type: token_id_type([
+                ("out_token_ids", &self.out_token_ids),
+                ("reports.out_top_token_ids", &self.reports.out_top_token_ids),
+                ("reports.chosen_token_ids", &self.reports.chosen_token_ids),
+                ("reports.out_kept_token_ids", &self.reports.out_kept_token_ids),
+            ])?,
+            ..sys::sampler_sample_args::INIT
         })
     }
 }
@@ -564,18 +575,18 @@ impl SelectArgs<'_> {
 
 impl VerifyArgs<'_> {
     fn is_packed(&self) -> bool {
-        self.packing != Packing::DENSE
+        self.layout.packing != Packing::DENSE
     }
 
     /// Whether the target has any rows; else there are so many for each sequence.
     fn has_any_rows(&self) -> bool {
-        self.is_packed() || !self.target_row_indices.is_none()
+        self.is_packed() || !self.layout.target_row_indices.is_none()
     }
 
     /// As many as the library takes there to be.
     fn num_sequences(&self) -> usize {
         if self.has_any_rows() {
-            self.num_sequences
+            self.layout.num_sequences
         } else {
             self.target.num_rows / self.num_drafts.saturating_add(1)
         }
@@ -583,7 +594,7 @@ impl VerifyArgs<'_> {
 
     /// The rows of target and draft.
     fn raw_models(&self, place: Place) -> Result<[sys::sampler_rows; 2], Error> {
-        let (p, p_stride) = (&self.target, self.target_sequence_stride);
+        let (p, p_stride) = (&self.target, self.layout.target_sequence_stride);
         let (num_sequences, num_positions) =
             (self.num_sequences(), self.num_drafts.saturating_add(1));
         let target = if self.has_any_rows() {
@@ -591,8 +602,8 @@ impl VerifyArgs<'_> {
         } else {
             p.raw_sequences(place, "target", num_sequences, num_positions, p_stride)?
         };
-        let is_indexed = self.draft_rows_by_slot || !self.draft_row_indices.is_none();
-        let (q_stride, num_drafts) = (self.draft_sequence_stride, self.num_drafts);
+        let is_indexed = self.layout.draft_rows_by_slot || !self.layout.draft_row_indices.is_none();
+        let (q_stride, num_drafts) = (self.layout.draft_sequence_stride, self.num_drafts);
         let draft = match &self.draft {
             None => sys::sampler_rows::INIT,
             Some(q) if self.is_packed() || is_indexed => q.raw(place, "draft")?,
@@ -601,23 +612,24 @@ impl VerifyArgs<'_> {
         Ok([target, draft])
     }
 
-    /// Which rows and drafts belong to each sequence, and how they hang together.
-    fn raw_layout(&self, place: Place) -> Result<sys::sampler_verify_args, Error> {
+    /// Which rows and drafts belong to each sequence, and how they hang together; and how many draft
+    /// tokens there must be.
+    fn raw_layout(&self, place: Place) -> Result<(sys::sampler_draft_layout, usize), Error> {
         let (num_sequences, num_drafts) = (self.num_sequences(), self.num_drafts);
         let num_positions = num_drafts.saturating_add(1);
         let of_sequences = |per_sequence: usize| num_sequences.saturating_mul(per_sequence);
         let draft_token_ids = &self.draft_token_ids;
-        let (targets, bonuses) = (&self.target_row_indices, &self.bonus_row_indices);
-        let offsets = match self.packing {
+        let (targets, bonuses) = (&self.layout.target_row_indices, &self.layout.bonus_row_indices);
+        let offsets = match self.layout.packing {
             Packing::DRAFT_ENDS => num_sequences,
             _ => num_sequences.saturating_add(1),
         };
         // Of packed drafts the length is their number, and tells that of what is laid out like them.
         let entries = draft_token_ids.memory().len;
         let of_positions = of_sequences(num_positions);
-        let (ids, of_drafts, of_positions) = match self.packing {
+        let (ids, of_drafts, of_positions) = match self.layout.packing {
             Packing::DENSE => {
-                let stride = or(self.draft_token_stride, num_drafts);
+                let stride = or(self.layout.draft_token_stride, num_drafts);
                 let sequences = if num_drafts == 0 { 0 } else { num_sequences };
                 let ids = extent(sequences, num_drafts, stride);
                 (ids, of_sequences(num_drafts), of_positions)
@@ -626,113 +638,38 @@ impl VerifyArgs<'_> {
             _ => (0, entries, entries.saturating_add(num_sequences)),
         };
         let of_targets = if bonuses.is_none() { of_positions } else { of_drafts };
-        let (num_packed_drafts, num_packed_positions) = match self.packing {
+        let (num_packed_drafts, num_packed_positions) = match self.layout.packing {
             Packing::DENSE => (0, 0),
             Packing::POSITIONS => (0, entries),
             _ if targets.is_none() || !bonuses.is_none() => (entries, 0),
             _ => (entries, of_positions),
         };
-        let trees = or(self.tree_rows, num_sequences);
+        let trees = or(self.layout.tree_rows, num_sequences);
         let (of_nodes, of_links) =
             (trees.saturating_mul(num_drafts), trees.saturating_mul(num_positions));
-        let (children, siblings) = (&self.first_children, &self.next_siblings);
-        Ok(sys::sampler_verify_args {
-            draft_token_ids: place.array("", "draft_token_ids", draft_token_ids, ids)?,
-            num_drafts: to_c(num_drafts),
-            packing: self.packing.raw(),
-            draft_rows_by_slot: self.draft_rows_by_slot.into(),
-            packing_offsets: place.array("", "packing_offsets", &self.packing_offsets, offsets)?,
-            num_sequences: to_c(self.num_sequences),
+        let (children, siblings) = (&self.layout.first_children, &self.layout.next_siblings);
+        let (of, rows) = ("layout", &self.layout.draft_row_indices);
+        let packing_offsets = &self.layout.packing_offsets;
+        let layout = sys::sampler_draft_layout {
+            target_sequence_stride: to_c(self.layout.target_sequence_stride),
+            draft_sequence_stride: to_c(self.layout.draft_sequence_stride),
+            packing: self.layout.packing.raw(),
+            draft_rows_by_slot: self.layout.draft_rows_by_slot.into(),
+            packing_offsets: place.array(of, "packing_offsets", packing_offsets, offsets)?,
+            num_sequences: to_c(self.layout.num_sequences),
             num_packed_drafts: to_c(num_packed_drafts),
             num_packed_positions: to_c(num_packed_positions),
-            draft_token_stride: to_c(self.draft_token_stride),
-            target_row_indices: place.array("", "target_row_indices", targets, of_targets)?,
-            bonus_row_indices: place.array("", "bonus_row_indices", bonuses, num_sequences)?,
-            draft_row_indices: place.array(
-                "",
-                "draft_row_indices",
-                &self.draft_row_indices,
-                of_drafts,
-            )?,
-            parents: place.array("", "parents", &self.parents, of_nodes)?,
-            first_children: place.array("", "first_children", children, of_links)?,
-            next_siblings: place.array("", "next_siblings", siblings, of_links)?,
-            tree_rows: to_c(self.tree_rows),
-            ..sys::sampler_verify_args::INIT
-        })
-    }
-
-    /// The rules of acceptance, and what is reported.
-    fn raw_rules_and_reports(
-        &self,
-        place: Place,
-        slots: usize,
-    ) -> Result<sys::sampler_verify_args, Error> {
-        let positions = self.num_sequences().saturating_mul(self.num_drafts.saturating_add(1));
-        let of_positions = |per_position: usize| positions.saturating_mul(per_position);
-        let (top, kept) = (of_positions(self.num_top_logprobs), of_positions(self.kept_capacity));
-        let words = or(self.kept_bitmask_stride, self.target.num_cols.saturating_add(31) / 32);
-        let (top_ids, top_logprobs) = (&self.out_top_token_ids, &self.out_top_logprobs);
-        let (kept_ids, kept_probabilities) =
-            (&self.out_kept_token_ids, &self.out_kept_probabilities);
-        let (rates, on_host) = (&self.synthetic_rates, Place { on_cuda: false, ..place });
-        let parameters = place.of_parameters();
-        let bitmask = &self.out_kept_bitmask;
-        Ok(sys::sampler_verify_args {
-            acceptance: self.acceptance.raw(),
-            sibling_rule: self.sibling_rule.raw(),
-            acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
-            typical_threshold: self.typical_threshold,
-            typical_scale: self.typical_scale,
-            relaxed_top_k: self.relaxed_top_k,
-            relaxed_delta: self.relaxed_delta,
-            threshold_single: self.threshold_single,
-            threshold_total: self.threshold_total,
-            deferred_window: self.deferred_window,
-            deferred_top_k: self.deferred_top_k,
-            deferred_entropy: self.deferred_entropy,
-            draw_method: self.draw_method.raw(),
-            synthetic_rates: on_host.array("", "synthetic_rates", rates, self.num_drafts)?,
-            token_id_type: token_id_type([
-                ("draft_token_ids", &self.draft_token_ids),
-                ("out_token_ids", &self.out_token_ids),
-                ("out_top_token_ids", top_ids),
-                ("out_kept_token_ids", kept_ids),
-            ])?,
-            logprob_kind: self.logprob_kind.raw(),
-            out_kept_counts: place.array(
-                "",
-                "out_kept_counts",
-                &self.out_kept_counts,
-                positions,
-            )?,
-            out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, positions)?,
-            out_ranks: place.array("", "out_ranks", &self.out_ranks, positions)?,
-            out_entropies: place.array("", "out_entropies", &self.out_entropies, positions)?,
-            out_observations: place.array(
-                "",
-                "out_observations",
-                &self.out_observations,
-                positions,
-            )?,
-            num_top_logprobs: to_c(self.num_top_logprobs),
-            out_top_token_ids: place.array("", "out_top_token_ids", top_ids, top)?,
-            out_top_logprobs: place.array("", "out_top_logprobs", top_logprobs, top)?,
-            out_kept_bitmask: place.array("", "out_kept_bitmask", bitmask, of_positions(words))?,
-            kept_bitmask_stride: to_c(self.kept_bitmask_stride),
-            kept_capacity: to_c(self.kept_capacity),
-            out_kept_token_ids: place.array("", "out_kept_token_ids", kept_ids, kept)?,
-            out_kept_probabilities: place.array(
-                "",
-                "out_kept_probabilities",
-                kept_probabilities,
-                kept,
-            )?,
-            out_positions: place.array("", "out_positions", &self.out_positions, positions)?,
-            kv_indices: place.array("", "kv_indices", &self.kv_indices, positions)?,
-            out_kv_indices: place.array("", "out_kv_indices", &self.out_kv_indices, positions)?,
-            ..self.raw_layout(place)?
-        })
+            draft_token_stride: to_c(self.layout.draft_token_stride),
+            target_row_indices: place.array(of, "target_row_indices", targets, of_targets)?,
+            bonus_row_indices: place.array(of, "bonus_row_indices", bonuses, num_sequences)?,
+            draft_row_indices: place.array(of, "draft_row_indices", rows, of_drafts)?,
+            parents: place.array(of, "parents", &self.layout.parents, of_nodes)?,
+            first_children: place.array(of, "first_children", children, of_links)?,
+            next_siblings: place.array(of, "next_siblings", siblings, of_links)?,
+            tree_rows: to_c(self.layout.tree_rows),
+            ..sys::sampler_draft_layout::INIT
+        };
+        Ok((layout, ids))
     }
 
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_verify_args, Error> {
@@ -752,12 +689,18 @@ impl VerifyArgs<'_> {
             Some(pipeline) => Some(pipeline.raw(place, slots, positions, self.target.num_cols)?),
             None => None,
         };
+        to.reports = self.reports.raw(place, positions, self.target.num_cols)?;
+        to.acceptance = self.acceptance.raw(place, self.num_drafts)?;
+        let (layout, num_ids) = self.raw_layout(place)?;
+        to.layout = layout;
+        let (draft_token_ids, parameters) = (&self.draft_token_ids, place.of_parameters());
         Ok(sys::sampler_verify_args {
             exec: self.exec.raw(place)?,
             target,
             draft,
-            target_sequence_stride: to_c(self.target_sequence_stride),
-            draft_sequence_stride: to_c(self.draft_sequence_stride),
+            draft_token_ids: place.array("", "draft_token_ids", draft_token_ids, num_ids)?,
+            num_drafts: to_c(self.num_drafts),
+            layout: &to.layout,
             draft_counts: place.array("", "draft_counts", &self.draft_counts, num_rows)?,
             slots: place.array("", "slots", &self.slots, num_rows)?,
             num_slots: to_c(self.num_slots),
@@ -772,7 +715,22 @@ impl VerifyArgs<'_> {
             draft_params: address(&to.draft_params),
             draft_row_params: address(&to.draft_row_params),
             pipeline: address(&to.pipeline),
-            ..self.raw_rules_and_reports(place, slots)?
+            acceptance: &to.acceptance,
+            acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
+            sibling_rule: self.sibling_rule.raw(),
+            draw_method: self.draw_method.raw(),
+            token_id_type: token_id_type([
+                ("draft_token_ids", draft_token_ids),
+                ("out_token_ids", &self.out_token_ids),
+                ("reports.out_top_token_ids", &self.reports.out_top_token_ids),
+                ("reports.chosen_token_ids", &self.reports.chosen_token_ids),
+                ("reports.out_kept_token_ids", &self.reports.out_kept_token_ids),
+            ])?,
+            reports: &to.reports,
+            out_positions: place.array("", "out_positions", &self.out_positions, positions)?,
+            kv_indices: place.array("", "kv_indices", &self.kv_indices, positions)?,
+            out_kv_indices: place.array("", "out_kv_indices", &self.out_kv_indices, positions)?,
+            ..sys::sampler_verify_args::INIT
         })
     }
 }
@@ -1020,84 +978,119 @@ mod tests {
             target: Rows { num_rows: 8, num_cols: 40, ..Rows::default() },
             num_drafts: 3,
             num_slots: 7,
-            synthetic_rates: (&rates).into(), // host memory
-            draft_rows_by_slot: true,
             draft_params: Some(Params { top_k: 4, ..Params::default() }),
             draft_row_params: Some(RowParams::default()),
             pipeline: Some(&pipeline),
-            num_top_logprobs: 4,
-            kept_capacity: 5,
-            kept_bitmask_stride: 6,
+            acceptance: AcceptanceParams {
+                synthetic_rates: (&rates).into(), // host memory
+                ..AcceptanceParams::default()
+            },
+            layout: DraftLayout { draft_rows_by_slot: true, ..DraftLayout::default() },
+            reports: ReportArgs {
+                num_top_logprobs: 4,
+                kept_capacity: 5,
+                kept_bitmask_stride: 6,
+                ..ReportArgs::default()
+            },
             ..VerifyArgs::default()
         };
         let mut to = Pointees::NONE;
         let mut next = 4096;
-        macro_rules! check {
-            (numbers: $($number:ident)*; enumerations: $($name:ident: $enumeration:ident)*;
-             arrays: $($array:ident: $of:ident $type:ty, $len:expr;)*) => {{
-                $(next += 1; args.$number = next as _;)*
-                $(next += 1; args.$name = $enumeration::from_raw(next as i32);)*
+        macro_rules! fill {
+            ($args:expr; numbers: $($number:ident)*;
+             enumerations: $($name:ident: $enumeration:ident)*;
+             arrays: $($array:ident: $of:ident $type:ty, $len:expr;)*) => {
+                $(next += 1; $args.$number = next as _;)*
+                $(next += 1; $args.$name = $enumeration::from_raw(next as i32);)*
                 $(next += 1;
                   // SAFETY: nobody reads it.
-                  args.$array = unsafe { $of::device(next as *mut $type, $len) };)*
-                let raw = args.raw(ON_CUDA, &mut to).unwrap();
-                $(assert_eq!(raw.$number, args.$number, stringify!($number));)*
-                $(assert_eq!(raw.$name, args.$name.raw(), stringify!($name));)*
-                $(assert_eq!(raw.$array as usize, args.$array.memory().address as usize,
-                             stringify!($array));)*
-                raw
-            }};
+                  $args.$array = unsafe { $of::device(next as *mut $type, $len) };)*
+            };
         }
-        let raw = check!(
-            numbers: typical_threshold typical_scale relaxed_top_k relaxed_delta threshold_single
-                threshold_total deferred_window deferred_top_k deferred_entropy;
-            enumerations: acceptance: Acceptance sibling_rule: SiblingRule draw_method: DrawMethod
-                logprob_kind: LogprobKind;
+        macro_rules! check {
+            ($raw:expr, $args:expr; numbers: $($number:ident)*;
+             enumerations: $($name:ident)*; arrays: $($array:ident)*) => {
+                $(assert_eq!($raw.$number, $args.$number, stringify!($number));)*
+                $(assert_eq!($raw.$name, $args.$name.raw(), stringify!($name));)*
+                $(assert_eq!($raw.$array as usize, $args.$array.memory().address as usize,
+                             stringify!($array));)*
+            };
+        }
+        fill!(args; numbers:; enumerations: sibling_rule: SiblingRule draw_method: DrawMethod;
             arrays:
                 draft_token_ids: Array i64, 6; draft_counts: Array i32, 2; slots: Array i32, 2;
                 out_token_ids: ArrayMut i64, 8; out_accepted_counts: ArrayMut i32, 2;
                 out_emitted_counts: ArrayMut i32, 2; out_row_status: ArrayMut u32, 2;
-                acceptances: Array i32, 7; packing_offsets: Array i32, 3;
+                acceptances: Array i32, 7; out_positions: ArrayMut i32, 8;
+                kv_indices: Array i64, 8; out_kv_indices: ArrayMut i64, 8;
+        );
+        fill!(args.acceptance; numbers: typical_threshold typical_scale relaxed_top_k relaxed_delta
+                threshold_single threshold_total deferred_window deferred_top_k deferred_entropy;
+            enumerations: rule: Acceptance; arrays:);
+        fill!(args.layout; numbers:; enumerations:; arrays:
+                packing_offsets: Array i32, 3;
                 target_row_indices: Array i32, 6; bonus_row_indices: Array i32, 2;
                 draft_row_indices: Array i32, 6; parents: Array i32, 6;
                 first_children: Array i32, 8; next_siblings: Array i32, 8;
+        );
+        fill!(args.reports; numbers:; enumerations: logprob_kind: LogprobKind; arrays:
                 out_kept_counts: ArrayMut i32, 8; out_logprobs: ArrayMut f32, 8;
                 out_ranks: ArrayMut i32, 8; out_entropies: ArrayMut f32, 8;
                 out_observations: ArrayMut f32, 8; out_top_token_ids: ArrayMut i64, 32;
                 out_top_logprobs: ArrayMut f32, 32; out_kept_bitmask: ArrayMut u32, 48;
                 out_kept_token_ids: ArrayMut i64, 40; out_kept_probabilities: ArrayMut f32, 40;
-                out_positions: ArrayMut i32, 8; kv_indices: Array i64, 8;
-                out_kv_indices: ArrayMut i64, 8;
         );
-        assert_eq!(raw.synthetic_rates, rates.as_ptr());
-        assert_eq!((raw.num_drafts, raw.num_slots, raw.num_sequences), (3, 7, 0));
-        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (0, 0, 0));
-        assert_eq!((raw.draft_rows_by_slot, raw.draft_token_stride, raw.tree_rows), (1, 0, 0));
-        assert_eq!((raw.num_top_logprobs, raw.kept_capacity, raw.kept_bitmask_stride), (4, 5, 6));
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        check!(raw, args; numbers:; enumerations: sibling_rule draw_method; arrays:
+            draft_token_ids draft_counts slots out_token_ids out_accepted_counts
+            out_emitted_counts out_row_status acceptances out_positions kv_indices
+            out_kv_indices);
+        check!(to.acceptance, args.acceptance; numbers: typical_threshold typical_scale
+            relaxed_top_k relaxed_delta threshold_single threshold_total deferred_window
+            deferred_top_k deferred_entropy; enumerations: rule; arrays: synthetic_rates);
+        check!(to.layout, args.layout; numbers:; enumerations: packing; arrays: packing_offsets
+            target_row_indices bonus_row_indices draft_row_indices parents first_children
+            next_siblings);
+        check!(to.reports, args.reports; numbers:; enumerations: logprob_kind; arrays:
+            out_kept_counts out_logprobs out_ranks out_entropies out_observations
+            out_top_token_ids out_top_logprobs out_kept_bitmask out_kept_token_ids
+            out_kept_probabilities);
+        assert_eq!(to.acceptance.synthetic_rates, rates.as_ptr());
+        let (layout, reports) = (to.layout, to.reports);
+        assert_eq!((raw.num_drafts, raw.num_slots, layout.num_sequences), (3, 7, 0));
+        assert_eq!((layout.num_packed_drafts, layout.num_packed_positions), (0, 0));
+        assert_eq!((layout.draft_rows_by_slot, layout.draft_token_stride), (1, 0));
+        assert_eq!((reports.num_top_logprobs, reports.kept_capacity), (4, 5));
+        assert_eq!((reports.kept_bitmask_stride, layout.tree_rows), (6, 0));
         assert_eq!(raw.token_id_type, sys::SAMPLER_ID_I64);
         assert_eq!(raw.draft_params, address(&to.draft_params));
         assert_eq!(to.draft_params.unwrap().top_k, 4);
         assert_eq!(raw.draft_row_params, address(&to.draft_row_params));
         assert_eq!(raw.pipeline, address(&to.pipeline));
         assert!(to.draft_row_params.is_some() && to.pipeline.is_some());
+        assert!(std::ptr::eq(raw.layout, &to.layout) && std::ptr::eq(raw.reports, &to.reports));
+        assert!(std::ptr::eq(raw.acceptance, &to.acceptance));
 
-        (args.num_sequences, args.tree_rows, args.draft_token_stride) = (2, 1, 9);
-        (args.packing, args.draft_rows_by_slot) = (Packing::DRAFTS, false);
+        let layout = &mut args.layout;
+        (layout.num_sequences, layout.tree_rows, layout.draft_token_stride) = (2, 1, 9);
+        (layout.packing, layout.draft_rows_by_slot) = (Packing::DRAFTS, false);
         (args.draft_params, args.draft_row_params, args.pipeline) = (None, None, None);
         let raw = args.raw(ON_CUDA, &mut to).unwrap();
-        assert_eq!((raw.num_sequences, raw.tree_rows, raw.draft_token_stride), (2, 1, 9));
-        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (6, 0, 1));
-        assert_eq!(raw.draft_rows_by_slot, 0);
+        let layout = to.layout;
+        assert_eq!((layout.num_sequences, layout.tree_rows), (2, 1));
+        assert_eq!((layout.draft_token_stride, layout.packing), (9, 1));
+        assert_eq!((layout.num_packed_drafts, layout.num_packed_positions), (6, 0));
+        assert_eq!(layout.draft_rows_by_slot, 0);
         assert!(raw.draft_params.is_null() && raw.draft_row_params.is_null());
         assert!(raw.pipeline.is_null());
 
         // SAFETY: nobody reads it.
-        args.target_row_indices = unsafe { Array::device(4096 as *const i32, 8) };
-        args.bonus_row_indices = Array::default();
-        let raw = args.raw(ON_CUDA, &mut to).unwrap();
-        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (6, 8));
-        args.packing = Packing::POSITIONS;
-        let raw = args.raw(ON_CUDA, &mut to).unwrap();
-        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (0, 6));
+        args.layout.target_row_indices = unsafe { Array::device(4096 as *const i32, 8) };
+        args.layout.bonus_row_indices = Array::default();
+        args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((to.layout.num_packed_drafts, to.layout.num_packed_positions), (6, 8));
+        args.layout.packing = Packing::POSITIONS;
+        args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((to.layout.num_packed_drafts, to.layout.num_packed_positions), (0, 6));
     }
 }

@@ -237,27 +237,6 @@ enumerations! {
         PROMPT_LOOKUP = SAMPLER_DRAFTS_PROMPT_LOOKUP,
     }
 
-    /// How a session verifies drafts.
-    DraftVerification {
-        /// The target's own token is drawn at each position, and drafts are kept while they are that
-        /// token: the text is, token by token, the one without drafts. The default.
-        SAMPLE_MATCH = SAMPLER_VERIFY_SAMPLE_MATCH,
-        /// Lossless: the text follows the target's distribution; its tokens depend on the drafts, too.
-        STANDARD = SAMPLER_VERIFY_STANDARD,
-        /// Lossless, all drafts of a step together.
-        BLOCK = SAMPLER_VERIFY_BLOCK,
-        /// Lossy, as the others below.
-        TYPICAL = SAMPLER_VERIFY_TYPICAL,
-        /// Of the target's likeliest tokens, or of nearly their probability.
-        RELAXED = SAMPLER_VERIFY_RELAXED,
-        /// Of at least a probability.
-        THRESHOLD = SAMPLER_VERIFY_THRESHOLD,
-        /// A mismatch is let pass where the target itself is in doubt.
-        DEFERRED = SAMPLER_VERIFY_DEFERRED,
-        /// At given rates. Needs [`SessionOptions::synthetic_rates`](crate::SessionOptions).
-        SYNTHETIC = SAMPLER_VERIFY_SYNTHETIC,
-    }
-
     /// How many drafts a step gets.
     GammaRule {
         /// `num_drafts`. The default.
@@ -315,7 +294,10 @@ enumerations! {
     /// When a draft x is accepted, to which the target gives p(x) and the drafter gave q(x). u is
     /// uniform in [0, 1).
     Acceptance {
-        /// Lossless: u q(x) < p(x). The default.
+        /// That of the context: `STANDARD` in [`verify`](crate::Sampler::verify), `SAMPLE_MATCH` in a
+        /// session. By slot or sequence: the one that is given for all.
+        DEFAULT = SAMPLER_ACCEPT_DEFAULT,
+        /// Lossless: u q(x) < p(x).
         STANDARD = SAMPLER_ACCEPT_STANDARD,
         /// Lossless block verification (Sun et al. 2024): all drafts of a chain are judged together.
         BLOCK = SAMPLER_ACCEPT_BLOCK,

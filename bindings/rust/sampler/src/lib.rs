@@ -34,7 +34,7 @@
 //!     params: Params { temperature: 0.8, top_k: 3, ..Params::default() },
 //!     random: Random::new(1, 0),
 //!     out_token_ids: (&mut token_ids).into(),
-//!     out_logprobs: (&mut logprobs).into(),
+//!     reports: ReportArgs { out_logprobs: (&mut logprobs).into(), ..ReportArgs::default() },
 //!     ..SampleArgs::default()
 //! })?;
 //! # Ok(())
@@ -113,7 +113,10 @@ mod state;
 mod views;
 
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
-pub use calls::{FilterArgs, ResidualArgs, SampleArgs, SelectArgs, VerifyArgs};
+pub use calls::{
+    AcceptanceParams, DraftLayout, FilterArgs, ReportArgs, ResidualArgs, SampleArgs, SelectArgs,
+    VerifyArgs,
+};
 pub use constants::*;
 pub use error::Error;
 #[cfg(feature = "dlopen")]

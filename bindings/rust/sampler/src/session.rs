@@ -10,10 +10,9 @@ use std::slice;
 use sampler_sys as sys;
 
 use crate::array::{Array, ArrayMut, Lent, Real};
+use crate::calls::{token_id_type, AcceptanceParams, ReportArgs};
 use crate::check::{invalid_argument, Place};
-use crate::constants::{
-    DraftSource, DraftVerification, Dtype, FinishReason, GammaRule, LogprobKind,
-};
+use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule};
 use crate::hooks::caught;
 use crate::views::{or, to_c, Params, Pipeline, Stream, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
@@ -60,24 +59,10 @@ pub struct SessionOptions<'a> {
     /// `prompt_lengths`, `adaptive_values`, `state` and `token_bitmask_indices` must be none: the
     /// session's texts are the history. Where `stop` is none it is the end tokens of each sequence.
     pub pipeline: Option<Pipeline<'a>>,
-    /// Numbers of the rules of verification, as in [`VerifyArgs`](crate::VerifyArgs). 0: 0.09.
-    pub typical_threshold: f32,
-    /// 0: 0.3.
-    pub typical_scale: f32,
-    /// 0: 1.
-    pub relaxed_top_k: i32,
-    /// Of `RELAXED`.
-    pub relaxed_delta: f32,
-    /// 0: 1.
-    pub threshold_single: f32,
-    /// 0: 1.
-    pub threshold_total: f32,
-    /// 0: min(6, `max_drafts` - 1), at least 1.
-    pub deferred_window: i32,
-    /// 0: 3.
-    pub deferred_top_k: i32,
-    /// 0: 0.3.
-    pub deferred_entropy: f32,
+    /// How drafts are accepted: the rule of sequences that name none, by default
+    /// [`Acceptance::SAMPLE_MATCH`], and the numbers of the rules, where the most drafts of a sequence
+    /// are `max_drafts`. Copied.
+    pub acceptance: AcceptanceParams<'a>,
     /// Sequences may have [`AddArgs::draft_top_k`].
     pub has_draft_trees: bool,
     /// Sequences may have [`AddArgs::adaptive_gamma`], which takes a row of f32 and 20 KB.
@@ -85,8 +70,6 @@ pub struct SessionOptions<'a> {
     /// Of [`GammaRule::MEASURED`]: the time in nanoseconds since any moment, never less than before.
     /// None: the system's monotonic clock.
     pub clock: Option<fn() -> i64>,
-    /// `[max_drafts]` Copied. None: no sequence has [`DraftVerification::SYNTHETIC`].
-    pub synthetic_rates: Array<'a, f32>,
     /// On a CUDA sampler the stream of all of the session's work, in whose order logits are read. It
     /// outlives the session.
     pub stream: Stream,
@@ -118,8 +101,7 @@ impl SessionOptions<'_> {
             None => None,
         };
         let params = self.params.raw();
-        let rates = &self.synthetic_rates;
-        let synthetic_rates = HOST.array::<f32>("", "synthetic_rates", rates, self.max_drafts)?;
+        let acceptance = self.acceptance.raw(HOST, self.max_drafts)?;
         Ok(with(&sys::sampler_session_options {
             max_sequences: to_c(self.max_sequences),
             max_context: to_c(self.max_context),
@@ -135,20 +117,11 @@ impl SessionOptions<'_> {
             max_top_logprobs: to_c(self.max_top_logprobs),
             params: &params,
             pipeline: pipeline.as_ref().map_or(ptr::null(), |pipeline| pipeline),
-            typical_threshold: self.typical_threshold,
-            typical_scale: self.typical_scale,
-            relaxed_top_k: self.relaxed_top_k,
-            relaxed_delta: self.relaxed_delta,
-            threshold_single: self.threshold_single,
-            threshold_total: self.threshold_total,
-            deferred_window: self.deferred_window,
-            deferred_top_k: self.deferred_top_k,
-            deferred_entropy: self.deferred_entropy,
+            acceptance: &acceptance,
             has_draft_trees: self.has_draft_trees.into(),
             has_adaptive_gamma: self.has_adaptive_gamma.into(),
             clock: self.clock.and(Some(call_clock)),
             clock_user: self.clock.map_or(null_mut(), |clock| clock as *mut c_void),
-            synthetic_rates,
             stream: self.stream.0,
             filler_top_k: to_c(self.filler_top_k),
             ..sys::sampler_session_options::INIT
@@ -162,7 +135,7 @@ impl SessionOptions<'_> {
 ///
 /// A sequence is a text with its own parameters, seed, limits and drafts. It has a number in [0,
 /// `max_sequences`), which callers may use for their caches. With
-/// [`DraftVerification::SAMPLE_MATCH`] its n-th new token, from 0, is what [`Sampler::sample`] draws
+/// [`Acceptance::SAMPLE_MATCH`] its n-th new token, from 0, is what [`Sampler::sample`] draws
 /// for its text with its seed, offset n and stream 0. It does not depend on the other sequences, on
 /// how spans are batched, or on drafts.
 ///
@@ -228,8 +201,8 @@ pub struct AddArgs<'a> {
     pub stop_sequences: TokenLists<'a>,
     /// Where its drafts come from.
     pub draft_source: DraftSource,
-    /// How they are verified.
-    pub verification: DraftVerification,
+    /// The rule that they are accepted by. [`Acceptance::DEFAULT`]: the session's.
+    pub acceptance: Acceptance,
     /// Drafts a step at most, in [0, `max_drafts`]. 0: `max_drafts`.
     pub num_drafts: usize,
     /// Of `PROMPT_LOOKUP`: the shortest match, in [0, 2^27]. 0: 1.
@@ -466,16 +439,10 @@ pub struct AdvanceArgs<'a> {
     pub out_accepted_counts: ArrayMut<'a, i64>,
     /// `[spans]` Bits of [`row_status`](crate::row_status), where the reason is `BAD_ROW`.
     pub out_row_status: ArrayMut<'a, u32>,
-    /// Of which distribution the log-probabilities are.
-    pub logprob_kind: LogprobKind,
-    /// `[spans, max_drafts + 1]` Log-probabilities of the new tokens, then NaN.
-    pub out_logprobs: ArrayMut<'a, f32>,
-    /// How many first tokens are reported, in [0, `max_top_logprobs`].
-    pub num_top_logprobs: usize,
-    /// `[spans, max_drafts + 1, num_top_logprobs]` The first tokens in rank order, then -1.
-    pub out_top_token_ids: ArrayMut<'a, i32>,
-    /// `[spans, max_drafts + 1, num_top_logprobs]` Their log-probabilities, then NaN.
-    pub out_top_logprobs: ArrayMut<'a, f32>,
+    /// Log-probabilities of the new tokens, and of the first `num_top_logprobs`, in [0,
+    /// `max_top_logprobs`], in rank order: `logprob_kind`, `out_logprobs`, `num_top_logprobs`,
+    /// `out_top_token_ids`, of `i32`, and `out_top_logprobs`. All else must be left out.
+    pub reports: ReportArgs<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -552,7 +519,7 @@ impl<'a> Session<'a> {
             num_end_tokens: to_c(args.end_token_ids.len()),
             stop_sequences: stops.raw(HOST, "stop_sequences")?,
             draft_source: args.draft_source.raw(),
-            verification: args.verification.raw(),
+            acceptance: args.acceptance.raw(),
             num_drafts: to_c(args.num_drafts),
             min_match: to_c(args.min_match),
             ngram: args.ngram.map_or(ptr::null(), |ngram| ngram.raw()),
@@ -714,13 +681,16 @@ impl<'a> Session<'a> {
         let (rows, drafter_rows) = (rows_of(args.spans), rows_of(args.drafter_spans));
         let spans = args.spans.len();
         let places = spans.saturating_mul(self.max_drafts.saturating_add(1));
-        let top = places.saturating_mul(args.num_top_logprobs);
         let (stride, drafter_stride) = (args.logits_row_stride, args.drafter_row_stride);
         let masks = &args.token_bitmask_indices;
         let (drafter_lengths, accepted) =
             (&args.out_drafter_cache_lengths, &args.out_accepted_counts);
         let (ids, reasons) = (&args.out_token_ids, &args.out_finish_reasons);
-        let (top_ids, top_logprobs) = (&args.out_top_token_ids, &args.out_top_logprobs);
+        token_id_type([
+            ("out_token_ids", ids),
+            ("reports.out_top_token_ids", &args.reports.out_top_token_ids),
+        ])?;
+        let reports = args.reports.raw(HOST, places, self.vocabulary_size)?;
         let raw = sys::sampler_session_advance_args {
             spans: args.spans.as_ptr().cast(),
             num_spans: to_c(spans),
@@ -753,11 +723,7 @@ impl<'a> Session<'a> {
             )?,
             out_accepted_counts: HOST.array("", "out_accepted_counts", accepted, spans)?,
             out_row_status: HOST.array("", "out_row_status", &args.out_row_status, spans)?,
-            logprob_kind: args.logprob_kind.raw(),
-            out_logprobs: HOST.array("", "out_logprobs", &args.out_logprobs, places)?,
-            num_top_logprobs: to_c(args.num_top_logprobs),
-            out_top_token_ids: HOST.array("", "out_top_token_ids", top_ids, top)?,
-            out_top_logprobs: HOST.array("", "out_top_logprobs", top_logprobs, top)?,
+            reports: &reports,
             ..sys::sampler_session_advance_args::INIT
         };
         // SAFETY: as in add(); what is written is borrowed exclusively.
@@ -773,12 +739,20 @@ mod tests {
     fn options_arrive() {
         let rates = [0.5; 200];
         let (mut options, mut next) = (SessionOptions::default(), 100);
-        (options.typical_threshold, options.typical_scale) = (0.1, 0.2);
-        (options.relaxed_top_k, options.relaxed_delta) = (3, 0.4);
-        (options.threshold_single, options.threshold_total) = (0.5, 0.6);
-        (options.deferred_window, options.deferred_top_k) = (7, 8);
-        (options.deferred_entropy, options.has_draft_trees) = (0.9, true);
-        options.synthetic_rates = (&rates).into();
+        options.acceptance = AcceptanceParams {
+            rule: Acceptance::BLOCK,
+            typical_threshold: 0.1,
+            typical_scale: 0.2,
+            relaxed_top_k: 3,
+            relaxed_delta: 0.4,
+            threshold_single: 0.5,
+            threshold_total: 0.6,
+            deferred_window: 7,
+            deferred_top_k: 8,
+            deferred_entropy: 0.9,
+            synthetic_rates: (&rates).into(),
+        };
+        options.has_draft_trees = true;
         macro_rules! check {
             ($($number:ident)*) => {{
                 $(next += 1; options.$number = next;)*
@@ -792,19 +766,23 @@ mod tests {
                         .with_raw(HOST, |raw| {
                             $(assert_eq!(raw.$number as usize, options.$number,
                                          stringify!($number));)*
-                            assert_eq!(raw.typical_threshold, 0.1);
-                            assert_eq!(raw.typical_scale, 0.2);
-                            assert_eq!((raw.relaxed_top_k, raw.relaxed_delta), (3, 0.4));
-                            assert_eq!((raw.threshold_single, raw.threshold_total), (0.5, 0.6));
-                            assert_eq!((raw.deferred_window, raw.deferred_top_k), (7, 8));
-                            assert_eq!((raw.deferred_entropy, raw.has_draft_trees), (0.9, 1));
-                            assert_eq!(raw.synthetic_rates, rates.as_ptr());
+                            assert_eq!(raw.has_draft_trees, 1);
                             assert_eq!(raw.logits_dtype, sys::SAMPLER_BF16);
                             assert_eq!(raw.keep_drafter_rows, i32::from(pipeline.is_some()));
                             assert_eq!(raw.pipeline.is_null(), pipeline.is_none());
                             // SAFETY: they live until this returns.
                             unsafe {
                                 assert_eq!((*raw.params).top_k, 7);
+                                let rules = *raw.acceptance;
+                                assert_eq!(rules.rule, sys::SAMPLER_ACCEPT_BLOCK);
+                                assert_eq!(rules.typical_threshold, 0.1);
+                                assert_eq!(rules.typical_scale, 0.2);
+                                assert_eq!((rules.relaxed_top_k, rules.relaxed_delta), (3, 0.4));
+                                assert_eq!(rules.threshold_single, 0.5);
+                                assert_eq!(rules.threshold_total, 0.6);
+                                assert_eq!((rules.deferred_window, rules.deferred_top_k), (7, 8));
+                                assert_eq!(rules.deferred_entropy, 0.9);
+                                assert_eq!(rules.synthetic_rates, rates.as_ptr());
                                 let lists = raw.pipeline.as_ref();
                                 assert_eq!(lists.map(|lists| lists.max_history_tokens),
                                            pipeline.map(|_| 9));

@@ -130,8 +130,11 @@ fn sizes_of_verification_out_of_range_are_refused() {
         let result = sampler.verify(&VerifyArgs {
             target: Rows::logits(&[0.0; 8], num_rows, 2),
             draft: Some(Rows::logits(&[0.0; 4], num_rows / 2 * num_drafts.min(1), 2)),
-            target_sequence_stride: target_stride,
-            draft_sequence_stride: draft_stride,
+            layout: DraftLayout {
+                target_sequence_stride: target_stride,
+                draft_sequence_stride: draft_stride,
+                ..DraftLayout::default()
+            },
             draft_token_ids: (&[0i32, 1]).into(),
             num_drafts,
             out_token_ids: (&mut token_ids).into(),

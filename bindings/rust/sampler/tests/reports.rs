@@ -49,25 +49,28 @@ fn reports_are_those_of_the_definition() {
                 input: Rows::logits(&LOGITS, 1, 5),
                 params: Params { top_k: 3, ..Params::default() },
                 random: Random::new(0, offset),
-                logprob_kind: kind,
+                reports: ReportArgs {
+                    logprob_kind: kind,
+                    out_logprobs: (&mut logprob).into(),
+                    num_top_logprobs: 4,
+                    out_top_token_ids: (&mut top_ids).into(),
+                    out_top_logprobs: (&mut top_logprobs).into(),
+                    num_chosen: 3,
+                    chosen_token_ids: (&[3, 1, 5]).into(),
+                    out_chosen_logprobs: (&mut chosen).into(),
+                    out_ranks: (&mut rank).into(),
+                    out_entropies: (&mut entropy).into(),
+                    out_observations: (&mut observation).into(),
+                    out_kept_bitmask: (&mut bitmask).into(),
+                    kept_bitmask_stride: 2,
+                    kept_capacity: 4,
+                    out_kept_token_ids: (&mut kept_ids).into(),
+                    out_kept_probabilities: (&mut probabilities).into(),
+                    out_removed_by: (&mut removed).into(),
+                    ..ReportArgs::default()
+                },
                 out_token_ids: (&mut token).into(),
-                out_logprobs: (&mut logprob).into(),
                 pipeline: Some(&bias),
-                num_top_logprobs: 4,
-                out_top_token_ids: (&mut top_ids).into(),
-                out_top_logprobs: (&mut top_logprobs).into(),
-                num_chosen: 3,
-                chosen_token_ids: (&[3, 1, 5]).into(),
-                out_chosen_logprobs: (&mut chosen).into(),
-                out_ranks: (&mut rank).into(),
-                out_entropies: (&mut entropy).into(),
-                out_observations: (&mut observation).into(),
-                out_kept_bitmask: (&mut bitmask).into(),
-                kept_bitmask_stride: 2,
-                kept_capacity: 4,
-                out_kept_token_ids: (&mut kept_ids).into(),
-                out_kept_probabilities: (&mut probabilities).into(),
-                out_removed_by: (&mut removed).into(),
                 ..SampleArgs::default()
             };
             new_sampler().sample(&args).unwrap();
@@ -103,9 +106,12 @@ fn packed_lists() {
                 input: Rows::logits(&logits, 3, 5),
                 params: Params { top_k: 2, ..Params::default() },
                 out_token_ids: (&mut token_ids).into(),
-                kept_capacity: capacity,
-                out_kept_token_ids: (&mut ids[..capacity]).into(),
-                out_kept_offsets: (&mut offsets).into(),
+                reports: ReportArgs {
+                    kept_capacity: capacity,
+                    out_kept_token_ids: (&mut ids[..capacity]).into(),
+                    out_kept_offsets: (&mut offsets).into(),
+                    ..ReportArgs::default()
+                },
                 ..SampleArgs::default()
             })
             .unwrap();
@@ -116,99 +122,100 @@ fn packed_lists() {
 #[test]
 fn wrong_lengths_are_refused() {
     const ROWS: [f32; 80] = [0.0; 80];
-    fn refused(message: &str, args: SampleArgs) {
+    fn refused(message: &str, reports: ReportArgs) {
         let mut token_ids = [77i32; 2];
         let args = SampleArgs {
             input: Rows::logits(&ROWS, 2, 40),
             out_token_ids: (&mut token_ids).into(),
-            ..args
+            reports,
+            ..SampleArgs::default()
         };
         let error = new_sampler().sample(&args).unwrap_err();
         assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
         assert_eq!(token_ids, [77; 2]);
     }
-    let default = SampleArgs::default;
+    let default = ReportArgs::default;
     let (mut five_ids, mut long_ids, mut five) = ([0i32; 5], [0i64; 6], [0.0f32; 5]);
     let (mut one, mut one_id, mut words, mut bytes) = ([0.0], [0i32], [0u32; 3], [0u8; 79]);
     refused(
-        "out_top_token_ids is NULL; it is required",
-        SampleArgs { num_top_logprobs: 3, ..default() },
+        "reports->out_top_token_ids is NULL; it is required",
+        ReportArgs { num_top_logprobs: 3, ..default() },
     );
     refused(
-        "num_top_logprobs is 41; it must be below 41",
-        SampleArgs { num_top_logprobs: 41, ..default() },
+        "reports->num_top_logprobs is 41; it must be below 41",
+        ReportArgs { num_top_logprobs: 41, ..default() },
     );
     refused(
-        "out_top_token_ids has 5 elements; this call needs 6",
-        SampleArgs { num_top_logprobs: 3, out_top_token_ids: (&mut five_ids).into(), ..default() },
+        "reports.out_top_token_ids has 5 elements; reports needs 6",
+        ReportArgs { num_top_logprobs: 3, out_top_token_ids: (&mut five_ids).into(), ..default() },
     );
     refused(
-        "out_token_ids is i32 and out_top_token_ids i64; they must be the same",
-        SampleArgs { num_top_logprobs: 3, out_top_token_ids: (&mut long_ids).into(), ..default() },
+        "out_token_ids is i32 and reports.out_top_token_ids i64; they must be the same",
+        ReportArgs { num_top_logprobs: 3, out_top_token_ids: (&mut long_ids).into(), ..default() },
     );
     refused(
-        "out_top_logprobs has 5 elements; this call needs 6",
-        SampleArgs { num_top_logprobs: 3, out_top_logprobs: (&mut five).into(), ..default() },
+        "reports.out_top_logprobs has 5 elements; reports needs 6",
+        ReportArgs { num_top_logprobs: 3, out_top_logprobs: (&mut five).into(), ..default() },
     );
     refused(
-        "chosen_token_ids has 5 elements; this call needs 6",
-        SampleArgs { num_chosen: 3, chosen_token_ids: (&five_ids).into(), ..default() },
+        "reports.chosen_token_ids has 5 elements; reports needs 6",
+        ReportArgs { num_chosen: 3, chosen_token_ids: (&five_ids).into(), ..default() },
     );
     refused(
-        "out_token_ids is i32 and chosen_token_ids i64; they must be the same",
-        SampleArgs { num_chosen: 3, chosen_token_ids: (&long_ids).into(), ..default() },
+        "out_token_ids is i32 and reports.chosen_token_ids i64; they must be the same",
+        ReportArgs { num_chosen: 3, chosen_token_ids: (&long_ids).into(), ..default() },
     );
     refused(
-        "out_chosen_logprobs has 5 elements; this call needs 6",
-        SampleArgs { num_chosen: 3, out_chosen_logprobs: (&mut five).into(), ..default() },
+        "reports.out_chosen_logprobs has 5 elements; reports needs 6",
+        ReportArgs { num_chosen: 3, out_chosen_logprobs: (&mut five).into(), ..default() },
     );
     refused(
-        "out_ranks has 1 elements; this call needs 2",
-        SampleArgs { out_ranks: (&mut one_id).into(), ..default() },
+        "reports.out_ranks has 1 elements; reports needs 2",
+        ReportArgs { out_ranks: (&mut one_id).into(), ..default() },
     );
     refused(
-        "out_entropies has 1 elements; this call needs 2",
-        SampleArgs { out_entropies: (&mut one).into(), ..default() },
+        "reports.out_entropies has 1 elements; reports needs 2",
+        ReportArgs { out_entropies: (&mut one).into(), ..default() },
     );
     refused(
-        "out_observations has 1 elements; this call needs 2",
-        SampleArgs { out_observations: (&mut one).into(), ..default() },
+        "reports.out_observations has 1 elements; reports needs 2",
+        ReportArgs { out_observations: (&mut one).into(), ..default() },
     );
     refused(
-        "out_kept_bitmask has 3 elements; this call needs 4",
-        SampleArgs { out_kept_bitmask: (&mut words).into(), ..default() },
+        "reports.out_kept_bitmask has 3 elements; reports needs 4",
+        ReportArgs { out_kept_bitmask: (&mut words).into(), ..default() },
     );
     refused(
-        "out_kept_bitmask has 3 elements; this call needs 6",
-        SampleArgs { out_kept_bitmask: (&mut words).into(), kept_bitmask_stride: 3, ..default() },
+        "reports.out_kept_bitmask has 3 elements; reports needs 6",
+        ReportArgs { out_kept_bitmask: (&mut words).into(), kept_bitmask_stride: 3, ..default() },
     );
     refused(
-        "kept_bitmask_stride is 1; it must be 0",
-        SampleArgs { kept_bitmask_stride: 1, ..default() },
+        "reports->kept_bitmask_stride is 1; it must be 0",
+        ReportArgs { kept_bitmask_stride: 1, ..default() },
     );
     refused(
-        "out_kept_token_ids has 5 elements; this call needs 6",
-        SampleArgs { kept_capacity: 3, out_kept_token_ids: (&mut five_ids).into(), ..default() },
+        "reports.out_kept_token_ids has 5 elements; reports needs 6",
+        ReportArgs { kept_capacity: 3, out_kept_token_ids: (&mut five_ids).into(), ..default() },
     );
     refused(
-        "out_token_ids is i32 and out_kept_token_ids i64; they must be the same",
-        SampleArgs { kept_capacity: 3, out_kept_token_ids: (&mut long_ids).into(), ..default() },
+        "out_token_ids is i32 and reports.out_kept_token_ids i64; they must be the same",
+        ReportArgs { kept_capacity: 3, out_kept_token_ids: (&mut long_ids).into(), ..default() },
     );
     refused(
-        "out_kept_probabilities has 5 elements; this call needs 6",
-        SampleArgs { kept_capacity: 3, out_kept_probabilities: (&mut five).into(), ..default() },
+        "reports.out_kept_probabilities has 5 elements; reports needs 6",
+        ReportArgs { kept_capacity: 3, out_kept_probabilities: (&mut five).into(), ..default() },
     );
     refused(
-        "out_kept_offsets has 2 elements; this call needs 3",
-        SampleArgs { out_kept_offsets: (&mut [0i64; 2]).into(), ..default() },
+        "reports.out_kept_offsets has 2 elements; reports needs 3",
+        ReportArgs { out_kept_offsets: (&mut [0i64; 2]).into(), ..default() },
     );
     refused(
-        "out_removed_by has 79 elements; this call needs 80",
-        SampleArgs { out_removed_by: (&mut bytes).into(), ..default() },
+        "reports.out_removed_by has 79 elements; reports needs 80",
+        ReportArgs { out_removed_by: (&mut bytes).into(), ..default() },
     );
     refused(
-        "logprob_kind is 3; it must be one of its constants, 0 to 2",
-        SampleArgs { logprob_kind: LogprobKind::from_raw(3), ..default() },
+        "reports->logprob_kind is 3; it must be one of its constants, 0 to 2",
+        ReportArgs { logprob_kind: LogprobKind::from_raw(3), ..default() },
     );
 }
 
@@ -239,7 +246,10 @@ fn adaptive_values_move_on() {
             params,
             row_params,
             out_token_ids: (&mut token_ids).into(),
-            out_observations: (&mut observed).into(),
+            reports: ReportArgs {
+                out_observations: (&mut observed).into(),
+                ..ReportArgs::default()
+            },
             pipeline: Some(&Pipeline { state: Some(&state), ..Pipeline::default() }),
             ..SampleArgs::default()
         })

@@ -44,11 +44,14 @@ fn drawn_alone(prompt: &[i32], count: usize, seed: u64, params: Params) -> Drawn
             params,
             random: Random::new(seed, offset),
             out_token_ids: (&mut ids).into(),
-            out_logprobs: (&mut logprobs).into(),
-            logprob_kind: LogprobKind::PROCESSED,
-            num_top_logprobs: 2,
-            out_top_token_ids: (&mut top).into(),
-            out_top_logprobs: (&mut top_logprobs).into(),
+            reports: ReportArgs {
+                out_logprobs: (&mut logprobs).into(),
+                logprob_kind: LogprobKind::PROCESSED,
+                num_top_logprobs: 2,
+                out_top_token_ids: (&mut top).into(),
+                out_top_logprobs: (&mut top_logprobs).into(),
+                ..ReportArgs::default()
+            },
             ..SampleArgs::default()
         };
         let mut workspace = vec![0u8; sampler.sample_workspace_size(&args).unwrap()];
@@ -145,11 +148,14 @@ impl Caller {
                 out_drafter_cache_lengths: (&mut drafter_lengths).into(),
                 out_accepted_counts: (&mut accepted).into(),
                 out_row_status: (&mut status).into(),
-                out_logprobs: (&mut logprobs).into(),
-                logprob_kind: LogprobKind::PROCESSED,
-                num_top_logprobs: 2,
-                out_top_token_ids: (&mut top).into(),
-                out_top_logprobs: (&mut top_logprobs).into(),
+                reports: ReportArgs {
+                    out_logprobs: (&mut logprobs).into(),
+                    logprob_kind: LogprobKind::PROCESSED,
+                    num_top_logprobs: 2,
+                    out_top_token_ids: (&mut top).into(),
+                    out_top_logprobs: (&mut top_logprobs).into(),
+                    ..ReportArgs::default()
+                },
                 ..AdvanceArgs::default()
             })
             .unwrap();
@@ -322,15 +328,18 @@ fn rules_of_acceptance_and_trees() {
     let options = SessionOptions {
         keep_drafter_rows: true,
         has_draft_trees: true,
-        synthetic_rates: (&rates).into(),
+        acceptance: AcceptanceParams {
+            synthetic_rates: (&rates).into(),
+            ..AcceptanceParams::default()
+        },
         ..options()
     };
     let mut accepted = vec![];
-    for rule in 0..8 {
-        let verification = DraftVerification::from_raw(rule);
+    for rule in 0..9 {
+        let acceptance = Acceptance::from_raw(rule);
         for draft_top_k in [0, 2] {
-            let rules = [DraftVerification::BLOCK, DraftVerification::DEFERRED];
-            if draft_top_k > 0 && rules.contains(&verification) {
+            let rules = [Acceptance::BLOCK, Acceptance::DEFERRED];
+            if draft_top_k > 0 && rules.contains(&acceptance) {
                 continue;
             }
             let mut session = Session::new(sampler(), &options).unwrap();
@@ -342,7 +351,7 @@ fn rules_of_acceptance_and_trees() {
                     seed: 3,
                     max_new_tokens: 30,
                     draft_source: DraftSource::MODEL,
-                    verification,
+                    acceptance,
                     draft_top_k,
                     ..AddArgs::default()
                 })
@@ -357,9 +366,9 @@ fn rules_of_acceptance_and_trees() {
                 is_tree |= spans.iter().any(|span| span.num_logits() > 2) && parents[1] == -1;
             }
             let found = session.get(0).unwrap();
-            assert!(found.num_drafted > 0, "{verification}");
-            assert_eq!((found.token_ids.len(), is_tree), (32, draft_top_k > 0), "{verification}");
-            if verification == DraftVerification::SAMPLE_MATCH {
+            assert!(found.num_drafted > 0, "{acceptance}");
+            assert_eq!((found.token_ids.len(), is_tree), (32, draft_top_k > 0), "{acceptance}");
+            if [Acceptance::DEFAULT, Acceptance::SAMPLE_MATCH].contains(&acceptance) {
                 assert_eq!(found.token_ids, wanted.text, "{draft_top_k}");
             }
             if draft_top_k == 0 {
@@ -367,7 +376,7 @@ fn rules_of_acceptance_and_trees() {
             }
         }
     }
-    assert!(accepted[7] > accepted[1], "{accepted:?}"); // rates of 1 take every draft
+    assert!(accepted[8] > accepted[1], "{accepted:?}"); // rates of 1 take every draft
 
     // A draft of less than probability 1 is the last of its step.
     let mut session = Session::new(sampler(), &options).unwrap();
@@ -382,9 +391,10 @@ fn rules_of_acceptance_and_trees() {
     let found = session.get(0).unwrap();
     assert!(found.num_drafted > 0 && found.num_drafted <= found.num_steps);
 
-    let short = SessionOptions { synthetic_rates: (&rates[..1]).into(), ..options };
+    let mut short = options;
+    short.acceptance.synthetic_rates = (&rates[..1]).into();
     let error = Session::size(&mut sampler(), &short).unwrap_err();
-    assert_eq!(error.message, "synthetic_rates has 1 elements; this call needs 3");
+    assert_eq!(error.message, "acceptance.synthetic_rates has 1 elements; acceptance needs 3");
 }
 
 #[test]
@@ -397,7 +407,7 @@ fn drafts_are_verified_by_the_drafters_rows() {
             token_ids: &[4, 5],
             seed,
             draft_source: DraftSource::MODEL,
-            verification: DraftVerification::STANDARD,
+            acceptance: Acceptance::STANDARD,
             num_drafts: 2,
             ..AddArgs::default()
         };
@@ -416,7 +426,7 @@ fn drafts_are_verified_by_the_drafters_rows() {
     let add = AddArgs {
         token_ids: &[4],
         draft_source: DraftSource::MODEL,
-        verification: DraftVerification::STANDARD,
+        acceptance: Acceptance::STANDARD,
         ..AddArgs::default()
     };
     assert!(session.add(&add).unwrap_err().message.contains("keep_drafter_rows"));
@@ -633,7 +643,7 @@ fn wrong_arrays_are_refused() {
         ("out_drafter_cache_lengths", 2),
         ("out_accepted_counts", 3),
         ("out_row_status", 4),
-        ("out_logprobs", 5),
+        ("reports.out_logprobs", 5),
     ] {
         let (mut lengths, mut status, mut logprobs) = ([0i64; 0], [0u32; 0], [0.0f32; 1]);
         let mut args = args!();
@@ -643,10 +653,11 @@ fn wrong_arrays_are_refused() {
             2 => args.out_drafter_cache_lengths = (&mut lengths).into(),
             3 => args.out_accepted_counts = (&mut lengths).into(),
             4 => args.out_row_status = (&mut status).into(),
-            _ => args.out_logprobs = (&mut logprobs).into(),
+            _ => args.reports.out_logprobs = (&mut logprobs).into(),
         }
         let (len, needed) = if set == 5 { (1, 2) } else { (0, 1) };
-        let message = format!("{member} has {len} elements; this call needs {needed}");
+        let who = if set == 5 { "reports" } else { "this call" };
+        let message = format!("{member} has {len} elements; {who} needs {needed}");
         refused(&mut session, &args, &message);
     }
     let stale = plan.clone();

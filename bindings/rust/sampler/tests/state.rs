@@ -116,7 +116,10 @@ fn a_state_is_the_history() {
                 params,
                 random: Random { seed: 9, offsets: (&offsets).into(), ..Random::default() },
                 out_token_ids: (&mut ids).into(),
-                out_observations: (&mut observations).into(),
+                reports: ReportArgs {
+                    out_observations: (&mut observations).into(),
+                    ..ReportArgs::default()
+                },
                 pipeline: Some(pipeline),
                 ..SampleArgs::default()
             };

@@ -229,6 +229,10 @@ impl<'a> Case<'a> {
 /// The array whose length gives a number that the binding has no member for.
 fn counted_array(member: &str) -> Option<String> {
     let (of, name) = member.rfind('.').map_or(("", member), |dot| member.split_at(dot + 1));
+    if let "layout.num_packed_drafts" | "layout.num_packed_positions" = member {
+        // There are as many positions as row indices, or as the packed ids.
+        return Some("draft_token_ids".to_string());
+    }
     let array = match name {
         "num_seeds" => "seeds",
         "num_offsets" => "offsets",
@@ -237,9 +241,6 @@ fn counted_array(member: &str) -> Option<String> {
         "num_token_ids" => "token_ids",
         "num_dense_biases" => "dense_bias",
         "num_token_bitmasks" => "token_bitmasks",
-        "num_packed_drafts" => "draft_token_ids",
-        // There are as many as row indices, or as the packed ids.
-        "num_packed_positions" => "draft_token_ids",
         _ => return None,
     };
     Some(format!("{of}{array}"))
@@ -272,7 +273,8 @@ impl<'a> Members<'a> {
         Array<'a, T>: From<Lent<&'a Buffer>>,
     {
         self.asked.borrow_mut().insert(name.into());
-        let is_hosts = name == "synthetic_rates" || (self.host_parameters && is_parameter(name));
+        let is_hosts =
+            name == "acceptance.synthetic_rates" || (self.host_parameters && is_parameter(name));
         let on_device = on_device() && !is_hosts;
         let buffer = self.inputs.get(name);
         buffer.map_or_else(Array::default, |buffer| Lent(buffer, on_device).into())
@@ -452,12 +454,23 @@ structs! {
         seed offset seeds offsets streams
     }
     SampleArgs<'a> {
-        exec input row_indices slots num_slots params row_params random draw_method logprob_kind
-        out_token_ids out_kept_counts out_logprobs out_values out_row_status pipeline
-        num_top_logprobs out_top_token_ids out_top_logprobs num_chosen chosen_token_ids
-        out_chosen_logprobs out_ranks out_entropies out_observations out_kept_bitmask
-        kept_bitmask_stride kept_capacity out_kept_token_ids out_kept_probabilities out_removed_by
-        out_kept_offsets
+        exec input row_indices slots num_slots params row_params random draw_method
+        out_token_ids out_row_status pipeline reports
+    }
+    ReportArgs<'a> {
+        logprob_kind out_logprobs out_values out_kept_counts out_observations num_top_logprobs
+        out_top_token_ids out_top_logprobs num_chosen chosen_token_ids out_chosen_logprobs out_ranks
+        out_entropies out_kept_bitmask kept_bitmask_stride kept_capacity out_kept_token_ids
+        out_kept_probabilities out_kept_offsets out_removed_by
+    }
+    AcceptanceParams<'a> {
+        rule relaxed_top_k relaxed_delta typical_threshold typical_scale threshold_single
+        threshold_total deferred_entropy deferred_top_k deferred_window synthetic_rates
+    }
+    DraftLayout<'a> {
+        target_sequence_stride draft_sequence_stride draft_token_stride packing draft_rows_by_slot
+        packing_offsets num_sequences target_row_indices bonus_row_indices draft_row_indices parents
+        first_children next_siblings tree_rows
     }
     FilterArgs<'a> {
         exec input slots num_slots params row_params output_kind output output_stride
@@ -467,17 +480,10 @@ structs! {
         exec input num_selected selected_counts out_values out_token_ids out_counts out_row_status
     }
     VerifyArgs<'a> {
-        exec target draft target_sequence_stride draft_sequence_stride draft_token_ids num_drafts
-        draft_counts slots num_slots params row_params random accumulate_counts out_token_ids
-        out_accepted_counts out_emitted_counts out_row_status acceptance sibling_rule acceptances
-        typical_threshold typical_scale relaxed_top_k relaxed_delta threshold_single threshold_total
-        deferred_window deferred_top_k deferred_entropy draw_method synthetic_rates packing
-        draft_rows_by_slot packing_offsets num_sequences draft_token_stride target_row_indices
-        bonus_row_indices draft_row_indices parents first_children next_siblings tree_rows
-        draft_params draft_row_params pipeline logprob_kind out_kept_counts out_logprobs out_ranks
-        out_entropies out_observations num_top_logprobs out_top_token_ids out_top_logprobs
-        out_kept_bitmask kept_bitmask_stride kept_capacity out_kept_token_ids out_kept_probabilities
-        out_positions kv_indices out_kv_indices
+        exec target draft draft_token_ids num_drafts draft_counts layout slots num_slots params
+        row_params draft_params draft_row_params pipeline random acceptance acceptances sibling_rule
+        draw_method accumulate_counts out_token_ids out_accepted_counts out_emitted_counts
+        out_row_status reports out_positions kv_indices out_kv_indices
     }
     ResidualArgs<'a> {
         exec target draft draft_token_ids output output_stride out_row_status

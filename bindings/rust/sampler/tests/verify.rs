@@ -26,12 +26,15 @@ fn greedy() -> Params {
 fn refused(message: &str, args: VerifyArgs) {
     const ROWS: [f32; 240] = [0.0; 240];
     let (mut token_ids, drafts) = ([77i32; 6], [0i32; 4]);
-    let draft_token_ids =
-        if args.packing == Packing::DENSE { (&drafts).into() } else { (&drafts[..3]).into() };
+    let draft_token_ids = if args.layout.packing == Packing::DENSE {
+        (&drafts).into()
+    } else {
+        (&drafts[..3]).into()
+    };
     let args = VerifyArgs {
         target: Rows::logits(&ROWS, 6, 40),
         num_drafts: 2,
-        num_sequences: args.num_sequences.max(2),
+        layout: DraftLayout { num_sequences: args.layout.num_sequences.max(2), ..args.layout },
         draft_token_ids,
         out_token_ids: (&mut token_ids).into(),
         ..args
@@ -43,12 +46,14 @@ fn refused(message: &str, args: VerifyArgs) {
 
 /// Of arrays of `$got` elements where `$needed` are needed, with other members besides.
 macro_rules! refuse_lengths {
-    ($($member:ident [$($array:tt)+] $got:literal / $needed:literal
-       $(, $other:ident: $value:expr)*;)*) => {$(
-        let array = (&$($array)+[..$got]).into();
-        let args = VerifyArgs { $member: array, $($other: $value,)* ..VerifyArgs::default() };
-        let name = stringify!($member);
-        refused(&format!("{name} has {} elements; this call needs {}", $got, $needed), args);
+    ($($($member:ident).+ [$($array:tt)+] $got:literal / $needed:literal
+       $(, $($other:ident).+: $value:expr)*;)*) => {$(
+        let mut args = VerifyArgs::default();
+        args.$($member).+ = (&$($array)+[..$got]).into();
+        $(args.$($other).+ = $value;)*
+        let name = concat!($(".", stringify!($member)),+).trim_start_matches('.');
+        let who = name.rsplit_once('.').map_or("this call", |(of, _)| of);
+        refused(&format!("{name} has {} elements; {who} needs {}", $got, $needed), args);
     )*};
 }
 
@@ -57,29 +62,34 @@ fn short_reports_are_refused() {
     let (mut ids, mut reals, mut words, mut long) =
         ([0i32; 20], [0.0f32; 20], [0u32; 20], [0i64; 20]);
     refuse_lengths!(
-        out_kept_counts [mut ids] 5 / 6;
-        out_logprobs [mut reals] 5 / 6;
-        out_ranks [mut ids] 5 / 6;
-        out_entropies [mut reals] 5 / 6;
-        out_observations [mut reals] 5 / 6;
-        out_top_token_ids [mut ids] 17 / 18, num_top_logprobs: 3;
-        out_top_logprobs [mut reals] 17 / 18, num_top_logprobs: 3;
-        out_kept_bitmask [mut words] 11 / 12;
-        out_kept_bitmask [mut words] 17 / 18, kept_bitmask_stride: 3;
-        out_kept_token_ids [mut ids] 17 / 18, kept_capacity: 3;
-        out_kept_probabilities [mut reals] 17 / 18, kept_capacity: 3;
+        reports.out_kept_counts [mut ids] 5 / 6;
+        reports.out_logprobs [mut reals] 5 / 6;
+        reports.out_ranks [mut ids] 5 / 6;
+        reports.out_entropies [mut reals] 5 / 6;
+        reports.out_observations [mut reals] 5 / 6;
+        reports.out_top_token_ids [mut ids] 17 / 18, reports.num_top_logprobs: 3;
+        reports.out_top_logprobs [mut reals] 17 / 18, reports.num_top_logprobs: 3;
+        reports.out_kept_bitmask [mut words] 11 / 12;
+        reports.out_kept_bitmask [mut words] 17 / 18, reports.kept_bitmask_stride: 3;
+        reports.out_kept_token_ids [mut ids] 17 / 18, reports.kept_capacity: 3;
+        reports.out_kept_probabilities [mut reals] 17 / 18, reports.kept_capacity: 3;
         out_positions [mut ids] 5 / 6;
         kv_indices [long] 5 / 6;
         out_kv_indices [mut long] 5 / 6;
     );
-    for (name, is_top) in [("out_top_token_ids", true), ("out_kept_token_ids", false)] {
+    for (name, is_top) in
+        [("reports.out_top_token_ids", true), ("reports.out_kept_token_ids", false)]
+    {
         let (top, kept) = long.split_at_mut(10);
         let none = ArrayMut::default;
         refused(
             &format!("draft_token_ids is i32 and {name} i64; they must be the same"),
             VerifyArgs {
-                out_top_token_ids: if is_top { top.into() } else { none() },
-                out_kept_token_ids: if is_top { none() } else { kept.into() },
+                reports: ReportArgs {
+                    out_top_token_ids: if is_top { top.into() } else { none() },
+                    out_kept_token_ids: if is_top { none() } else { kept.into() },
+                    ..ReportArgs::default()
+                },
                 ..VerifyArgs::default()
             },
         );
@@ -92,27 +102,30 @@ fn short_inputs_are_refused() {
     refuse_lengths!(
         acceptances [ids] 1 / 2;
         acceptances [ids] 6 / 7, slots: (&[0, 0]).into(), num_slots: 7;
-        synthetic_rates [reals] 1 / 2;
-        packing_offsets [ids] 2 / 3, packing: Packing::DRAFTS;
-        packing_offsets [ids] 1 / 2, packing: Packing::DRAFT_ENDS;
-        packing_offsets [ids] 2 / 3, packing: Packing::POSITIONS;
-        target_row_indices [ids] 5 / 6;
-        target_row_indices [ids] 3 / 4, bonus_row_indices: (&ids[..2]).into();
-        bonus_row_indices [ids] 1 / 2;
-        draft_row_indices [ids] 3 / 4;
-        draft_row_indices [ids] 2 / 3, packing: Packing::DRAFTS;
-        target_row_indices [ids] 4 / 5, packing: Packing::DRAFTS;
-        target_row_indices [ids] 2 / 3, packing: Packing::POSITIONS;
-        target_row_indices [ids] 2 / 3, packing: Packing::DRAFTS,
-            bonus_row_indices: (&ids[..2]).into();
-        parents [ids] 3 / 4;
-        parents [ids] 1 / 2, tree_rows: 1;
-        first_children [ids] 5 / 6;
-        next_siblings [ids] 2 / 3, tree_rows: 1;
+        acceptance.synthetic_rates [reals] 1 / 2;
+        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::DRAFTS;
+        layout.packing_offsets [ids] 1 / 2, layout.packing: Packing::DRAFT_ENDS;
+        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::POSITIONS;
+        layout.target_row_indices [ids] 5 / 6;
+        layout.target_row_indices [ids] 3 / 4, layout.bonus_row_indices: (&ids[..2]).into();
+        layout.bonus_row_indices [ids] 1 / 2;
+        layout.draft_row_indices [ids] 3 / 4;
+        layout.draft_row_indices [ids] 2 / 3, layout.packing: Packing::DRAFTS;
+        layout.target_row_indices [ids] 4 / 5, layout.packing: Packing::DRAFTS;
+        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::POSITIONS;
+        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::DRAFTS,
+            layout.bonus_row_indices: (&ids[..2]).into();
+        layout.parents [ids] 3 / 4;
+        layout.parents [ids] 1 / 2, layout.tree_rows: 1;
+        layout.first_children [ids] 5 / 6;
+        layout.next_siblings [ids] 2 / 3, layout.tree_rows: 1;
     );
     refused(
         "draft_token_ids has 4 elements; this call needs 5",
-        VerifyArgs { draft_token_stride: 3, ..VerifyArgs::default() },
+        VerifyArgs {
+            layout: DraftLayout { draft_token_stride: 3, ..DraftLayout::default() },
+            ..VerifyArgs::default()
+        },
     );
     let short = RowParams { top_k: (&ids[..1]).into(), ..RowParams::default() };
     refused(
@@ -132,26 +145,26 @@ fn short_rows_are_refused() {
     let short = |num_rows| Some(Rows::logits(&[0.0; 199], num_rows, 40));
     let needs = "draft.values has 199 elements; draft needs 200";
     let ids = [0i32; 6];
-    let default = VerifyArgs::default;
-    for args in [
-        VerifyArgs { packing: Packing::DRAFTS, ..default() },
-        VerifyArgs { draft_rows_by_slot: true, ..default() },
-        VerifyArgs { draft_row_indices: (&ids).into(), ..default() },
+    let default = DraftLayout::default;
+    for layout in [
+        DraftLayout { packing: Packing::DRAFTS, ..default() },
+        DraftLayout { draft_rows_by_slot: true, ..default() },
+        DraftLayout { draft_row_indices: (&ids).into(), ..default() },
     ] {
-        refused(needs, VerifyArgs { draft: short(5), ..args });
+        refused(needs, VerifyArgs { draft: short(5), layout, ..VerifyArgs::default() });
     }
     let mut token_ids = [77i32; 6];
-    for args in [
-        VerifyArgs { packing: Packing::DRAFTS, ..default() },
-        VerifyArgs { target_row_indices: (&ids).into(), ..default() },
+    for layout in [
+        DraftLayout { packing: Packing::DRAFTS, ..default() },
+        DraftLayout { target_row_indices: (&ids).into(), ..default() },
     ] {
         let args = VerifyArgs {
             target: short(5).unwrap(),
             num_drafts: 2,
-            num_sequences: 2,
+            layout: DraftLayout { num_sequences: 2, ..layout },
             draft_token_ids: (&ids).into(),
             out_token_ids: (&mut token_ids).into(),
-            ..args
+            ..VerifyArgs::default()
         };
         let error = new_sampler().verify(&args).unwrap_err();
         assert_eq!(error.message, "target.values has 199 elements; target needs 200");
@@ -160,38 +173,45 @@ fn short_rows_are_refused() {
 
 #[test]
 fn what_breaks_a_rule_is_refused() {
-    let default = VerifyArgs::default;
-    refused(
-        "acceptance is 8; it must be one of its constants, 0 to 7",
-        VerifyArgs { acceptance: Acceptance::from_raw(8), ..default() },
+    let refused_rule = |message: &str, rule| {
+        let acceptance = AcceptanceParams { rule, ..AcceptanceParams::default() };
+        refused(message, VerifyArgs { acceptance, ..VerifyArgs::default() });
+    };
+    let refused_layout =
+        |message: &str, layout| refused(message, VerifyArgs { layout, ..VerifyArgs::default() });
+    let refused_reports =
+        |message: &str, reports| refused(message, VerifyArgs { reports, ..VerifyArgs::default() });
+    refused_rule(
+        "acceptance->rule is 9; it must be one of its constants, 0 to 8",
+        Acceptance::from_raw(9),
+    );
+    refused_rule(
+        "acceptance->rule is 8; SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates",
+        Acceptance::SYNTHETIC,
     );
     refused(
         "sibling_rule is -1; it must be one of its constants, 0 to 1",
-        VerifyArgs { sibling_rule: SiblingRule::from_raw(-1), ..default() },
+        VerifyArgs { sibling_rule: SiblingRule::from_raw(-1), ..VerifyArgs::default() },
     );
-    refused(
-        "packing is 4; it must be one of its constants, 0 to 3",
-        VerifyArgs { packing: Packing::from_raw(4), ..default() },
+    refused_layout(
+        "layout->packing is 4; it must be one of its constants, 0 to 3",
+        DraftLayout { packing: Packing::from_raw(4), ..DraftLayout::default() },
     );
-    refused(
-        "logprob_kind is 3; it must be one of its constants, 0 to 2",
-        VerifyArgs { logprob_kind: LogprobKind::from_raw(3), ..default() },
+    refused_layout(
+        "layout->num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2",
+        DraftLayout { num_sequences: 3, ..DraftLayout::default() },
     );
-    refused(
-        "num_top_logprobs is 41; it must be below 41",
-        VerifyArgs { num_top_logprobs: 41, ..default() },
+    refused_layout(
+        "layout->packing_offsets is NULL; it is required",
+        DraftLayout { packing: Packing::DRAFTS, ..DraftLayout::default() },
     );
-    refused(
-        "num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2",
-        VerifyArgs { num_sequences: 3, ..default() },
+    refused_reports(
+        "reports->logprob_kind is 3; it must be one of its constants, 0 to 2",
+        ReportArgs { logprob_kind: LogprobKind::from_raw(3), ..ReportArgs::default() },
     );
-    refused(
-        "packing_offsets is NULL; it is required",
-        VerifyArgs { packing: Packing::DRAFTS, ..default() },
-    );
-    refused(
-        "acceptance is 7; SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates",
-        VerifyArgs { acceptance: Acceptance::SYNTHETIC, ..default() },
+    refused_reports(
+        "reports->num_top_logprobs is 41; it must be below 41",
+        ReportArgs { num_top_logprobs: 41, ..ReportArgs::default() },
     );
 }
 
@@ -213,17 +233,20 @@ fn sample_match_is_sampling() {
                 params,
                 random: Random::new(7, offset + i as u64),
                 out_token_ids: (&mut tokens[i..]).into(),
-                out_logprobs: (&mut logprobs[i..]).into(),
-                out_ranks: (&mut ranks[i..]).into(),
-                out_entropies: (&mut entropies[i..]).into(),
-                num_top_logprobs: 2,
-                out_top_token_ids: (&mut top_ids[2 * i..]).into(),
-                out_top_logprobs: (&mut top_logprobs[2 * i..]).into(),
-                out_kept_bitmask: (&mut bitmask[i..]).into(),
-                out_kept_counts: (&mut kept_counts[i..]).into(),
-                kept_capacity: 3,
-                out_kept_token_ids: (&mut kept_ids[3 * i..]).into(),
-                out_kept_probabilities: (&mut probabilities[3 * i..]).into(),
+                reports: ReportArgs {
+                    out_logprobs: (&mut logprobs[i..]).into(),
+                    out_ranks: (&mut ranks[i..]).into(),
+                    out_entropies: (&mut entropies[i..]).into(),
+                    num_top_logprobs: 2,
+                    out_top_token_ids: (&mut top_ids[2 * i..]).into(),
+                    out_top_logprobs: (&mut top_logprobs[2 * i..]).into(),
+                    out_kept_bitmask: (&mut bitmask[i..]).into(),
+                    out_kept_counts: (&mut kept_counts[i..]).into(),
+                    kept_capacity: 3,
+                    out_kept_token_ids: (&mut kept_ids[3 * i..]).into(),
+                    out_kept_probabilities: (&mut probabilities[3 * i..]).into(),
+                    ..ReportArgs::default()
+                },
                 ..SampleArgs::default()
             };
             sampler.sample(&args).unwrap();
@@ -238,7 +261,10 @@ fn sample_match_is_sampling() {
         let (mut observations, mut positions, mut kv_indices) = ([77.0; 3], [77; 3], [77; 3]);
         let args = VerifyArgs {
             target: Rows::logits(&rows, 3, NUM_COLS),
-            acceptance: Acceptance::SAMPLE_MATCH,
+            acceptance: AcceptanceParams {
+                rule: Acceptance::SAMPLE_MATCH,
+                ..AcceptanceParams::default()
+            },
             num_drafts: 2,
             draft_token_ids: (&drafts).into(),
             params,
@@ -246,18 +272,21 @@ fn sample_match_is_sampling() {
             out_token_ids: (&mut got).into(),
             out_emitted_counts: (&mut emitted).into(),
             out_row_status: (&mut status).into(),
-            out_logprobs: (&mut got_logprobs).into(),
-            out_ranks: (&mut got_ranks).into(),
-            out_entropies: (&mut got_entropies).into(),
-            out_observations: (&mut observations).into(),
-            num_top_logprobs: 2,
-            out_top_token_ids: (&mut got_top_ids).into(),
-            out_top_logprobs: (&mut got_top_logprobs).into(),
-            out_kept_bitmask: (&mut got_bitmask).into(),
-            out_kept_counts: (&mut got_kept_counts).into(),
-            kept_capacity: 3,
-            out_kept_token_ids: (&mut got_kept_ids).into(),
-            out_kept_probabilities: (&mut got_probabilities).into(),
+            reports: ReportArgs {
+                out_logprobs: (&mut got_logprobs).into(),
+                out_ranks: (&mut got_ranks).into(),
+                out_entropies: (&mut got_entropies).into(),
+                out_observations: (&mut observations).into(),
+                num_top_logprobs: 2,
+                out_top_token_ids: (&mut got_top_ids).into(),
+                out_top_logprobs: (&mut got_top_logprobs).into(),
+                out_kept_bitmask: (&mut got_bitmask).into(),
+                out_kept_counts: (&mut got_kept_counts).into(),
+                kept_capacity: 3,
+                out_kept_token_ids: (&mut got_kept_ids).into(),
+                out_kept_probabilities: (&mut got_probabilities).into(),
+                ..ReportArgs::default()
+            },
             out_positions: (&mut positions).into(),
             kv_indices: (&[30, 20, 10]).into(),
             out_kv_indices: (&mut kv_indices).into(),
@@ -289,19 +318,19 @@ fn trees_are_walked_down() {
     let rows = rows_of(&[1, 0, 2, 4]);
     let (parents, no_parents) = ([-1, -1, 1], [0, -1, 1]);
     let (first_children, next_siblings) = ([1, -1, 3, -1], [-1, 2, -1, -1]);
-    let default = VerifyArgs::default;
-    for (tree, is_tree) in [
-        (VerifyArgs { parents: (&parents).into(), ..default() }, true),
-        (VerifyArgs { parents: (&parents).into(), tree_rows: 1, ..default() }, true),
+    let default = DraftLayout::default;
+    for (layout, is_tree) in [
+        (DraftLayout { parents: (&parents).into(), ..default() }, true),
+        (DraftLayout { parents: (&parents).into(), tree_rows: 1, ..default() }, true),
         (
-            VerifyArgs {
+            DraftLayout {
                 first_children: (&first_children).into(),
                 next_siblings: (&next_siblings).into(),
                 ..default()
             },
             true,
         ),
-        (VerifyArgs { parents: (&no_parents).into(), ..default() }, false),
+        (DraftLayout { parents: (&no_parents).into(), ..default() }, false),
     ] {
         let (mut got, mut positions, mut emitted, mut status) =
             ([77; 4], [77; 4], [77; 1], [77; 1]);
@@ -314,7 +343,8 @@ fn trees_are_walked_down() {
             out_emitted_counts: (&mut emitted).into(),
             out_positions: (&mut positions).into(),
             out_row_status: (&mut status).into(),
-            ..tree
+            layout,
+            ..VerifyArgs::default()
         };
         sampler.verify(&args).unwrap();
         if is_tree {
@@ -335,51 +365,56 @@ fn packed_batches_are_unpacked() {
     let (packed, by_position, dense) = ([1, 3, 0], [77, 1, 3, 77, 77, 0], [1, 3, 0, 0, 0, 0]);
     // The rows lie the other way round.
     let reversed: Vec<f32> = rows.chunks(NUM_COLS).rev().flatten().copied().collect();
-    let default = VerifyArgs::default;
+    let default = || DraftLayout { num_sequences: 3, ..DraftLayout::default() };
     let layouts = [
         (
             &rows,
-            VerifyArgs {
+            &packed[..],
+            Array::default(),
+            DraftLayout {
                 packing: Packing::DRAFTS,
                 packing_offsets: (&draft_offsets).into(),
-                draft_token_ids: (&packed).into(),
                 ..default()
             },
         ),
         (
             &rows,
-            VerifyArgs {
+            &packed[..],
+            Array::default(),
+            DraftLayout {
                 packing: Packing::DRAFT_ENDS,
                 packing_offsets: (&draft_offsets[1..]).into(),
-                draft_token_ids: (&packed).into(),
                 ..default()
             },
         ),
         (
             &rows,
-            VerifyArgs {
+            &by_position[..],
+            Array::default(),
+            DraftLayout {
                 packing: Packing::POSITIONS,
                 packing_offsets: (&position_offsets).into(),
-                draft_token_ids: (&by_position).into(),
                 ..default()
             },
         ),
         (
             &reversed,
-            VerifyArgs {
+            &packed[..],
+            Array::default(),
+            DraftLayout {
                 packing: Packing::DRAFTS,
                 packing_offsets: (&draft_offsets).into(),
-                draft_token_ids: (&packed).into(),
                 target_row_indices: (&[5, 4, 3, 2, 1, 0]).into(),
                 ..default()
             },
         ),
         (
             &reversed,
-            VerifyArgs {
+            &packed[..],
+            Array::default(),
+            DraftLayout {
                 packing: Packing::DRAFTS,
                 packing_offsets: (&draft_offsets).into(),
-                draft_token_ids: (&packed).into(),
                 target_row_indices: (&[5, 4, 1]).into(),
                 bonus_row_indices: (&[3, 2, 0]).into(),
                 ..default()
@@ -387,25 +422,27 @@ fn packed_batches_are_unpacked() {
         ),
         (
             &reversed,
-            VerifyArgs {
-                draft_token_ids: (&dense).into(),
-                draft_counts: (&[2, 0, 1]).into(),
+            &dense[..],
+            Array::from(&[2, 0, 1]),
+            DraftLayout {
                 target_row_indices: (&[5, 4, 3, 2, -1, -1, 1, 0, -1]).into(),
                 ..default()
             },
         ),
     ];
-    for (i, (rows, layout)) in layouts.into_iter().enumerate() {
+    for (i, (rows, token_ids, counts, layout)) in layouts.into_iter().enumerate() {
         let (mut got, mut emitted, mut status) = ([77; 9], [77; 3], [77; 3]);
         let args = VerifyArgs {
             target: Rows::logits(rows, 6, NUM_COLS),
             num_drafts: 2,
-            num_sequences: 3,
+            draft_token_ids: token_ids.into(),
+            draft_counts: counts,
             params: greedy(),
             out_token_ids: (&mut got).into(),
             out_emitted_counts: (&mut emitted).into(),
             out_row_status: (&mut status).into(),
-            ..layout
+            layout,
+            ..VerifyArgs::default()
         };
         if let Err(error) = sampler.verify(&args) {
             panic!("layout {i}: {error}");
@@ -426,19 +463,11 @@ fn draft_rows_are_found() {
     let second_is_certain = [unlikely, certain, unlikely].concat();
     let others_are = [certain, unlikely, certain].concat();
     let (first_and_last, second) = ([0, 2], [1, 1]);
-    let by_index =
-        |indices| VerifyArgs { draft_row_indices: Array::from(indices), ..VerifyArgs::default() };
-    let by_slot = || VerifyArgs {
-        draft_rows_by_slot: true,
-        slots: (&first_and_last).into(),
-        num_slots: 3,
-        ..VerifyArgs::default()
-    };
-    for (rows, args, is_accepted) in [
-        (&second_is_certain, by_index(&first_and_last), true),
-        (&second_is_certain, by_index(&second), false),
-        (&second_is_certain, by_slot(), true),
-        (&others_are, by_slot(), false),
+    for (rows, indices, slots, is_accepted) in [
+        (&second_is_certain, Some(&first_and_last), None, true),
+        (&second_is_certain, Some(&second), None, false),
+        (&second_is_certain, None, Some(&first_and_last), true),
+        (&others_are, None, Some(&first_and_last), false),
     ] {
         let mut num_accepted = 0;
         for offset in 0..40 {
@@ -451,10 +480,13 @@ fn draft_rows_are_found() {
                 random: Random::new(3, offset),
                 out_token_ids: (&mut token_ids).into(),
                 out_emitted_counts: (&mut emitted).into(),
-                draft_row_indices: args.draft_row_indices,
-                draft_rows_by_slot: args.draft_rows_by_slot,
-                slots: args.slots,
-                num_slots: args.num_slots,
+                layout: DraftLayout {
+                    draft_row_indices: indices.map_or(Array::default(), Array::from),
+                    draft_rows_by_slot: slots.is_some(),
+                    ..DraftLayout::default()
+                },
+                slots: slots.map_or(Array::default(), Array::from),
+                num_slots: slots.map_or(0, |_| 3),
                 ..VerifyArgs::default()
             };
             sampler.verify(&args).unwrap();

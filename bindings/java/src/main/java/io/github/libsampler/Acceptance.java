@@ -5,6 +5,8 @@ package io.github.libsampler;
  * uniform in [0, 1).
  */
 public enum Acceptance {
+  /** The rule of the context: STANDARD of {@link Sampler#verify}, SAMPLE_MATCH of a session. */
+  DEFAULT,
   /** Lossless: u q(x) &lt; p(x). */
   STANDARD,
   /** Lossless block verification, Sun et al. 2024: all drafts of a chain are judged together. */

@@ -12,7 +12,7 @@ public final class AddArgs {
   int[] endTokenIds = {};
   int[][] stopSequences = {};
   DraftSource draftSource = DraftSource.NONE;
-  DraftVerification verification = DraftVerification.SAMPLE_MATCH;
+  Acceptance acceptance = Acceptance.DEFAULT;
   int numDrafts;
   int minMatch;
   Ngram ngram;
@@ -143,11 +143,11 @@ public final class AddArgs {
   /**
    * Sets how drafts are verified.
    *
-   * @param verification SAMPLE_MATCH by default
+   * @param acceptance DEFAULT by default: that of the session
    * @return this
    */
-  public AddArgs verification(DraftVerification verification) {
-    this.verification = Arguments.required("verification", verification);
+  public AddArgs acceptance(Acceptance acceptance) {
+    this.acceptance = Arguments.required("acceptance", acceptance);
     return this;
   }
 

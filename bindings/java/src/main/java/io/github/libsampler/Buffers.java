@@ -3,6 +3,7 @@ package io.github.libsampler;
 import io.github.libsampler.internal.Raw;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -36,5 +37,11 @@ final class Buffers {
     final ByteBuffer buffer = ofBytes(4L * values.length);
     buffer.asFloatBuffer().put(values);
     return Raw.javaAddress(buffer);
+  }
+
+  /** A copy that does not move. */
+  Array copy(float[] values) {
+    final FloatBuffer copy = ofBytes(4L * values.length).asFloatBuffer();
+    return Array.of(copy.put(values).flip(), ElementType.F32);
   }
 }

@@ -32,7 +32,10 @@ final class Call {
   private static final int PIPELINE = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
   private static final int DRAFT_PARAMS = PIPELINE + Layout.PIPELINE_SIZE;
   private static final int DRAFT_ROW_PARAMS = DRAFT_PARAMS + Layout.PARAMS_SIZE;
-  static final int ARGS = DRAFT_ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
+  private static final int ACCEPTANCE = DRAFT_ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
+  private static final int LAYOUT = ACCEPTANCE + Layout.ACCEPTANCE_PARAMS_SIZE;
+  private static final int REPORTS = LAYOUT + Layout.DRAFT_LAYOUT_SIZE;
+  static final int ARGS = REPORTS + Layout.REPORT_ARGS_SIZE;
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
       Math.max(Layout.SAMPLE_ARGS_SIZE, Math.max(Layout.FILTER_ARGS_SIZE,
           Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
@@ -222,22 +225,34 @@ final class Call {
   }
 
   /** One that is in Java's memory on every sampler. */
-  void onHost(int at, String name, Array array, int types, long needed) {
-    array(at, "", name, array, types, needed, false, false);
+  void onHost(int at, String of, String name, Array array, int types, long needed) {
+    array(at, of, name, array, types, needed, false, false);
   }
 
   void out(int at, String name, Array array, int types, long needed) {
-    array(at, "", name, array, types, needed, arraysOnDevice, true);
+    out(at, "", name, array, types, needed);
+  }
+
+  void out(int at, String of, String name, Array array, int types, long needed) {
+    array(at, of, name, array, types, needed, arraysOnDevice, true);
   }
 
   void inIds(int at, String name, Array array, long needed) {
-    ofOneType("", name, array);
-    in(at, "", name, array, IDS, needed);
+    inIds(at, "", name, array, needed);
+  }
+
+  void inIds(int at, String of, String name, Array array, long needed) {
+    ofOneType(of, name, array);
+    in(at, of, name, array, IDS, needed);
   }
 
   void outIds(int at, String name, Array array, long needed) {
-    ofOneType("", name, array);
-    out(at, name, array, IDS, needed);
+    outIds(at, "", name, array, needed);
+  }
+
+  void outIds(int at, String of, String name, Array array, long needed) {
+    ofOneType(of, name, array);
+    out(at, of, name, array, IDS, needed);
   }
 
   private void array(int at, String of, String name, Array array, int types, long needed,
@@ -532,6 +547,44 @@ final class Call {
         numSlots);
     parameter(to + Layout.ROW_PARAMS_TOP_P_RESET_TOKEN_ID, of, "top_p_reset_token_id",
         params.topPResetTokenId, I64, numSlots);
+  }
+
+  /** A struct at {@code to} of {@code size} bytes, which become 0, and its address, 0 for none. */
+  private int place(int at, int to, int size, boolean isGiven) {
+    put(at, isGiven ? address + to : 0L);
+    for (int i = 0; i < size; i += Long.BYTES) {
+      put(to + i, 0L);
+    }
+    return to;
+  }
+
+  /** Where the layout of drafts goes. */
+  int layout(int at, boolean isGiven) {
+    final int to = place(at, LAYOUT, Layout.DRAFT_LAYOUT_SIZE, isGiven);
+    put(to + Layout.DRAFT_LAYOUT_STRUCT_SIZE, (long) Layout.DRAFT_LAYOUT_SIZE);
+    return to;
+  }
+
+  /** Where reports go. */
+  int reports(int at, boolean isGiven) {
+    return place(at, REPORTS, Layout.REPORT_ARGS_SIZE, isGiven);
+  }
+
+  /** Of {@code numRows} tokens, of rows of {@code numCols}. */
+  void reports(int at, ReportArgs reports, long numRows, long numCols) {
+    final int to = reports(at, reports != null);
+    if (reports != null) {
+      reports.write(this, to, numRows, numCols);
+    }
+  }
+
+  /** {@code buffers} as in {@link AcceptanceParams#write}. */
+  void acceptance(int at, AcceptanceParams acceptance, long numDrafts, Buffers buffers) {
+    final int to =
+        place(at, ACCEPTANCE, Layout.ACCEPTANCE_PARAMS_SIZE, acceptance != null);
+    if (acceptance != null) {
+      acceptance.write(this, to, numDrafts, buffers);
+    }
   }
 
   /** {@code rowsAt}: the rows that are edited. */

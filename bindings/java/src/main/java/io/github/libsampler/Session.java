@@ -14,7 +14,7 @@ import java.util.List;
  * tells which tokens to run, {@link #advance} takes the logits and gives new tokens.
  *
  * <p>A sequence is a text with its own parameters, seed, limits and drafts. It has a number, which
- * callers may use for their caches. With {@link DraftVerification#SAMPLE_MATCH} its n-th new token,
+ * callers may use for their caches. With {@link Acceptance#SAMPLE_MATCH} its n-th new token,
  * from 0, is what {@link Sampler#sample} draws for its text with its seed, offset n and stream 0.
  * It does not depend on the other sequences, on how spans are batched, or on drafts.
  *
@@ -98,13 +98,12 @@ public final class Session implements AutoCloseable {
       call.put(stops + Layout.TOKEN_LISTS_NUM_LISTS, (long) numStops);
       call.put(stops + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, (long) stopTokens.length);
       call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_SOURCE, args.draftSource.ordinal());
-      call.put(at + Layout.SESSION_ADD_ARGS_VERIFICATION, args.verification.ordinal());
+      call.put(at + Layout.SESSION_ADD_ARGS_ACCEPTANCE, args.acceptance.ordinal());
       final NgramMemory ngram = args.ngram == null ? null : args.ngram.memory;
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM, ngram == null ? 0 : ngram.hold());
       call.put(at + Layout.SESSION_ADD_ARGS_NUM_DRAFTS, (long) args.numDrafts);
       call.put(at + Layout.SESSION_ADD_ARGS_MIN_MATCH, (long) args.minMatch);
       call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_UNKNOWN, args.draftUnknown ? 1 : 0);
-      call.put(at + Layout.SESSION_ADD_ARGS_RESERVED, 0);
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_COUNT, args.ngramLeastCount);
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_SHARE, args.ngramLeastShare);
       call.put(at + Layout.SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY, args.leastDraftProbability);
@@ -114,7 +113,6 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADD_ARGS_GAMMA_MIN, (long) args.gammaMin);
       call.put(at + Layout.SESSION_ADD_ARGS_RESUMED, resumed(buffers, args.resumed));
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_HAS_TEXT, args.ngramHasText ? 1 : 0);
-      call.put(at + Layout.SESSION_ADD_ARGS_RESERVED2, 0);
       final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
       if (ngram != null && (added < 0 || !memory.ngrams.add(ngram))) {
@@ -390,13 +388,14 @@ public final class Session implements AutoCloseable {
           Raw.javaAddress(drafterLengths));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_ACCEPTED_COUNTS, Raw.javaAddress(accepted));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_ROW_STATUS, Raw.javaAddress(status));
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGPROB_KIND, args.logprobKind.ordinal());
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_RESERVED, 0);
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_LOGPROBS, Raw.javaAddress(logprobs));
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_TOP_LOGPROBS, (long) numTopLogprobs);
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS,
+      final int to = call.reports(at + Layout.SESSION_ADVANCE_ARGS_REPORTS, true);
+      call.put(to + Layout.REPORT_ARGS_STRUCT_SIZE, (long) Layout.REPORT_ARGS_SIZE);
+      call.put(to + Layout.REPORT_ARGS_LOGPROB_KIND, args.logprobKind.ordinal());
+      call.put(to + Layout.REPORT_ARGS_OUT_LOGPROBS, Raw.javaAddress(logprobs));
+      call.put(to + Layout.REPORT_ARGS_NUM_TOP_LOGPROBS, (long) numTopLogprobs);
+      call.put(to + Layout.REPORT_ARGS_OUT_TOP_TOKEN_IDS,
           numTop == 0 ? 0 : Raw.javaAddress(topIds));
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS,
+      call.put(to + Layout.REPORT_ARGS_OUT_TOP_LOGPROBS,
           numTop == 0 ? 0 : Raw.javaAddress(topLogprobs));
       memory.handle.checked(Raw.shimSessionAdvance(handle, session, call.argsAddress()));
       Reference.reachabilityFence(buffers);

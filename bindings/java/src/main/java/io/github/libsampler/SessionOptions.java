@@ -18,17 +18,8 @@ public final class SessionOptions {
   int maxTopLogprobs;
   Params params;
   Pipeline pipeline;
-  float typicalThreshold;
-  float typicalScale;
-  int relaxedTopK;
-  float relaxedDelta;
-  float thresholdSingle;
-  float thresholdTotal;
-  int deferredWindow;
-  int deferredTopK;
-  float deferredEntropy;
+  AcceptanceParams acceptance;
   boolean hasDraftTrees;
-  float[] syntheticRates;
   boolean hasAdaptiveGamma;
   long clock;
   long clockUser;
@@ -83,7 +74,7 @@ public final class SessionOptions {
   }
 
   /**
-   * Lets sequences with a drafter have {@link DraftVerification#STANDARD}, BLOCK, RELAXED and
+   * Lets sequences with a drafter have {@link Acceptance#STANDARD}, BLOCK, RELAXED and
    * DEFERRED.
    *
    * @param keepDrafterRows whether the session keeps the drafter's rows
@@ -197,101 +188,14 @@ public final class SessionOptions {
   }
 
   /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   * Sets the rule of verification of sequences without one of their own, and the numbers of all
+   * rules. Without rates no sequence has {@link Acceptance#SYNTHETIC}.
    *
-   * @param typicalThreshold 0, the default: 0.09
+   * @param acceptance null, the default: {@link Acceptance#SAMPLE_MATCH}
    * @return this
    */
-  public SessionOptions typicalThreshold(float typicalThreshold) {
-    this.typicalThreshold = typicalThreshold;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param typicalScale 0, the default: 0.3
-   * @return this
-   */
-  public SessionOptions typicalScale(float typicalScale) {
-    this.typicalScale = typicalScale;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param relaxedTopK 0, the default: 1
-   * @return this
-   */
-  public SessionOptions relaxedTopK(int relaxedTopK) {
-    this.relaxedTopK = relaxedTopK;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param relaxedDelta 0 by default
-   * @return this
-   */
-  public SessionOptions relaxedDelta(float relaxedDelta) {
-    this.relaxedDelta = relaxedDelta;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param thresholdSingle 0, the default: 1
-   * @return this
-   */
-  public SessionOptions thresholdSingle(float thresholdSingle) {
-    this.thresholdSingle = thresholdSingle;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param thresholdTotal 0, the default: 1
-   * @return this
-   */
-  public SessionOptions thresholdTotal(float thresholdTotal) {
-    this.thresholdTotal = thresholdTotal;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param deferredWindow 0, the default: min(6, maxDrafts - 1), at least 1
-   * @return this
-   */
-  public SessionOptions deferredWindow(int deferredWindow) {
-    this.deferredWindow = deferredWindow;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param deferredTopK 0, the default: 3
-   * @return this
-   */
-  public SessionOptions deferredTopK(int deferredTopK) {
-    this.deferredTopK = deferredTopK;
-    return this;
-  }
-
-  /**
-   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
-   *
-   * @param deferredEntropy 0, the default: 0.3
-   * @return this
-   */
-  public SessionOptions deferredEntropy(float deferredEntropy) {
-    this.deferredEntropy = deferredEntropy;
+  public SessionOptions acceptance(AcceptanceParams acceptance) {
+    this.acceptance = acceptance;
     return this;
   }
 
@@ -303,17 +207,6 @@ public final class SessionOptions {
    */
   public SessionOptions hasDraftTrees(boolean hasDraftTrees) {
     this.hasDraftTrees = hasDraftTrees;
-    return this;
-  }
-
-  /**
-   * Sets the rates of {@link DraftVerification#SYNTHETIC}.
-   *
-   * @param syntheticRates [maxDrafts] null, the default: no sequence has it
-   * @return this
-   */
-  public SessionOptions syntheticRates(float[] syntheticRates) {
-    this.syntheticRates = syntheticRates;
     return this;
   }
 
@@ -385,26 +278,12 @@ public final class SessionOptions {
     call.params(at + Layout.SESSION_OPTIONS_PARAMS, params);
     call.pipeline(at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, (long) vocabularySize,
         maxSequences, 0);
-    call.put(at + Layout.SESSION_OPTIONS_TYPICAL_THRESHOLD, typicalThreshold);
-    call.put(at + Layout.SESSION_OPTIONS_TYPICAL_SCALE, typicalScale);
-    call.put(at + Layout.SESSION_OPTIONS_RELAXED_TOP_K, relaxedTopK);
-    call.put(at + Layout.SESSION_OPTIONS_RELAXED_DELTA, relaxedDelta);
-    call.put(at + Layout.SESSION_OPTIONS_THRESHOLD_SINGLE, thresholdSingle);
-    call.put(at + Layout.SESSION_OPTIONS_THRESHOLD_TOTAL, thresholdTotal);
-    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_WINDOW, deferredWindow);
-    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_TOP_K, deferredTopK);
-    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_ENTROPY, deferredEntropy);
+    call.acceptance(at + Layout.SESSION_OPTIONS_ACCEPTANCE, acceptance, maxDrafts, buffers);
     call.put(at + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES, hasDraftTrees ? 1 : 0);
     call.put(at + Layout.SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA, hasAdaptiveGamma ? 1 : 0);
-    call.put(at + Layout.SESSION_OPTIONS_RESERVED, 0);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK, clock);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK_USER, clockUser);
     call.put(at + Layout.SESSION_OPTIONS_STREAM, stream);
     call.put(at + Layout.SESSION_OPTIONS_FILLER_TOP_K, (long) fillerTopK);
-    final float[] rates = syntheticRates;
-    if (rates != null && rates.length < maxDrafts) {
-      call.fail("synthetic_rates has %d elements; it needs %d", rates.length, maxDrafts);
-    }
-    call.put(at + Layout.SESSION_OPTIONS_SYNTHETIC_RATES, rates == null ? 0 : buffers.of(rates));
   }
 }

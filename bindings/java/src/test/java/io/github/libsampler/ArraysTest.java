@@ -38,10 +38,10 @@ final class ArraysTest {
       Map.entry("pipeline.num_dense_biases", ROWS), Map.entry("pipeline.dense_bias_stride", COLS),
       Map.entry("pipeline.num_token_bitmasks", ROWS),
       Map.entry("pipeline.token_bitmask_stride", 1),
-      Map.entry("num_drafts", DRAFTS), Map.entry("num_sequences", ROWS),
+      Map.entry("num_drafts", DRAFTS), Map.entry("layout.num_sequences", ROWS),
       Map.entry("num_selected", SELECTED),
-      Map.entry("num_top_logprobs", REPORTED), Map.entry("num_chosen", REPORTED),
-      Map.entry("kept_capacity", REPORTED), Map.entry("kept_bitmask_stride", 2));
+      Map.entry("reports.num_top_logprobs", REPORTED), Map.entry("reports.num_chosen", REPORTED),
+      Map.entry("reports.kept_capacity", REPORTED), Map.entry("reports.kept_bitmask_stride", 2));
 
   /** Elements that the calls of this test need; two for all other arrays, one a row. */
   private static final Map<String, Integer> LENGTHS = Map.ofEntries(
@@ -49,13 +49,15 @@ final class ArraysTest {
       Map.entry("output", ROWS * COLS), Map.entry("pipeline.dense_bias", ROWS * COLS),
       Map.entry("pipeline.bad_word_offsets", ROWS + 1),
       Map.entry("pipeline.adaptive_values", ROWS * State.NUM_ADAPTIVE_VALUES),
-      Map.entry("out_top_token_ids", ROWS * REPORTED),
-      Map.entry("out_top_logprobs", ROWS * REPORTED),
-      Map.entry("chosen_token_ids", ROWS * REPORTED),
-      Map.entry("out_chosen_logprobs", ROWS * REPORTED),
-      Map.entry("out_kept_token_ids", REPORTED), // of all rows, with offsets
-      Map.entry("out_kept_probabilities", REPORTED), Map.entry("out_kept_offsets", ROWS + 1),
-      Map.entry("out_kept_bitmask", ROWS * 2), Map.entry("out_removed_by", ROWS * COLS),
+      Map.entry("reports.out_top_token_ids", ROWS * REPORTED),
+      Map.entry("reports.out_top_logprobs", ROWS * REPORTED),
+      Map.entry("reports.chosen_token_ids", ROWS * REPORTED),
+      Map.entry("reports.out_chosen_logprobs", ROWS * REPORTED),
+      Map.entry("reports.out_kept_token_ids", REPORTED), // of all rows, with offsets
+      Map.entry("reports.out_kept_probabilities", REPORTED),
+      Map.entry("reports.out_kept_offsets", ROWS + 1),
+      Map.entry("reports.out_kept_bitmask", ROWS * 2),
+      Map.entry("reports.out_removed_by", ROWS * COLS),
       Map.entry("verify target.values", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_ids", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_counts", ROWS * (DRAFTS + 1)),
@@ -63,20 +65,25 @@ final class ArraysTest {
       Map.entry("verify draft.candidate_ids", ROWS * DRAFTS * COLS),
       Map.entry("verify draft.candidate_counts", ROWS * DRAFTS),
       Map.entry("verify draft_token_ids", ROWS * DRAFTS),
-      Map.entry("verify out_token_ids", TOKENS), Map.entry("verify out_kept_counts", TOKENS),
-      Map.entry("verify out_logprobs", TOKENS), Map.entry("verify out_ranks", TOKENS),
-      Map.entry("verify out_entropies", TOKENS), Map.entry("verify out_observations", TOKENS),
-      Map.entry("verify out_top_token_ids", TOKENS * REPORTED),
-      Map.entry("verify out_top_logprobs", TOKENS * REPORTED),
-      Map.entry("verify out_kept_bitmask", TOKENS * 2),
-      Map.entry("verify out_kept_token_ids", TOKENS * REPORTED),
-      Map.entry("verify out_kept_probabilities", TOKENS * REPORTED),
+      Map.entry("verify out_token_ids", TOKENS),
+      Map.entry("verify reports.out_kept_counts", TOKENS),
+      Map.entry("verify reports.out_logprobs", TOKENS),
+      Map.entry("verify reports.out_ranks", TOKENS),
+      Map.entry("verify reports.out_entropies", TOKENS),
+      Map.entry("verify reports.out_observations", TOKENS),
+      Map.entry("verify reports.out_top_token_ids", TOKENS * REPORTED),
+      Map.entry("verify reports.out_top_logprobs", TOKENS * REPORTED),
+      Map.entry("verify reports.out_kept_bitmask", TOKENS * 2),
+      Map.entry("verify reports.out_kept_token_ids", TOKENS * REPORTED),
+      Map.entry("verify reports.out_kept_probabilities", TOKENS * REPORTED),
       Map.entry("out_positions", TOKENS), Map.entry("kv_indices", TOKENS),
       Map.entry("out_kv_indices", TOKENS),
       Map.entry("verify pipeline.token_bitmask_indices", TOKENS),
-      Map.entry("synthetic_rates", DRAFTS), Map.entry("target_row_indices", ROWS * DRAFTS),
-      Map.entry("draft_row_indices", ROWS * DRAFTS), Map.entry("parents", ROWS * DRAFTS),
-      Map.entry("first_children", TOKENS), Map.entry("next_siblings", TOKENS),
+      Map.entry("acceptance.synthetic_rates", DRAFTS),
+      Map.entry("layout.target_row_indices", ROWS * DRAFTS),
+      Map.entry("layout.draft_row_indices", ROWS * DRAFTS),
+      Map.entry("layout.parents", ROWS * DRAFTS),
+      Map.entry("layout.first_children", TOKENS), Map.entry("layout.next_siblings", TOKENS),
       Map.entry("residual target.values", ROWS * COLS),
       Map.entry("residual draft.values", ROWS * COLS),
       Map.entry("select out_token_ids", ROWS * SELECTED),
@@ -102,7 +109,9 @@ final class ArraysTest {
         path -> !operation.equals("sample") && path.equals("row_params.forced_token_id"));
     paths.removeIf(path ->
         path.matches("draft_row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
-    paths.remove("packing_offsets");
+    paths.remove("layout.packing_offsets");
+    paths.removeIf(path -> operation.equals("verify") && path.matches("reports.(out_values"
+        + "|chosen_token_ids|out_chosen_logprobs|out_kept_offsets|out_removed_by)"));
     return paths;
   }
 
@@ -115,7 +124,8 @@ final class ArraysTest {
     final List<String> paths = arrays(operation);
     paths.removeIf(other -> operation.equals("residual") && other.equals(excluded));
     paths.removeIf(other ->
-        other.matches(path.equals("parents") ? "first_children|next_siblings" : "parents"));
+        other.matches(path.equals("layout.parents")
+            ? "layout.(first_children|next_siblings)" : "layout.parents"));
     return paths;
   }
 
@@ -134,7 +144,7 @@ final class ArraysTest {
       return VALUES;
     } else if (path.endsWith("ids")) {
       return Set.of(ElementType.I32, ElementType.I64);
-    } else if (path.equals("out_removed_by")) {
+    } else if (path.equals("reports.out_removed_by")) {
       return Set.of(ElementType.I8);
     } else if (path.matches("random.seeds|.*offsets|(out_)?kv_indices"
         + "|(draft_)?row_params.(forced|top_p_reset)_token_id")) {
@@ -142,8 +152,8 @@ final class ArraysTest {
     } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length"
         + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
       return Set.of(ElementType.I32);
-    } else if (path.matches("(draft_)?row_params.*|synthetic_rates|out_(.*logprobs|values"
-        + "|kept_probabilities|entropies|observations)"
+    } else if (path.matches("(draft_)?row_params.*|acceptance.synthetic_rates"
+        + "|reports.out_(.*logprobs|values|kept_probabilities|entropies|observations)"
         + "|pipeline.(biases|dense_bias|adaptive_values)")) {
       return Set.of(ElementType.F32);
     }
@@ -157,14 +167,15 @@ final class ArraysTest {
   }
 
   private static String nameInErrors(String path) {
-    return path.replace("row_params.", "row_params->").replace("pipeline.", "pipeline->");
+    return path.replaceAll("(row_params|pipeline|reports|layout|acceptance)\\.", "$1->");
   }
 
   /** All arrays set that go with one, as long as they must be. */
   private static Arguments completeArguments(String operation, String with) {
     final Arguments args = Operations.newArguments(operation);
     SCALARS.forEach((path, value) -> {
-      if (Operations.has(args, path)) {
+      final boolean isReported = !operation.equals("verify") || !path.equals("reports.num_chosen");
+      if (Operations.has(args, path) && isReported) {
         Operations.setScalar(args, path, value);
       }
     });
@@ -301,8 +312,8 @@ final class ArraysTest {
         final Arguments args = completeArguments(operation, path);
         Operations.setArray(args, path, Array.of(ByteBuffer.allocateDirect(1024)
             .asReadOnlyBuffer().order(ByteOrder.nativeOrder()), typeOf(operation, path)));
-        if (path.startsWith("out")) {
-          expectRefusal(path + " is a read-only buffer; it is written",
+        if (path.matches("(reports.)?out.*")) {
+          expectRefusal(nameInErrors(path) + " is a read-only buffer; it is written",
               () -> Operations.call(sampler, operation, args));
         } else {
           Operations.call(sampler, operation, args);
@@ -370,11 +381,12 @@ final class ArraysTest {
   @MethodSource("operations")
   void arraysOnCuda(String operation) {
     for (String path : arrays(operation)) {
-      if (path.equals("synthetic_rates")) { // on the host for every sampler
+      if (path.equals("acceptance.synthetic_rates")) { // on the host for every sampler
         final Array device = Array.onDevice(4096, ElementType.F32);
         assertEquals("", refusalOnCuda(operation, path, newArray(operation, path, 0), true));
-        assertEquals("synthetic_rates is an address of device memory; here it must be an array or a"
-            + " direct buffer", refusalOnCuda(operation, path, device, true));
+        assertEquals(
+            "acceptance->synthetic_rates is an address of device memory; here it must be an array"
+                + " or a direct buffer", refusalOnCuda(operation, path, device, true));
         continue;
       }
       final boolean isParameter =

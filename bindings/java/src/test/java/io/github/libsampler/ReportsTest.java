@@ -58,10 +58,7 @@ final class ReportsTest {
     final int[] keptIds = new int[4];
     final float[] probabilities = new float[4];
     final byte[] removed = new byte[5];
-    final SampleArgs args = new SampleArgs().input(new Rows(LOGITS, 1, 5)).random(random)
-        .params(new Params().topK(3)).outTokenIds(Array.i32(token)).outLogprobs(Array.f32(logprob))
-        .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
-            .biases(Array.f32(new float[] {-2})))
+    final ReportArgs reports = new ReportArgs().outLogprobs(Array.f32(logprob))
         .numTopLogprobs(4).outTopTokenIds(Array.i32(topIds)).outTopLogprobs(Array.f32(topLogprobs))
         .numChosen(3).chosenTokenIds(Array.i32(new int[] {3, 1, 5}))
         .outChosenLogprobs(Array.f32(chosen)).outRanks(Array.i32(rank))
@@ -69,6 +66,10 @@ final class ReportsTest {
         .outKeptBitmask(Array.i32(bitmask)).keptBitmaskStride(2).keptCapacity(4)
         .outKeptTokenIds(Array.i32(keptIds)).outKeptProbabilities(Array.f32(probabilities))
         .outRemovedBy(Array.i8(removed));
+    final SampleArgs args = new SampleArgs().input(new Rows(LOGITS, 1, 5)).random(random)
+        .params(new Params().topK(3)).outTokenIds(Array.i32(token)).reports(reports)
+        .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
+            .biases(Array.f32(new float[] {-2})));
     final byte topK = (byte) (Stage.TOP_K.ordinal() + 1);
     final double[] ofKept = logprobsOf(kept);
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
@@ -76,7 +77,8 @@ final class ReportsTest {
         final double[] logprobs = logprobsOf(rows.get(kind));
         for (int offset = 0; offset < 20; ++offset) {
           random.offset(offset);
-          sampler.sample(args.logprobKind(kind));
+          reports.logprobKind(kind);
+          sampler.sample(args);
           assertArrayEquals(tops.get(kind), topIds);
           assertArrayEquals(new int[] {0b00111, 0}, bitmask);
           assertArrayEquals(new int[] {0, 1, 2, -1}, keptIds);
@@ -110,19 +112,20 @@ final class ReportsTest {
         final int[] ids = new int[capacity];
         sampler.sample(new SampleArgs().input(new Rows(logits, 3, 5)).params(new Params().topK(2))
             .exec(new Exec().workspace(ByteBuffer.allocateDirect(1 << 20)))
-            .outTokenIds(Array.i32(new int[3])).keptCapacity(capacity)
-            .outKeptTokenIds(Array.i32(ids)).outKeptOffsets(Array.i64(offsets)));
+            .outTokenIds(Array.i32(new int[3])).reports(new ReportArgs().keptCapacity(capacity)
+                .outKeptTokenIds(Array.i32(ids)).outKeptOffsets(Array.i64(offsets))));
         assertArrayEquals(new long[] {0, 2, 2, 4}, offsets);
         assertArrayEquals(capacity == 4 ? new int[] {0, 1, 0, 1} : new int[3], ids);
       }
     }
   }
 
-  private static void expectRefusal(String message, Consumer<SampleArgs> change) {
+  private static void expectRefusal(String message, Consumer<ReportArgs> change) {
     final int[] tokens = {77, 77};
-    final SampleArgs args =
-        new SampleArgs().input(new Rows(new float[80], 2, 40)).outTokenIds(Array.i32(tokens));
-    change.accept(args);
+    final ReportArgs reports = new ReportArgs();
+    final SampleArgs args = new SampleArgs().input(new Rows(new float[80], 2, 40))
+        .outTokenIds(Array.i32(tokens)).reports(reports);
+    change.accept(reports);
     try (Sampler sampler = Sampler.builder().maxRows(2).maxCols(40).build()) {
       assertEquals(message,
           assertThrows(InvalidArgumentException.class, () -> sampler.sample(args), message)
@@ -134,26 +137,32 @@ final class ReportsTest {
   @Test
   void argumentsThatBreakARule() {
     final Array longIds = Array.i64(new long[6]);
-    expectRefusal("out_top_token_ids is NULL; it is required", a -> a.numTopLogprobs(3));
-    expectRefusal("num_top_logprobs is 41; it must be below 41", a -> a.numTopLogprobs(41));
-    expectRefusal("num_top_logprobs is -1; it must be at least 0", a -> a.numTopLogprobs(-1));
-    expectRefusal("out_token_ids is of I32 and out_top_token_ids of I64; they must be of one type",
+    expectRefusal("reports->out_top_token_ids is NULL; it is required", a -> a.numTopLogprobs(3));
+    expectRefusal("reports->num_top_logprobs is 41; it must be below 41",
+        a -> a.numTopLogprobs(41));
+    expectRefusal("reports->num_top_logprobs is -1; it must be at least 0",
+        a -> a.numTopLogprobs(-1));
+    expectRefusal(
+        "out_token_ids is of I32 and reports->out_top_token_ids of I64; they must be of one type",
         a -> a.numTopLogprobs(3).outTopTokenIds(longIds));
-    expectRefusal("chosen_token_ids is NULL; it is required",
+    expectRefusal("reports->chosen_token_ids is NULL; it is required",
         a -> a.numChosen(3).outChosenLogprobs(Array.f32(new float[6])));
-    expectRefusal("out_token_ids is of I32 and chosen_token_ids of I64; they must be of one type",
+    expectRefusal(
+        "out_token_ids is of I32 and reports->chosen_token_ids of I64; they must be of one type",
         a -> a.numChosen(3).chosenTokenIds(longIds));
-    expectRefusal("out_kept_bitmask has 3 elements; it needs 4", // the stride's default
+    expectRefusal( // the stride's default
+        "reports->out_kept_bitmask has 3 elements; reports needs 4",
         a -> a.outKeptBitmask(Array.i32(new int[3])));
-    expectRefusal("kept_bitmask_stride is 1; it must be 0", a -> a.keptBitmaskStride(1));
-    expectRefusal("out_token_ids is of I32 and out_kept_token_ids of I64; they must be of one type",
+    expectRefusal("reports->kept_bitmask_stride is 1; it must be 0", a -> a.keptBitmaskStride(1));
+    expectRefusal(
+        "out_token_ids is of I32 and reports->out_kept_token_ids of I64; they must be of one type",
         a -> a.keptCapacity(3).outKeptTokenIds(longIds));
-    expectRefusal("out_kept_offsets has 2 elements; it needs 3",
+    expectRefusal("reports->out_kept_offsets has 2 elements; reports needs 3",
         a -> a.outKeptOffsets(Array.i64(new long[2])));
-    expectRefusal("out_removed_by has 79 elements; it needs 80",
+    expectRefusal("reports->out_removed_by has 79 elements; reports needs 80",
         a -> a.outRemovedBy(Array.i8(new byte[79])));
     // A byte has no order.
-    expectRefusal("out_removed_by has 79 elements; it needs 80",
+    expectRefusal("reports->out_removed_by has 79 elements; reports needs 80",
         a -> a.outRemovedBy(Array.of(ByteBuffer.allocateDirect(79), ElementType.I8)));
   }
 
@@ -181,7 +190,8 @@ final class ReportsTest {
         State state = sampler.newState(new StateOptions().numSlots(3).maxTokens(8))) {
       sampler.sample(new SampleArgs().input(new Rows(logits, 3, 5)).params(params)
           .exec(new Exec().workspace(ByteBuffer.allocateDirect(1 << 20))).rowParams(rowParams)
-          .outTokenIds(Array.i32(tokens)).outObservations(Array.f32(observed))
+          .outTokenIds(Array.i32(tokens))
+          .reports(new ReportArgs().outObservations(Array.f32(observed)))
           .pipeline(new Pipeline().state(state)));
       for (float observation : observed) {
         assertTrue(Float.isFinite(observation));

@@ -61,7 +61,7 @@ final class SamplerTest {
       final int[] tokenId = {1};
       final State state = sampler.newState(new StateOptions().numSlots(1).maxTokens(1000));
       final SampleArgs ofState = readmeArguments(tokenId).pipeline(new Pipeline().state(state))
-          .outRanks(Array.i32(new int[1]));
+          .reports(new ReportArgs().outRanks(Array.i32(new int[1])));
       final AcceptArgs accept =
           new AcceptArgs().numRows(1).numTokens(1).tokenIds(Array.i32(tokenId));
       final TruncateArgs truncate =

@@ -51,9 +51,10 @@ final class SessionTest {
           final float[] firstLogprobs = new float[2];
           sampler.sample(new SampleArgs().input(new Rows(logitsAfter(text, 0), 1, COLS))
               .params(params).random(new Random().seed(seed).offset(offset))
-              .logprobKind(LogprobKind.PROCESSED).outTokenIds(Array.i32(id))
-              .outLogprobs(Array.f32(logprob)).numTopLogprobs(2).outTopTokenIds(Array.i32(first))
-              .outTopLogprobs(Array.f32(firstLogprobs)));
+              .reports(new ReportArgs().logprobKind(LogprobKind.PROCESSED)
+                  .outLogprobs(Array.f32(logprob)).numTopLogprobs(2)
+                  .outTopTokenIds(Array.i32(first)).outTopLogprobs(Array.f32(firstLogprobs)))
+              .outTokenIds(Array.i32(id)));
           text.add(id[0]);
           logprobs.add(logprob[0]);
           top.addAll(List.of(first[0], first[1]));
@@ -303,7 +304,7 @@ final class SessionTest {
   @Test
   void draftersRowsAreKeptWhereAsked() {
     final AddArgs args = new AddArgs().tokenIds(new int[] {4}).draftSource(DraftSource.MODEL)
-        .verification(DraftVerification.STANDARD);
+        .acceptance(Acceptance.STANDARD);
     try (Sampler sampler = Sampler.builder().build();
         Session without = sampler.newSession(options());
         Session session = sampler.newSession(options().keepDrafterRows(true))) {
@@ -375,20 +376,20 @@ final class SessionTest {
     final Params params = new Params().temperature(0.5f);
     final int[] wanted = array(new Drawn(List.of(4, 5), 30, 3, params).text);
     final SessionOptions options = options().keepDrafterRows(true).hasDraftTrees(true)
-        .syntheticRates(new float[] {1, 1, 1}).typicalThreshold(0.5f).typicalScale(0.5f)
-        .relaxedTopK(3).relaxedDelta(0.5f).thresholdSingle(0.2f).thresholdTotal(0.5f)
-        .deferredWindow(1).deferredTopK(2).deferredEntropy(0.5f);
-    final long[] accepted = new long[DraftVerification.values().length];
-    for (DraftVerification rule : DraftVerification.values()) {
+        .acceptance(new AcceptanceParams().syntheticRates(Array.f32(new float[] {1, 1, 1}))
+            .typicalThreshold(0.5f).typicalScale(0.5f).relaxedTopK(3).relaxedDelta(0.5f)
+            .thresholdSingle(0.2f).thresholdTotal(0.5f).deferredWindow(1).deferredTopK(2)
+            .deferredEntropy(0.5f));
+    final long[] accepted = new long[Acceptance.values().length];
+    for (Acceptance rule : Acceptance.values()) {
       for (int topK = 0; topK < 3; topK += 2) {
-        if (topK > 0
-            && (rule == DraftVerification.BLOCK || rule == DraftVerification.DEFERRED)) {
+        if (topK > 0 && (rule == Acceptance.BLOCK || rule == Acceptance.DEFERRED)) {
           continue;
         }
         try (Sampler sampler = Sampler.builder().build();
             Session session = sampler.newSession(options)) {
           session.add(new AddArgs().tokenIds(new int[] {4, 5}).params(params).seed(3)
-              .maxNewTokens(30).draftSource(DraftSource.MODEL).verification(rule)
+              .maxNewTokens(30).draftSource(DraftSource.MODEL).acceptance(rule)
               .draftTopK(topK));
           final Caller caller = new Caller();
           boolean isTree = false;
@@ -403,7 +404,7 @@ final class SessionTest {
           assertTrue(found.numDrafted() > 0, rule.toString());
           assertEquals(32, found.tokenIds().length, rule.toString());
           assertEquals(topK > 0, isTree, rule.toString());
-          if (rule == DraftVerification.SAMPLE_MATCH) {
+          if (rule == Acceptance.SAMPLE_MATCH || rule == Acceptance.DEFAULT) {
             assertArrayEquals(wanted, found.tokenIds());
           }
           accepted[rule.ordinal()] = found.numAccepted();
@@ -411,8 +412,7 @@ final class SessionTest {
       }
     }
     // Rates of 1 take every draft.
-    assertTrue(accepted[DraftVerification.SYNTHETIC.ordinal()]
-        > accepted[DraftVerification.STANDARD.ordinal()]);
+    assertTrue(accepted[Acceptance.SYNTHETIC.ordinal()] > accepted[Acceptance.STANDARD.ordinal()]);
     try (Sampler sampler = Sampler.builder().build();
         Session session = sampler.newSession(options)) {
       session.add(new AddArgs().tokenIds(new int[] {4, 5}).draftSource(DraftSource.MODEL)
@@ -420,12 +420,16 @@ final class SessionTest {
       new Caller().run(session, 0);
       final Sequence found = session.get(0); // such a draft is the last of its step
       assertTrue(found.numDrafted() > 0 && found.numDrafted() <= found.numSteps());
-      for (SessionOptions broken : List.of(options().typicalThreshold(-1),
-          options().typicalScale(-1), options().relaxedTopK(-1), options().relaxedDelta(-1),
-          options().thresholdSingle(-1), options().thresholdTotal(-1),
-          options().deferredWindow(-1), options().deferredTopK(-1),
-          options().deferredEntropy(-1), options().syntheticRates(new float[2]))) {
-        assertThrows(InvalidArgumentException.class, () -> sampler.sessionSize(broken));
+      final AcceptanceParams none = new AcceptanceParams();
+      assertTrue(sampler.sessionSize(options().acceptance(none)) > 0);
+      for (AcceptanceParams broken : List.of(new AcceptanceParams().typicalThreshold(-1),
+          new AcceptanceParams().typicalScale(-1), new AcceptanceParams().relaxedTopK(-1),
+          new AcceptanceParams().relaxedDelta(-1), new AcceptanceParams().thresholdSingle(-1),
+          new AcceptanceParams().thresholdTotal(-1), new AcceptanceParams().deferredWindow(-1),
+          new AcceptanceParams().deferredTopK(-1), new AcceptanceParams().deferredEntropy(-1),
+          new AcceptanceParams().syntheticRates(Array.f32(new float[2])))) {
+        assertThrows(InvalidArgumentException.class,
+            () -> sampler.sessionSize(options().acceptance(broken)));
       }
     }
   }
@@ -489,7 +493,7 @@ final class SessionTest {
         args.logits(Array.f16(new short[COLS])));
     refuses("logits is an address of device memory; here it must be an array or a direct buffer",
         session, args.logits(Array.onDevice(64, ElementType.F32)));
-    refuses("num_top_logprobs is 3; it must be below 3", session,
+    refuses("reports->num_top_logprobs is 3; it must be below 3", session,
         args.logits(Array.f32(new float[COLS])).numTopLogprobs(3));
     assertEquals(1, session.advance(args.numTopLogprobs(0)).size());
     refuses("spans[0] of sequence 0 is not a span that it was planned last", session, args);

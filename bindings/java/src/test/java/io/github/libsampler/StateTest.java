@@ -120,10 +120,11 @@ final class StateTest {
         for (int i = 0; i < logits.length; ++i) {
           logits[i] = (float) numbers.nextGaussian();
         }
-        sampler.sample(args.outTokenIds(Array.i32(wanted)).outObservations(null)
+        sampler.sample(args.outTokenIds(Array.i32(wanted)).reports(null)
             .pipeline(new Pipeline().history(lists(texts)).promptLengths(Array.i32(prompts))
                 .adaptiveValues(Array.f32(contents.values))));
-        sampler.sample(args.outTokenIds(Array.i32(drawn)).outObservations(Array.f32(observations))
+        sampler.sample(args.outTokenIds(Array.i32(drawn))
+            .reports(new ReportArgs().outObservations(Array.f32(observations)))
             .pipeline(new Pipeline().state(state)));
         assertArrayEquals(wanted, drawn);
         final long[] before = offsets.clone();

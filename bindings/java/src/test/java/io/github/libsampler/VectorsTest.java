@@ -51,7 +51,7 @@ final class VectorsTest {
 
     boolean isArray(String path) {
       return this == ARRAYS
-          || path.equals("synthetic_rates") // on every sampler
+          || path.equals("acceptance.synthetic_rates") // on every sampler
           || this == HOST_PARAMETERS
               && path.matches("(draft_)?row_params.*|random.*|selected_counts|acceptances");
     }

@@ -125,6 +125,10 @@ public final class Raw implements RawConstants {
     return RawJNI.shimPresetName(index);
   }
 
+  public static String shimStageName(int stage) {
+    return RawJNI.shimStageName(stage);
+  }
+
   public static int shimGetCapabilities(long capabilities) {
     return RawJNI.shimGetCapabilities(capabilities);
   }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1303443121;
+  public final static int SHIM_INTERFACE = 189356289;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -53,24 +53,17 @@ public interface RawConstants {
   public final static int SAMPLER_DRAFTS_MODEL = 1;
   public final static int SAMPLER_DRAFTS_NGRAM = 2;
   public final static int SAMPLER_DRAFTS_PROMPT_LOOKUP = 3;
-  public final static int SAMPLER_VERIFY_SAMPLE_MATCH = 0;
-  public final static int SAMPLER_VERIFY_STANDARD = 1;
-  public final static int SAMPLER_VERIFY_BLOCK = 2;
-  public final static int SAMPLER_VERIFY_TYPICAL = 3;
-  public final static int SAMPLER_VERIFY_RELAXED = 4;
-  public final static int SAMPLER_VERIFY_THRESHOLD = 5;
-  public final static int SAMPLER_VERIFY_DEFERRED = 6;
-  public final static int SAMPLER_VERIFY_SYNTHETIC = 7;
   public final static int SAMPLER_MAX_RANKS = 1024;
   public final static int SAMPLER_MAX_SHARD_EXCHANGES = 8;
-  public final static int SAMPLER_ACCEPT_STANDARD = 0;
-  public final static int SAMPLER_ACCEPT_BLOCK = 1;
-  public final static int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
-  public final static int SAMPLER_ACCEPT_TYPICAL = 3;
-  public final static int SAMPLER_ACCEPT_RELAXED = 4;
-  public final static int SAMPLER_ACCEPT_THRESHOLD = 5;
-  public final static int SAMPLER_ACCEPT_DEFERRED = 6;
-  public final static int SAMPLER_ACCEPT_SYNTHETIC = 7;
+  public final static int SAMPLER_ACCEPT_DEFAULT = 0;
+  public final static int SAMPLER_ACCEPT_STANDARD = 1;
+  public final static int SAMPLER_ACCEPT_BLOCK = 2;
+  public final static int SAMPLER_ACCEPT_SAMPLE_MATCH = 3;
+  public final static int SAMPLER_ACCEPT_TYPICAL = 4;
+  public final static int SAMPLER_ACCEPT_RELAXED = 5;
+  public final static int SAMPLER_ACCEPT_THRESHOLD = 6;
+  public final static int SAMPLER_ACCEPT_DEFERRED = 7;
+  public final static int SAMPLER_ACCEPT_SYNTHETIC = 8;
   public final static int SAMPLER_SIBLINGS_INDEPENDENT = 0;
   public final static int SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1;
   public final static int SAMPLER_PACKING_DENSE = 0;

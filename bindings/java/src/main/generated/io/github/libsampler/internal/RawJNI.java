@@ -43,6 +43,7 @@ final class RawJNI {
   public final static native long shimSessionAdvance(long jarg1, long jarg2, long jarg3);
   public final static native int shimParamsPreset(long jarg1, String jarg2, long jarg3);
   public final static native String shimPresetName(int jarg1);
+  public final static native String shimStageName(int jarg1);
   public final static native int shimGetCapabilities(long jarg1);
   public final static native String shimStatusString(int jarg1);
   public final static native String shimVersionString();

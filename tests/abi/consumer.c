@@ -1,5 +1,5 @@
-/* A program as it was written for 0.1.0: compiled with the headers of then, run with the library of
- * today, which must print what consumer.txt has. */
+/* A program of the first release: a record of the ABI has its copy, which is compiled with the
+ * headers of the release, run with the library of today, and must print what consumer.txt has. */
 #include <inttypes.h>
 #include <math.h>
 #include <sampler/sampler.h>
@@ -108,6 +108,8 @@ static void defaults(void) {
          (capabilities.value.isa_compiled & SAMPLER_ISA_SCALAR) != 0);
   printf("presets: %d, no preset: %d\n", sampler_preset_name(0) != NULL,
          sampler_preset_name(-1) == NULL);
+  printf("stage: %s, no stage: %d\n", sampler_stage_name(SAMPLER_STAGE_TOP_P),
+         sampler_stage_name(0) == NULL);
 }
 
 /* ---- simple.h ---- */
@@ -169,11 +171,14 @@ static void sampling(void) {
   sample.input = rows_of(logits, ROWS);
   sample.params = &params, sample.row_params = &row_params, sample.pipeline = &pipeline;
   sample.random.seed = 11, sample.random.offset = 5;
-  sample.out_token_ids = ids, sample.out_kept_counts = kept_counts, sample.out_logprobs = logprobs;
-  sample.out_row_status = row_status;
-  sample.num_top_logprobs = 2, sample.out_top_token_ids = top_ids;
-  sample.out_top_logprobs = top_logprobs;
-  sample.out_ranks = ranks, sample.out_entropies = entropies;
+  sample.out_token_ids = ids, sample.out_row_status = row_status;
+  sampler_report_args reports = {0};
+  reports.struct_size = sizeof reports;
+  reports.out_kept_counts = kept_counts, reports.out_logprobs = logprobs;
+  reports.num_top_logprobs = 2, reports.out_top_token_ids = top_ids;
+  reports.out_top_logprobs = top_logprobs;
+  reports.out_ranks = ranks, reports.out_entropies = entropies;
+  sample.reports = &reports;
   check(sampler_sample_workspace_size(sampler, &sample, &bytes));
   if (bytes > sizeof workspace) puts("workspace"), exit(1);
   sample.exec.workspace = workspace, sample.exec.workspace_bytes = bytes;
@@ -222,13 +227,20 @@ static void verification(void) {
   verify.out_token_ids = ids, verify.out_emitted_counts = &emitted,
   verify.out_positions = positions;
   verify.exec.workspace = workspace, verify.exec.workspace_bytes = sizeof workspace;
+  sampler_acceptance_params acceptance = {0};
+  acceptance.struct_size = sizeof acceptance;
+  verify.acceptance = &acceptance;
   for (int32_t rule = SAMPLER_ACCEPT_STANDARD; rule <= SAMPLER_ACCEPT_DEFERRED; ++rule) {
-    verify.acceptance = rule;
+    acceptance.rule = rule;
     check(sampler_verify_workspace_size(sampler, &verify, &bytes));
     check(sampler_verify(sampler, &verify));
     printf("rule %" PRId32 " ", rule), print_ids("verify", ids, DRAFTS + 1);
   }
-  verify.acceptance = SAMPLER_ACCEPT_STANDARD, verify.parents = parents, verify.tree_rows = 1;
+  acceptance.rule = SAMPLER_ACCEPT_STANDARD;
+  sampler_draft_layout layout = {0};
+  layout.struct_size = sizeof layout;
+  layout.parents = parents, layout.tree_rows = 1;
+  verify.layout = &layout;
   check(sampler_verify(sampler, &verify));
   print_ids("tree", ids, DRAFTS + 1), print_ids("tree positions", positions, DRAFTS + 1);
 
@@ -393,10 +405,13 @@ static void loops(void) {
 
   sampler_speculative_args speculative = sampler_speculative_args_default();
   speculative.generation = &generation, speculative.gamma = 3, speculative.drafter = &model;
-  speculative.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  sampler_acceptance_params acceptance = {0};
+  acceptance.struct_size = sizeof acceptance;
+  acceptance.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  speculative.acceptance = &acceptance;
   check(sampler_speculative(sampler, &speculative)), print_ids("speculative", ids, 8);
   speculative.drafter = NULL, speculative.ngram = &ngram.value;
-  speculative.acceptance = SAMPLER_ACCEPT_STANDARD;
+  acceptance.rule = SAMPLER_ACCEPT_STANDARD;
   check(sampler_speculative(sampler, &speculative)), print_ids("with n-grams", ids, 8);
   sampler_ngram_storage_destroy(storage);
 
