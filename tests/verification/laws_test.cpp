@@ -5,7 +5,7 @@
 // offsets.
 //
 // Each case draws kNumDraws times: 5 million in verification_many_draws_test, whose p-values
-// docs/verification-laws.md sums up, and 41 thousand in verification_laws_test. A token of
+// docs/verification.md sums up, and 41 thousand in verification_laws_test. A token of
 // probability 0.05 that comes 2 % too often or too seldom has a deviation of 10 standard deviations
 // in 5 million draws; of 41 thousand draws that is one of 22 %. The least that is found is
 // about 4.5.
