@@ -1,5 +1,5 @@
-// What adaptive stages remember of a sequence, and how a token moves it: the rules of adaptive.h
-// put together for one slot.
+// State of a sequence's adaptive stages, and its update by a token: the rules of adaptive.h for one
+// slot.
 //
 // docs/contract.md, section 14.2.
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace sampler::contract {
 
-// The SAMPLER_NUM_ADAPTIVE_VALUES of a slot, in their public order. A NaN: the stage has not begun.
+// The SAMPLER_NUM_ADAPTIVE_VALUES values of a slot, in their public order. NaN: the stage has not
+// started.
 struct AdaptiveValues {
   float mu = quiet_nan();
   AdaptivePState adaptive_p = {quiet_nan(), quiet_nan()};
@@ -26,13 +27,13 @@ SAMPLER_HD inline bool is_infinite(float x) {
   return !is_nan(x) && !is_finite(x);
 }
 
-// Values that a caller may give.
+// Whether a caller may pass these values.
 SAMPLER_HD inline bool are_valid_values(const AdaptiveValues &values) {
   return !is_infinite(values.mu) && !is_infinite(values.adaptive_p.sum) &&
          !is_infinite(values.adaptive_p.weight) && !is_infinite(values.top_p);
 }
 
-// One slot's numbers, as they are given.
+// One slot's parameters, as given.
 struct AdaptiveRules {
   sampler_adaptive_kind kind;
   float target, rate;
@@ -56,7 +57,7 @@ struct AdaptiveRules {
   }
 };
 
-// What the stages go by in the next draw: the value, or the start of the stage.
+// The value for the next draw, or the stage's initial value if it has not started.
 SAMPLER_HD inline float begun_mu(const AdaptiveValues &values, const AdaptiveRules &rules) {
   if (!is_nan(values.mu)) return values.mu;
   return mirostat_start(mirostat_rules(rules.target, rules.rate));
@@ -71,15 +72,15 @@ SAMPLER_HD inline float begun_top_p(const AdaptiveValues &values, const Adaptive
   return is_nan(values.top_p) ? top_p_start(rules.top_p) : values.top_p;
 }
 
-// After a token that was drawn, or forced. `rules` are valid. `observation` NaN: only the running
-// top_p moves, and a stage that has not begun does not begin by it.
+// The values after a drawn or forced token. `rules` are valid. With a NaN `observation` only the
+// running top_p changes; mirostat and adaptive-p do not start.
 SAMPLER_HD inline AdaptiveValues adaptive_values_moved(const AdaptiveValues &values, int64_t token,
                                                        float observation,
                                                        const AdaptiveRules &rules) {
   AdaptiveValues result = values;
   if (!is_nan(observation) && rules.is_mirostat()) {
     const MirostatRules mirostat = mirostat_rules(rules.target, rules.rate);
-    // A start that is infinite stays one: no value is.
+    // After an infinite start mu stays NaN: no stored value is infinite.
     result.mu = moved(values.mu, mirostat_moved(begun_mu(values, rules), observation, mirostat));
   }
   if (!is_nan(observation) && rules.is_adaptive_p()) {
@@ -94,7 +95,7 @@ SAMPLER_HD inline AdaptiveValues adaptive_values_moved(const AdaptiveValues &val
   return result;
 }
 
-// The numbers of all slots.
+// Parameters of all slots.
 struct AdaptiveParameters {
   PerSlot<sampler_adaptive_kind> kind{SAMPLER_ADAPTIVE_NONE};
   PerSlot<float> target{0}, rate{0};
@@ -112,7 +113,7 @@ struct AdaptiveParameters {
             top_p_reset_tokens ? top_p_reset_tokens[slot] : -1};
   }
 
-  // Whether some slot may have an adaptive window, or a running top_p.
+  // Whether any slot may have an adaptive window; a running top_p.
   SAMPLER_HD bool may_have_window() const {
     return kind.array || kind.value != SAMPLER_ADAPTIVE_NONE;
   }

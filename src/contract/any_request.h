@@ -1,4 +1,4 @@
-// A request of any operation: what stands between the C ABI and the machine that serves it.
+// A request of any operation, passed from the C ABI to a backend.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace sampler::contract {
 
-// Refers to a request, which must outlive it.
+// Non-owning: the request must outlive it.
 class AnyRequest {
  public:
   template <class Request>
   AnyRequest(const Request &request) : request_(&request) {}
 
-  // f(request), by the request's own type: the one place where operations part.
+  // Calls f(request) with the request's own type. Nothing else branches on the operation.
   template <class F>
   auto visit(const F &f) const {
     return std::visit([&](const auto *request) { return f(*request); }, request_);
   }
 
-  // f(request) for an empty request of each operation.
+  // Calls f(request) with an empty request of each operation.
   template <class F>
   static void for_each_operation(const F &f) {
     f(SampleRequest()), f(RowsRequest()), f(SelectRequest()), f(ChainRequest()),
@@ -35,7 +35,7 @@ class AnyRequest {
       request_;
 };
 
-// Rows of output.
+// Number of output rows.
 template <class Request>
 SAMPLER_HD inline int64_t num_output_rows(const Request &request) {
   return request.num_rows;
@@ -47,7 +47,7 @@ SAMPLER_HD inline int64_t num_output_rows(const SelectRequest &request) {
   return request.input.num_rows;
 }
 
-// Rows, or the offsets of no lists.
+// Packed lists have offsets to write even for 0 rows.
 template <class Request>
 inline bool writes_anything(const Request &request) {
   return num_output_rows(request) > 0;
@@ -56,7 +56,7 @@ inline bool writes_anything(const SampleRequest &request) {
   return request.num_rows > 0 || (request.reports && request.reports->are_lists_packed());
 }
 
-// Whether any rows that are read are candidate lists.
+// Whether any input rows are candidate lists.
 template <class Request>
 SAMPLER_HD inline bool reads_lists(const Request &request) {
   return request.input.ids != nullptr;

@@ -1,5 +1,5 @@
-// Verification of one row's chain of drafts: which drafts are kept, and what the last token is
-// drawn from.
+// Verification of one row's draft chain: which drafts are accepted, and the distribution of the
+// last token.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 namespace sampler::contract {
 
 struct Chain {
-  int64_t row;  // of output
+  int64_t row;  // output row
   RowParameters parameters;
-  uint32_t status;  // of what it takes from its slot
+  uint32_t status;  // of the slot's parameters
   bool greedy;
   RandomStream random;
-  int32_t length;  // drafts
+  int32_t length;  // number of drafts
   uint32_t draft_status;
-  int32_t accepted;    // drafts that pass, those after the first rejection included
+  int32_t accepted;    // drafts that pass their test, including those after the first rejection
   int32_t emitted;     // drafts before the first rejection
-  int64_t last_token;  // the one after them
+  int64_t last_token;  // the token after them
 };
 
 SAMPLER_HD inline int64_t draft_id(const ChainRequest &request, int64_t row, int32_t position) {
@@ -45,7 +45,8 @@ SAMPLER_HD inline RowView draft_view(const ChainRequest &request, int64_t row, i
                   row * request.draft_row_stride + position * request.draft.stride);
 }
 
-// Before anything is verified. A draft that cannot be one is reported, and rejected in its place.
+// The chain before verification. A draft id outside the vocabulary is reported, and rejected at its
+// position.
 SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
   const int32_t num_drafts = int32_t(request.num_drafts);
   const int32_t length = request.draft_counts ? request.draft_counts[row] : num_drafts;
@@ -68,12 +69,12 @@ SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
 
 struct DraftVerdict {
   bool accepted;
-  uint32_t status;  // not ok: the row is bad where no draft was rejected before
+  uint32_t status;  // not OK: the row is bad, unless an earlier draft was rejected
 };
 
-// `models` answers for the rows of both models: `find_first(position, &id)` finds the first token
-// of the target's row in rank order, `look_up_target(position, id, &probability)` and
-// `look_up_draft(position, id, &probability)` a token's probability. Their results are statuses.
+// `models` reads the rows of both models: `find_first(position, &id)` finds the first token of the
+// target's row in rank order; `look_up_target(position, id, &probability)` and
+// `look_up_draft(position, id, &probability)` give a token's probability. All return a row status.
 template <class Models>
 SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const Chain &chain,
                                             int32_t position, Models &models) {
@@ -94,8 +95,8 @@ SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const C
   return {accepts_draft(word, target, draft), SAMPLER_ROW_OK};
 }
 
-// Finds the first rejection. `verify(position)` gives a draft's verdict. Beyond the first rejection
-// a bad row only means a draft that is not accepted. The result is the row's status.
+// Finds the first rejection; returns the row's status. `verify(position)` returns a draft's
+// verdict. After the first rejection a bad row only means that the draft is not accepted.
 template <class Verify>
 SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *chain,
                                          const Verify &verify) {
@@ -114,22 +115,22 @@ SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *cha
   return SAMPLER_ROW_OK;
 }
 
-// The rejected draft; -1: none, or none that a residual can be made without.
+// Id of the rejected draft; -1 if there is none, or its id is outside the vocabulary.
 SAMPLER_HD inline int64_t rejected_draft(const ChainRequest &request, const Chain &chain) {
   if (chain.emitted == chain.length) return -1;
   const int64_t id = draft_id(request, chain.row, chain.emitted);
   return is_in_vocabulary(request, id) ? id : -1;
 }
 
-// What the last token is drawn with.
+// Random word for the last token.
 SAMPLER_HD inline uint64_t last_token_word(const Chain &chain) {
   const Purpose purpose = chain.emitted < chain.length ? Purpose::kResidual : Purpose::kBonus;
   return random_word64(chain.random, purpose, uint32_t(chain.emitted));
 }
 
-// Draws the last token. `draw(rejected, &id)` draws from max(p - q, 0) at the first rejection, or
-// where `rejected` is -1 from p; false: that is zero everywhere. It is for max(p - q, 0) when p <=
-// q by rounding: the token comes from p then, so that a row never ends without one.
+// Draws the last token. `draw(rejected, &id)` draws from max(p - q, 0), or from p if `rejected` is
+// -1, and returns false if that is 0 everywhere. Rounding can make p <= q everywhere: the token is
+// then drawn from p, so that every good row gets one.
 template <class Draw>
 SAMPLER_HD inline uint32_t draw_last_token(Chain *chain, int64_t rejected, const Draw &draw) {
   while (!draw(rejected, &chain->last_token)) {
@@ -139,7 +140,7 @@ SAMPLER_HD inline uint32_t draw_last_token(Chain *chain, int64_t rejected, const
   return SAMPLER_ROW_OK;
 }
 
-// Token `index` of a row of output.
+// Token `index` of an output row.
 SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &chain,
                                       uint32_t status, int32_t index) {
   if (status != SAMPLER_ROW_OK) return index == 0 ? request.bad_row_token : -1;
@@ -147,14 +148,14 @@ SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &
   return index == chain.emitted ? chain.last_token : -1;
 }
 
-// All of a row's outputs but its tokens.
+// Writes all of a row's outputs except its tokens.
 SAMPLER_HD inline void write_chain_outcome(const ChainRequest &request, const Chain &chain,
                                            uint32_t status) {
   const bool good = status == SAMPLER_ROW_OK;
   const auto write = [&](int32_t *counts, int32_t count) {
     if (!counts) return;
     const uint32_t before = request.accumulate_counts ? uint32_t(counts[chain.row]) : 0;
-    counts[chain.row] = int32_t(before + uint32_t(count));  // wraps rather than overflows
+    counts[chain.row] = int32_t(before + uint32_t(count));  // wraps on overflow
   };
   write(request.out_accepted_counts, good ? chain.accepted : 0);
   write(request.out_emitted_counts, good ? chain.emitted : 0);

@@ -1,4 +1,4 @@
-// What a row's temperature and filters make of it: the kept tokens and their probabilities.
+// The tokens that remain after temperature and filters, and their probabilities.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace sampler::contract {
 
 struct Distribution {
   RowScale scale;
-  Rank cut;              // kept tokens have at least this rank
-  uint64_t kept_weight;  // their weights' sum
+  Rank cut;              // lowest rank kept
+  uint64_t kept_weight;  // sum of their weights
   float normalizer;
   bool greedy;
 
   SAMPLER_HD bool keeps(Rank rank) const { return rank >= cut; }
 
-  // Probability of the token of value x and this rank; the kept ones sum to 1 up to rounding.
+  // Probability of the token with value x and this rank. The kept tokens' sum to 1 up to rounding.
   SAMPLER_HD float probability(float x, Rank rank) const {
     if (!keeps(rank)) return 0.0f;
     if (greedy) return 1.0f;

@@ -1,6 +1,6 @@
-// Edits: what a stage makes of one logit, by what is known of the token's id.
+// Edits of one logit: bias, penalties, bans, DRY.
 //
-// docs/contract.md, section 14.1. Which ids the text bans or penalises is in repeats.h.
+// docs/contract.md, section 14.1. repeats.h finds the ids that a history bans or penalises.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@ namespace sampler::contract {
 
 constexpr float kLargestFloat = 0x1.FFFFFEp127f;
 
-// A number at most the largest f32 away from 0. A NaN stays.
+// Clamps to the finite range of f32. NaN stays NaN.
 SAMPLER_HD inline float saturated(float y) {
   return y > kLargestFloat ? kLargestFloat : y < -kLargestFloat ? -kLargestFloat : y;
 }
 
-// What a finite edit makes of x, where f32 gives new_x: a finite logit stays finite, so that
-// nothing but a ban forbids a token. -inf stays -inf, and an invalid logit invalid.
+// Result of a finite edit of x whose f32 result is new_x. A finite logit stays finite, so that only
+// a ban excludes a token. -inf stays -inf, and an invalid logit stays invalid.
 SAMPLER_HD inline float edited(float x, float new_x) {
   return is_finite(x) ? saturated(new_x) : x;
 }
 
-// A row with such a logit after its last edit is bad.
+// NaN or +inf. After the last edit it makes the row bad.
 SAMPLER_HD inline bool is_invalid_logit(float x) {
   return !(x <= kLargestFloat);
 }
 
-// An infinite bias is none of the finite edits: -inf bans.
+// A bias of -inf bans the token.
 SAMPLER_HD inline float add_bias(float x, float bias) {
   const float sum = x + bias;
   return is_finite(bias) || !is_finite(x) ? edited(x, sum) : sum;
 }
 
-// Whether a bias may stand in a list: finite or -inf.
+// Finite or -inf.
 SAMPLER_HD inline bool is_valid_bias(float bias) {
   return bias <= kLargestFloat;
 }
 
 // ---- penalties ----
 
-// In which order they are computed, and how each is rounded.
+// Order and rounding of the penalties.
 enum class PenaltyForm {
   kDivide,      // x / r; then x - (count * frequency + presence)
   kReciprocal,  // x * (1 / r); then x - count * frequency - presence
-  kCountsFirst  // as kDivide, the second first
+  kCountsFirst  // kDivide with frequency and presence before repetition
 };
 
 struct Penalties {
@@ -60,14 +60,14 @@ SAMPLER_HD inline bool are_valid_penalties(const Penalties &penalties) {
          is_finite(penalties.frequency) && is_finite(penalties.presence);
 }
 
-// Whether no logit of at most kLargestFloat is above itself, or a NaN, after the stage: every
-// operation of it is a monotone one that is rounded, and lowers or keeps.
+// Whether the penalties raise no logit of at most kLargestFloat and make no NaN: each operation,
+// rounded, is monotone and lowers its operand or keeps it.
 SAMPLER_HD inline bool only_lower(const Penalties &penalties) {
   const bool repetition_lowers = penalties.repetition == 0.0f || penalties.repetition >= 1.0f;
   return repetition_lowers && penalties.frequency >= 0.0f && penalties.presence >= 0.0f;
 }
 
-// For a token that occurs; `repetition` > 0.
+// For a token in the history. `repetition` > 0.
 SAMPLER_HD inline float penalize_repetition(float x, float repetition, PenaltyForm form) {
   if (!(x > 0.0f)) return edited(x, x * repetition);
   return edited(x, form == PenaltyForm::kReciprocal ? x * (1.0f / repetition) : x / repetition);
@@ -81,8 +81,8 @@ SAMPLER_HD inline float penalize_count(float x, int32_t count, float frequency, 
       x, form == PenaltyForm::kReciprocal ? x - product - presence : x - (product + presence));
 }
 
-// The stage: `repetition_count` and `count` say how often the token occurs in what each of the two
-// counts; 0: it is not edited there.
+// The whole stage. `repetition_count` and `count`: occurrences in the tokens that the repetition
+// penalty, and the frequency and presence penalties, count; 0: no such penalty.
 SAMPLER_HD inline float penalize(float x, int32_t repetition_count, int32_t count,
                                  const Penalties &penalties) {
   const bool repeats = repetition_count > 0 && penalties.repetition != 0.0f;
@@ -95,9 +95,10 @@ SAMPLER_HD inline float penalize(float x, int32_t repetition_count, int32_t coun
   return x;
 }
 
-// Which of a history's `length` tokens count: those from `begin` on.
+// Index of the first token of the history that counts.
 //
-// `window`: the last so many tokens, <= 0: all. `prompt_length`: 0 where the prompt counts too.
+// `window`: the number of newest tokens that count; <= 0: all. `prompt_length`: 0 if the prompt
+// counts too.
 SAMPLER_HD inline int64_t first_counted(int64_t length, int64_t prompt_length, int32_t window) {
   const int64_t begin = window > 0 ? length - window : 0;
   return begin > prompt_length ? begin : prompt_length < length ? prompt_length : length;
@@ -113,10 +114,10 @@ SAMPLER_HD inline bool bans_stop_tokens(int64_t num_output_tokens, int32_t min_n
   return num_output_tokens < min_new_tokens;
 }
 
-// What a bitmask says of the ids after its last word.
+// Treatment of ids beyond the bitmask's last word.
 enum class BitmaskRule { kLeaves, kForbids };
 
-// Bit id mod 32 of word id / 32 is 1 where the id is allowed. id >= 0.
+// Bit id mod 32 of word id / 32 is 1 if the id is allowed. id >= 0.
 SAMPLER_HD inline bool bitmask_allows(const uint32_t *words, int64_t num_words, int64_t id,
                                       BitmaskRule rule) {
   if (id / 32 >= num_words) return rule == BitmaskRule::kLeaves;
@@ -131,7 +132,7 @@ struct DryRules {
   int32_t allowed_length;
 };
 
-// The parameters with their defaults in the place of 0.
+// The parameters, with defaults for 0.
 SAMPLER_HD inline DryRules dry_rules(float multiplier, float base, int32_t allowed_length) {
   constexpr float kDefaultBase = 1.75f;
   constexpr int32_t kDefaultLength = 2;
@@ -145,12 +146,12 @@ SAMPLER_HD inline bool dry_is_on(const DryRules &rules) {
   return rules.multiplier > 0.0f && rules.base >= 1.0f;
 }
 
-// base^n for base >= 1, n >= 0, by at most 31 squarings and 31 products of f64, rounded to f32 and
-// at most the largest. It cannot be a NaN: nothing in it falls below 1.
+// base^n for base >= 1, n >= 0, in f64 by at most 31 squarings and 31 products, rounded to f32 and
+// capped at the largest finite f32. Never NaN: no factor is below 1.
 SAMPLER_HD inline float power_of_length(float base, int32_t n) {
   double power = 1.0;
   for (int bit = 30; bit >= 0; --bit) {
-    power *= power;  // of 1 before the highest bit
+    power *= power;  // 1 until the highest set bit
     if ((n >> bit & 1) != 0) power *= double(base);
   }
   return power < double(kLargestFloat) ? float(power) : kLargestFloat;

@@ -1,4 +1,4 @@
-// Elements of the caller's arrays by their run-time type; what may stand in them and in parameters.
+// Access to the caller's arrays by their run-time type, and the checks of values and parameters.
 #pragma once
 
 #include <cstddef>
@@ -57,33 +57,33 @@ SAMPLER_HD inline void store_id(const TokenIds &ids, int64_t index, int64_t id) 
   }
 }
 
-// Whether a value of a row of this kind has a place in rank order.
+// Whether the value has a place in rank order: no NaN, no negative probability.
 SAMPLER_HD inline bool is_ordered_value(sampler_input_kind kind, float x) {
   return x >= (kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f);
 }
 
-// Whether it can be drawn from, too.
+// Whether it can also be drawn from: not +inf.
 SAMPLER_HD inline bool is_valid_value(sampler_input_kind kind, float x) {
   return is_ordered_value(kind, x) && x < float_of(kInfinityBits);
 }
 
-// +inf is a value like any other where tokens are only put in order.
+// +inf is valid where tokens are only ordered.
 enum class Use { kDraw, kOrder };
 
-// The status of a row whose values are all ordered, by its first token in rank order.
+// Status of a row whose values are all ordered, from its first rank.
 SAMPLER_HD inline uint32_t check_first(sampler_input_kind kind, Rank first, Use use) {
   if (first < lowest_cut(kind)) return SAMPLER_ROW_EMPTY;
   const bool is_infinite = value_of_rank(first) == float_of(kInfinityBits);
   return is_infinite && use == Use::kDraw ? SAMPLER_ROW_INVALID_VALUE : SAMPLER_ROW_OK;
 }
 
-// Whether a row of this kind may have the temperature: not a NaN.
+// False for NaN.
 SAMPLER_HD inline bool is_valid_temperature(sampler_input_kind kind, float temperature) {
   return is_greedy(temperature) ||
          (kind == SAMPLER_PROBABILITIES ? temperature == 1.0f : temperature <= kLargestTemperature);
 }
 
-// The status of the parameters themselves.
+// Status of a row's parameters.
 SAMPLER_HD inline uint32_t check_parameters(sampler_input_kind kind, const RowParameters &row) {
   const bool has_nan = is_nan(row.top_p) || is_nan(row.min_p);
   return has_nan || !is_valid_temperature(kind, row.temperature) ? SAMPLER_ROW_INVALID_PARAMETER
@@ -93,15 +93,15 @@ template <class Request>
 SAMPLER_HD inline uint32_t check_parameters(const Request &request, const RowParameters &row) {
   return check_parameters(request.input.kind, row);
 }
-// Filters of a chain may have nothing to work on.
+// A chain of given probabilities has no filters.
 SAMPLER_HD inline uint32_t check_parameters(const ChainRequest &request, const RowParameters &row) {
   const bool refused = !request.has_filters() && any_filter_is_on(row);
   return refused ? uint32_t(SAMPLER_ROW_INVALID_PARAMETER)
                  : check_parameters(request.target.kind, row);
 }
 
-// The parameters of an output row, by its slot. The result is the status of both; with that of the
-// slot *parameters is not written.
+// Reads and checks the parameters of a slot; returns the status. For an invalid slot *parameters is
+// not written.
 template <class Request>
 SAMPLER_HD inline uint32_t read_parameters(const Request &request, int64_t slot,
                                            RowParameters *parameters) {

@@ -1,4 +1,5 @@
-// The entropy of a window of rank order, from sums of integers: any order of adding gives the same.
+// Entropy of a window of rank order, from integer sums, which do not depend on the order of
+// addition.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 
 namespace sampler::contract {
 
-// Minus a token's relative_log2() times its relative probability, in [0, 0.531].
+// -relative_log2() * relative probability of a token, in [0, 0.531].
 SAMPLER_HD inline float relative_surprise(float log2, float relative) {
   return relative > 0.0f ? -log2 * relative : 0.0f;
 }
 
-// What the tokens of a window add up to, in units of 2^-44. Both sums stay below 2^64.
+// Sums over a window, in units of 2^-44, both below 2^64.
 struct EntropySums {
   uint64_t weight = 0;
   uint64_t surprise = 0;
@@ -26,19 +27,19 @@ struct EntropySums {
   }
 };
 
-// Of one token. `row` is the scale by the window's first token.
+// One token's terms. `row` is the scale of the window's first token.
 SAMPLER_HD inline EntropySums entropy_sums(const RowScale &row, float x) {
   const float relative = relative_probability(row, x);
   const float surprise = relative_surprise(relative_log2(row, x), relative);
   return {weight_of(relative), weight_of(surprise)};
 }
 
-// The mean of minus relative_log2(): how many bits below the first token the mean one is.
+// Mean of -relative_log2(): bits below the first token.
 SAMPLER_HD inline float mean_surprise(const EntropySums &sums) {
   return float(double(sums.surprise) / double(sums.weight));
 }
 
-// In bits, 0 or more.
+// In bits, >= 0.
 SAMPLER_HD inline float entropy(const EntropySums &sums) {
   return larger_of(mean_surprise(sums) + log2_of_weight(sums.weight), 0.0f);
 }

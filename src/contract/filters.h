@@ -1,4 +1,4 @@
-// The filters' parameters and thresholds.
+// Parameters and thresholds of top-k, top-p and min-p.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,17 @@ SAMPLER_HD inline bool any_filter_is_on(const RowParameters &row) {
   return top_k_is_on(row.top_k) || top_p_is_on(row.top_p) || min_p_is_on(row.min_p);
 }
 
-// The share of what a filter sees that the tokens it keeps must reach or exceed.
+// The share of a filter's input weight that its kept tokens must reach or exceed.
 struct Share {
   float fraction;
   sampler_sum_rule sum = SAMPLER_SUM_REACHES;
 };
 
-// The least integer that reaches or exceeds fraction * total, exactly, for fraction in (0, 1].
+// The smallest integer that reaches or exceeds fraction * total, exactly, for fraction in (0, 1].
 SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total,
                                               sampler_sum_rule sum = SAMPLER_SUM_REACHES) {
-  // fraction = significand * 2^-shift. A subnormal's significand has no leading 1, which does not
-  // matter: it is among the shifts that leave nothing but the rounding up.
+  // fraction = significand * 2^-shift. The implicit 1 is wrong for subnormals, but their shift
+  // exceeds 88, where only the rounding up remains.
   const uint32_t bits = bits_of(fraction);
   const uint64_t significand = (bits & 0x7FFFFFu) | 0x800000u;
   const int shift = 150 - int(bits >> 23);
@@ -69,20 +69,19 @@ SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total,
   return quotient + (remainder || exceeds ? 1 : 0);
 }
 
-// The weight, out of `total`, that top-p's prefix of rank order must reach. The first token is kept
-// whatever this is.
+// The weight, out of `total`, that top-p's prefix must reach. The first token is always kept.
 SAMPLER_HD inline uint64_t top_p_threshold(Share share, uint64_t total) {
   return share.fraction > 0.0f ? fraction_of_weight(share.fraction, total, share.sum) : 0;
 }
 
-// The least weight that min-p keeps.
+// The lowest weight that min-p keeps.
 SAMPLER_HD inline uint64_t min_p_threshold(float min_p, uint64_t max_weight) {
   return fraction_of_weight(min_p < 1.0f ? min_p : 1.0f, max_weight);
 }
 
 enum class Filter { kTopK, kTopP, kMinP };
 
-// The filter that comes `step`-th, in [0, 3).
+// The filter at position `step` in [0, 3).
 SAMPLER_HD inline Filter filter_at(sampler_filter_order order, int step) {
   if (order == SAMPLER_FILTERS_MIN_P_FIRST) {
     return step == 0 ? Filter::kMinP : step == 1 ? Filter::kTopK : Filter::kTopP;
@@ -90,12 +89,11 @@ SAMPLER_HD inline Filter filter_at(sampler_filter_order order, int step) {
   return step == 0 ? Filter::kTopK : step == 1 ? Filter::kTopP : Filter::kMinP;
 }
 
-// The prefix of rank order that all filters together keep.
+// The prefix of rank order that the filters together keep.
 //
-// `row` answers for one filter each: `top_k(k, ties, seen)`, `top_p(share, ties, seen)` and
-// `min_p(p, seen)` give the prefix that the filter keeps of the prefix `seen`, `everything()` is
-// the whole row, and `shorter(a, b)` the shorter of two prefixes. What a prefix is, a length or a
-// cut, is the row's affair.
+// `row.top_k(k, ties, seen)`, `top_p(share, ties, seen)` and `min_p(p, seen)` return the prefix
+// that one filter keeps of the prefix `seen`; `everything()` the whole row; `shorter(a, b)` the
+// shorter of two prefixes. The row chooses how a prefix is represented: a length or a cut.
 template <class Row>
 SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters,
                                        const FilterRules &rules) {
@@ -122,7 +120,7 @@ SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters
   }
 }
 
-// The same, with each filter in the code once: where code is dear, and passes are not.
+// The same with one copy of each filter's code: smaller code, for kernels.
 template <class Row>
 SAMPLER_HD inline auto filtered_prefix_by_steps(Row &row, const RowParameters &parameters,
                                                 const FilterRules &rules) {

@@ -1,6 +1,6 @@
-// Exact operations on floats that every backend needs: bits, the 16-bit formats, fma, scaling.
+// Exact floating-point operations: bit casts, 16-bit formats, fma, scaling.
 //
-// Everything here assumes IEEE arithmetic: round to nearest even, subnormals kept, no contraction.
+// They assume IEEE arithmetic: round to nearest even, subnormals kept, no contraction.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ SAMPLER_HD inline bool is_finite(double x) {
   return ((bits_of(x) >> 52) & 0x7FF) != 0x7FF;
 }
 
-// The larger; of a NaN and a number the number. `b` is none.
+// The larger of two; `b` if `a` is NaN. `b` is not NaN.
 SAMPLER_HD inline float larger_of(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return fmaxf(a, b);
@@ -76,12 +76,13 @@ SAMPLER_HD inline float power_of_two(int n) {
 
 // x * 2^n, rounded once, for n in [-190, 254].
 SAMPLER_HD inline float times_power_of_two(float x, int n) {
-  // Two f32 factors: where the first product is not exact, the second is 0 as the whole is.
+  // Two f32 factors: the second is 1, or the first product is exact, or the result is 0.
   const int first = n < -126 ? -64 : n > 127 ? 127 : n;
   return x * power_of_two(first) * power_of_two(n - first);
 }
 
-// The root of x >= 0, rounded to nearest. The C library's may set errno, which takes a call.
+// Square root of x >= 0, rounded to nearest. sqrt() may set errno, so the compiler would emit a
+// call.
 SAMPLER_HD inline double square_root(double x) {
 #if defined(__CUDA_ARCH__)
   return __dsqrt_rn(x);
@@ -94,7 +95,7 @@ SAMPLER_HD inline double square_root(double x) {
 #endif
 }
 
-// f64 has more than twice the bits of f32 and two, so rounding its root again changes nothing.
+// Double rounding is harmless: f64's significand has more than 2 * 24 + 2 bits.
 SAMPLER_HD inline float square_root(float x) {
   return float(square_root(double(x)));
 }
@@ -108,17 +109,17 @@ SAMPLER_HD inline float widen_f16(uint16_t half) {
   const uint32_t magnitude = half & 0x7FFFu;
   if (magnitude >= 0x7C00u) return float_of(sign | kInfinityBits | (magnitude & 0x3FFu) << 13);
 #if defined(__CUDA_ARCH__)
-  float widened;  // the instruction differs from this function in the payload of a NaN only
+  float widened;  // differs from the host code only in NaN payloads
   asm("cvt.f32.f16 %0, %1;" : "=f"(widened) : "h"(half));
   return widened;
 #else
-  // Read with the exponent of f32 the number is 2^-112 of itself, subnormals included.
+  // Normal: rebias the exponent by 127 - 15 = 112. Subnormal: a multiple of 2^-24.
   if (magnitude >= 0x0400u) return float_of(sign | ((magnitude << 13) + (112u << 23)));
   return float_of(sign | bits_of(float(magnitude) * power_of_two(-24)));
 #endif
 }
 
-// As widen_f16, but of a NaN any NaN.
+// As widen_f16, except that a NaN may get any payload.
 SAMPLER_HD inline float widen_f16_number(uint16_t half) {
 #if defined(__CUDA_ARCH__)
   float widened;
@@ -129,7 +130,7 @@ SAMPLER_HD inline float widen_f16_number(uint16_t half) {
 #endif
 }
 
-// Rounded to nearest even; beyond the format's range infinity. A NaN keeps its upper payload.
+// Rounds to nearest even; overflows to infinity. A NaN keeps its upper payload bits.
 SAMPLER_HD inline uint16_t narrow_bf16(float x) {
   const uint32_t bits = bits_of(x);
   if (is_nan(x)) return uint16_t((bits >> 16) | ((bits & 0x007F0000u) ? 0u : 0x40u));
@@ -149,7 +150,7 @@ SAMPLER_HD inline uint16_t narrow_f16(float x) {
   return narrowed;
 #else
   if (magnitude >= 0x477FF000u) return uint16_t(sign | 0x7C00u);  // >= 65520
-  if (magnitude < 0x38800000u) {  // < 2^-14: a multiple of 2^-24, rounded by the sum's last place
+  if (magnitude < 0x38800000u) {  // < 2^-14: adding 0.5 rounds to a multiple of 2^-24
     return uint16_t(sign | (bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f)));
   }
   const uint32_t rounded = magnitude - (112u << 23) + 0xFFFu + ((magnitude >> 13) & 1u);
@@ -164,8 +165,8 @@ SAMPLER_HD inline float fma32(float a, float b, float c) {
 #elif defined(__FMA__) || defined(__aarch64__)
   return __builtin_fmaf(a, b, c);
 #else
-  // The product is exact in f64. The sum is rounded to odd there (its last bit is set when anything
-  // was lost), which keeps the second rounding, to f32, from going wrong (Boldo, Melquiond 2008).
+  // The product is exact in f64. The sum is rounded to odd (the last bit is set if it is inexact),
+  // which makes the second rounding, to f32, correct (Boldo, Melquiond 2008).
   const double product = double(a) * double(b);
   const double sum = product + double(c);
   const double shifted = sum - product;
@@ -178,8 +179,8 @@ SAMPLER_HD inline float fma32(float a, float b, float c) {
 #endif
 }
 
-// An integer n as the f32 kShift + n: its last place is 1, so that adding rounds, and the bits
-// count the integer.
+// An integer n as the f32 kShift + n. One ulp is 1 there, so the addition rounds to an integer,
+// which the bits hold.
 struct ShiftedInteger {
   static constexpr float kShift = 0x1.8p23f;
   float shifted;
@@ -187,7 +188,8 @@ struct ShiftedInteger {
   SAMPLER_HD float value() const { return shifted - kShift; }
   SAMPLER_HD int integer() const { return int(bits_of(shifted) - bits_of(kShift)); }
 
-  // x * 2^n where both are normal: n is added to the exponent. The shift's own bits fall out.
+  // x * 2^n for normal x and result: n is added to the exponent; the bits of kShift are shifted
+  // out.
   SAMPLER_HD float times_power_of_two(float x) const {
     return float_of(bits_of(x) + (bits_of(shifted) << 23));
   }
@@ -206,7 +208,7 @@ struct Product64 {
 
 SAMPLER_HD inline Product64 multiply_64(uint32_t a, uint32_t b) {
 #if defined(__CUDA_ARCH__)
-  Product64 product;  // of a shift the compiler makes an addition more
+  Product64 product;  // a 64-bit shift compiles to one addition more
   asm("{.reg .b64 wide; mul.wide.u32 wide, %2, %3; mov.b64 {%0, %1}, wide;}"
       : "=r"(product.low), "=r"(product.high)
       : "r"(a), "r"(b));

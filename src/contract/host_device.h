@@ -1,4 +1,4 @@
-// Marks functions that the host compiler and nvcc both compile: the contract has one text.
+// SAMPLER_HD marks functions compiled for both host and device.
 #pragma once
 
 #if defined(__CUDACC__)

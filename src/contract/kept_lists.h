@@ -1,8 +1,8 @@
-// Lists of kept tokens that follow one another without gaps: section 15 of docs/contract.md.
+// Packed lists of kept tokens, without gaps: section 15 of docs/contract.md.
 //
-// Where a list begins is known when all rows before it are done. Until then each list waits in the
-// workspace, wherever it found room when its row was done: what all lists have room for is enough
-// for that, and if it is not, none is written.
+// A list's offset is known once all earlier rows are done. Until then it is staged in the
+// workspace, at the next free place. The staging area has the lists' total capacity; if that is too
+// small, no list is written.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace sampler::contract {
 
-// The lists that wait.
+// Staged lists.
 struct KeptLists {
-  uint64_t *num_taken = nullptr;  // entries, whether or not there was room; begins as 0
-  int64_t *places = nullptr;      // by output, where its list begins; of an empty one anything
-  int64_t *counts = nullptr;      // by output, its tokens
+  uint64_t *num_taken = nullptr;  // entries, including those without room; initially 0
+  int64_t *places = nullptr;      // by output: where its list begins; undefined if empty
+  int64_t *counts = nullptr;      // by output: tokens
   TokenIds token_ids;
   float *probabilities = nullptr;
 
-  // take(bytes): memory that is aligned for all of these; null where it only counts.
+  // take(bytes) returns memory aligned for any of these, or null when it only counts.
   template <class Take>
   static KeptLists of(const Reports &reports, int64_t num_outputs, const Take &take) {
     KeptLists lists;
@@ -40,7 +40,7 @@ struct KeptLists {
   }
 };
 
-// Where a list is written: the entries from `first` on.
+// Destination of one list: entries from `first` on.
 struct KeptList {
   TokenIds token_ids;
   float *probabilities;

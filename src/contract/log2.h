@@ -12,7 +12,8 @@
 
 namespace sampler::contract {
 
-// log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)), by descending degree; the last is kLog2E.
+// log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)), in descending degree; the constant term is
+// kLog2E.
 constexpr float kLog2C8 = 0x1.01515cp-3f;
 constexpr float kLog2C7 = -0x1.a75d36p-3f;
 constexpr float kLog2C6 = 0x1.b96434p-3f;
@@ -23,11 +24,11 @@ constexpr float kLog2C2 = 0x1.ec736cp-2f;
 constexpr float kLog2C1 = -0x1.715472p-1f;
 constexpr uint32_t kSqrtHalfBits = 0x3F3504F3u;
 constexpr float kSmallestNormal = 0x1p-126f;
-// For the Gumbel draw: the largest uniform number, -log2(ln(2)), and the bound of its scores.
+// Gumbel draw: the largest uniform number, -log2(ln(2)), the bound of scores.
 constexpr float kLargestUniform = 1.0f - 0x1p-24f;
 constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
 constexpr float kScoreBound = 0x1p126f;
-constexpr float kLargestNoise = 33.0f;  // of word 0
+constexpr float kLargestNoise = 33.0f;  // noise of word 0
 
 SAMPLER_HD inline float log2_quotient(float z) {
   float q = kLog2C8;
@@ -62,8 +63,8 @@ SAMPLER_HD inline float log2_shifted(float y, int shift) {
   return fma32(parts.z, log2_quotient(parts.z), float(parts.exponent + shift));
 }
 
-// Standard Gumbel noise in units of log2: -log2(-ln(1 - v)), v uniform in (0, 1) from `word`.
-// Small v, the large noises, keep their full relative accuracy.
+// Standard Gumbel noise in units of log2: -log2(-ln(1 - v)), v uniform in (0, 1) from `word`. Small
+// v, that is large noise, keeps full relative accuracy.
 SAMPLER_HD inline float gumbel_noise(uint32_t word) {
   const float scaled = fma32(float(word), 0x1p-32f, 0x1p-33f);
   const float v = scaled < kLargestUniform ? scaled : kLargestUniform;
@@ -77,8 +78,8 @@ SAMPLER_HD inline float gumbel_noise(uint32_t word) {
   return fma32(-outer.z, log2_quotient(outer.z), kMinusLog2Ln2) - float(outer.exponent);
 }
 
-// The score of a token whose log2 is `log2_weight` * scale but for what all tokens have in common.
-// It never falls as `log2_weight` or `noise` rises.
+// Score of a token with log2 probability `log2_weight` * scale, up to a constant shared by all
+// tokens. Monotone in `log2_weight` and in `noise`.
 SAMPLER_HD inline float score_of_noise(float log2_weight, float scale, float noise) {
   const float score = fma32(log2_weight, scale, noise);
   return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
@@ -87,26 +88,26 @@ SAMPLER_HD inline float gumbel_score(float log2_weight, float scale, uint32_t wo
   return score_of_noise(log2_weight, scale, gumbel_noise(word));
 }
 
-// Bounds that cost little, to tell the tokens that need no score: the bits of a number, as an
-// integer, are its log2 in steps of 2^-23, less 0.0861 at most.
+// Cheap bounds that rule out tokens without computing their scores. The bits of a float, read as an
+// integer, approximate its log2 in units of 2^-23, from below by at most 0.0861.
 //
-// At least log2_shifted(y, 0), for y >= 0.
+// Upper bound of log2_shifted(y, 0), for y >= 0.
 SAMPLER_HD inline float log2_bound(float y) {
-  constexpr float kMostAbove = 0.0862f;  // tests/contract looks at every y
+  constexpr float kMostAbove = 0.0862f;  // tests/contract checks every y
   return fma32(float(int32_t(bits_of(y))), 0x1p-23f, -127.0f + kMostAbove);
 }
 
-// At least gumbel_noise(word). It never rises with the word.
+// Upper bound of gumbel_noise(word); never rises with the word.
 SAMPLER_HD inline float gumbel_noise_bound(uint32_t word) {
   constexpr float kMostRounded = 0x1p-14f;
   return fma32(float(int32_t(bits_of(float(word)))), -0x1p-23f, 159.0f + kMostRounded);
 }
 
-// A word such that no token of a larger one, and of at most `log2_weight`, scores more than
-// `limit`; of the lowest ones about the lowest, and the largest word where there is none.
+// A word above which no token of at most `log2_weight` scores more than `limit`: about the lowest
+// such word, or UINT32_MAX if there is none.
 SAMPLER_HD inline uint32_t last_word_above(float log2_weight, float scale, float limit) {
   constexpr float kLargestWord = 0x1.FFFFp31f;
-  // The bits of the word whose bound is the limit, less what roundings may take.
+  // Bits of the word whose bound equals the limit, with a margin for rounding.
   const float noise = fma32(-log2_weight, scale, limit) - 0x1p-10f;
   const float bits = fma32(noise, -0x1p23f, 159.0f * 0x1p23f);
   const float least = larger_of(bits, 0.0f);
@@ -116,25 +117,26 @@ SAMPLER_HD inline uint32_t last_word_above(float log2_weight, float scale, float
   return holds ? word : UINT32_MAX;
 }
 
-// What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.
+// The score that the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor
+// sum.
 SAMPLER_HD inline float gumbel_score(sampler_input_kind kind, float x, float scale, uint32_t word) {
   return kind == SAMPLER_LOGITS ? gumbel_score(x, scale, word)
                                 : gumbel_score(log2_shifted(x, 0), 1.0f, word);
 }
 
-// log2 of relative_probability(row, x) before it is rounded: 0 at most. Of a logit it is exactly
-// log2_ratio_minus_1() and 1, since that lies on the coarser grid.
+// log2 of the relative probability, before rounding; at most 0. For a logit the addition of 1 is
+// exact, since log2_ratio_minus_1() lies on the coarser grid.
 SAMPLER_HD inline float relative_log2(const RowScale &row, float x) {
   return row.kind == SAMPLER_LOGITS ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
                                     : log2_shifted(x, row.exponent);
 }
 
-// log2 of a sum of weights, the weight 2^44 counting as 1.
+// log2 of a sum of weights, with 2^44 as unit.
 SAMPLER_HD inline float log2_of_weight(uint64_t weight) {
   return log2_shifted(float(weight), -kWeightBits);
 }
 
-// Nats in a bit.
+// Nats per bit.
 constexpr float kLn2 = 0x1.62e430p-1f;
 
 // Natural logarithm of a token's share of `total_weight`.

@@ -1,5 +1,5 @@
-// Randomness: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2,
-// 3", 2011), a counter in, four words out, no state.
+// Random words: the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel
+// random numbers: as easy as 1, 2, 3", 2011).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ SAMPLER_HD inline Philox4 philox4x32_10(Philox4 counter, uint32_t key0, uint32_t
   return counter;
 }
 
-// What a random word is for: no two uses share a counter.
+// Part of the counter: no two uses share random words.
 enum class Purpose : uint32_t {
   kSample = 0,
   kAccept = 1,
@@ -41,7 +41,7 @@ enum class Purpose : uint32_t {
   kXtc = 6,
 };
 
-// Where an output row takes its random words from.
+// Source of an output row's random words.
 struct RandomStream {
   uint64_t seed;
   uint64_t offset;

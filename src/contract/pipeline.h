@@ -1,4 +1,4 @@
-// What a call's pipeline asks for: the lists and numbers of its stages, and their order.
+// A call's pipeline: its stages, their order, parameters and token lists.
 //
 // docs/contract.md, sections 13 and 14.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sampler::contract {
 
-// One list of token ids.
+// A list of token ids.
 struct TokenList {
   const void *ids = nullptr;
   sampler_id_type type = SAMPLER_ID_I32;
@@ -26,9 +26,9 @@ struct TokenList {
   SAMPLER_HD int64_t operator[](int64_t i) const { return load_id(ids, type, begin + i); }
 };
 
-// Lists one after the other, by slot or one for all.
+// Consecutive lists: one per slot, or one for all slots.
 struct TokenLists {
-  const int64_t *offsets = nullptr;  // null: there are none
+  const int64_t *offsets = nullptr;  // null: no lists
   const void *ids = nullptr;
   sampler_id_type type = SAMPLER_ID_I32;
   int64_t num_lists = 0;
@@ -36,7 +36,7 @@ struct TokenLists {
 
   SAMPLER_HD explicit operator bool() const { return offsets != nullptr; }
 
-  // False where the list's offsets are none.
+  // False if the list's offsets are invalid.
   SAMPLER_HD bool find(int64_t list, TokenList *out) const {
     const int64_t begin = offsets[list], end = offsets[list + 1];
     if (begin < 0 || begin > end || end > num_ids) return false;
@@ -48,7 +48,7 @@ struct TokenLists {
   }
 };
 
-// One slot's numbers.
+// One slot's parameters of the edits.
 struct EditNumbers {
   Penalties penalties;
   int32_t penalty_window;
@@ -68,13 +68,13 @@ struct EditNumbers {
   }
 };
 
-// One slot's numbers of the windows, beside RowParameters.
+// One slot's parameters of the windows, beside RowParameters.
 struct WindowNumbers {
   float dynamic_range, dynamic_exponent;
   float typical_p, top_n_sigma, epsilon, eta, top_h;
   float xtc_probability, xtc_threshold;
   int32_t min_keep;
-  sampler_adaptive_kind mirostat;  // its version; NONE: it is off
+  sampler_adaptive_kind mirostat;  // V1, V2, or NONE: off
   float mu;
 
   SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
@@ -85,14 +85,14 @@ struct WindowNumbers {
   }
 };
 
-// The rules of the windows, the same for all slots.
+// Rules of the windows, the same for all slots.
 struct WindowRules {
   sampler_tie_rule typical_p_ties = SAMPLER_TIES_EXACT;
   sampler_tie_rule cutoff_ties = SAMPLER_TIES_EXACT;  // of epsilon and eta
   sampler_sum_rule typical_p_sum = SAMPLER_SUM_REACHES;
 };
 
-// The stages of a row, in their order.
+// The stages of a row, in order.
 struct StageOrder {
   sampler_stage stages[SAMPLER_MAX_STAGES] = {};
   int count = 0;
@@ -110,9 +110,10 @@ SAMPLER_HD constexpr bool is_filter(sampler_stage stage) {
 }
 
 struct Pipeline {
-  // Those that may be on. Of the windows only where has_windows.
+  // The stages that may be on. `windows` is set only if has_windows.
   StageOrder edits, windows;
-  // Whether there is more than temperature, top-k, top-p and min-p in an order of FilterRules.
+  // Whether the stages are more than temperature, top-k, top-p and min-p in an order that
+  // FilterRules can express.
   bool has_windows = false;
   WindowRules window_rules;
 
@@ -128,19 +129,20 @@ struct Pipeline {
   PerSlot<float> dry_multiplier{0}, dry_base{0};
   PerSlot<int32_t> dry_allowed_length{0}, dry_window{0};
   PerSlot<int32_t> no_repeat_ngram_size{0}, min_new_tokens{0};
-  bool bad_words_end_output = false;  // they are looked for in the output alone
+  bool bad_words_end_output = false;  // searched in the output alone
 
   const int64_t *forced_token_ids = nullptr;
 
   AdaptiveParameters adaptive;
 
-  Sequences sequences;  // by slot, in place of adaptive values, the history and its prompts
-  const float *adaptive_values = nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: all start
+  Sequences sequences;  // by slot; replaces adaptive_values, history and prompt_lengths
+  const float *adaptive_values =
+      nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: initial values
 
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
-  int64_t max_assumed = 0;  // tokens that a call may take for said, after those of the history
+  int64_t max_assumed = 0;  // draft tokens that a call may append to the history
   TokenLists biased;
   const float *biases = nullptr;
   const float *dense_bias = nullptr;
@@ -148,7 +150,7 @@ struct Pipeline {
   int64_t dense_bias_stride = 0;
   TokenLists allowed, banned, stop;
   TokenLists bad_words;
-  const int64_t *bad_word_offsets = nullptr;  // null: every slot has all words
+  const int64_t *bad_word_offsets = nullptr;  // null: all words apply to every slot
   TokenLists dry_breakers;
   const uint32_t *bitmasks = nullptr;
   int64_t num_bitmasks = 0;
@@ -169,7 +171,7 @@ struct Pipeline {
   SAMPLER_HD WindowNumbers window_numbers(int64_t slot) const {
     return window_numbers(slot, values(slot));
   }
-  // Where the adaptive stages remember something else.
+  // With other adaptive values.
   SAMPLER_HD WindowNumbers window_numbers(int64_t slot, const AdaptiveValues &values) const {
     constexpr float kDefaultThreshold = 0.1f;
     const float exponent = dynamic_exponent[slot], threshold = xtc_threshold[slot];
@@ -188,7 +190,7 @@ struct Pipeline {
             begun_mu(values, rules)};
   }
 
-  // What adaptive stages remember of the slot.
+  // The slot's adaptive values.
   SAMPLER_HD AdaptiveValues values(int64_t slot) const {
     if (sequences) return sequences[slot].values();
     if (!adaptive_values) return {};
@@ -196,7 +198,7 @@ struct Pipeline {
     return {own[0], {own[1], own[2]}, own[3]};
   }
 
-  // The row's parameters, with the running top_p where it decays.
+  // The row's parameters, with the running top_p if top-p decays.
   SAMPLER_HD RowParameters adapted(const RowParameters &parameters, int64_t slot) const {
     return adapted(parameters, slot, values(slot));
   }
@@ -212,28 +214,28 @@ struct Pipeline {
            adaptive.of(slot).are_valid() && are_valid_values(values(slot));
   }
 
-  // Whether repeats may be looked for, which takes memory for the lengths of them.
+  // Whether DRY or n-gram bans may be on, which need memory for repeat lengths.
   SAMPLER_HD bool seeks_repeats() const {
     return dry_multiplier.array || dry_multiplier.value > 0.0f || no_repeat_ngram_size.array ||
            no_repeat_ngram_size.value > 0;
   }
 
-  // Whether it is known what was said before.
+  // Whether the sequences' tokens are known.
   SAMPLER_HD bool has_text() const { return sequences || history; }
 
   SAMPLER_HD bool has_edits() const { return edits.count > 0; }
 
-  // Whether what is drawn from may be another row than the one that is given.
+  // Whether the stages may change the input row before the draw.
   SAMPLER_HD bool changes_rows() const { return has_edits() || has_windows; }
 };
 
-// What a slot has said, the oldest token first.
+// A slot's history, oldest token first.
 struct SaidText {
   TokenList tokens;
   int64_t prompt_length = 0;
 };
 
-// The result is a status.
+// Reads a slot's history; returns a row status.
 SAMPLER_HD inline uint32_t read_text(const Pipeline &pipeline, int64_t slot, SaidText *text) {
   *text = {};
   if (pipeline.sequences) {

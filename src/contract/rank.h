@@ -1,4 +1,4 @@
-// Rank order: by value descending, then by id ascending, as one unsigned integer.
+// Rank order: descending value, then ascending id, as one unsigned integer.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace sampler::contract {
 
-// Unsigned integers that order as the values do; -0 equals +0. Not for NaN.
+// Unsigned integer in the order of the values; -0 equals +0. Not for NaN.
 SAMPLER_HD inline uint32_t value_key(float x) {
-  const uint32_t bits = bits_of(x + 0.0f);  // turns -0 into +0
+  const uint32_t bits = bits_of(x + 0.0f);  // -0 becomes +0
   return (bits & kSignBit) ? ~bits : bits | kSignBit;
 }
 
@@ -24,7 +24,7 @@ SAMPLER_HD inline float next_value(float x) {
   return value_of_key(value_key(x) + 1);
 }
 
-// A larger rank comes first. No two tokens of a row have the same.
+// A larger rank comes first. Ranks are unique within a row.
 using Rank = uint64_t;
 
 SAMPLER_HD inline Rank rank_of(float x, uint32_t id) {
@@ -38,7 +38,7 @@ SAMPLER_HD inline uint32_t id_of_rank(Rank rank) {
   return ~uint32_t(rank);
 }
 
-// The ranks of one value: their key, and the lowest of them.
+// The key that all ranks of one value share, and the lowest of these ranks.
 SAMPLER_HD inline uint32_t key_of_rank(Rank rank) {
   return uint32_t(rank >> 32);
 }
@@ -48,7 +48,7 @@ SAMPLER_HD inline Rank rank_of_key(uint32_t key) {
 
 // A kept set is a prefix of rank order: the tokens whose rank is at least its cut.
 //
-// The lowest cut there is: all tokens that may be drawn at all, those above -inf or 0.
+// The lowest cut: keeps all tokens above -inf, or above probability 0.
 SAMPLER_HD inline Rank lowest_cut(sampler_input_kind kind) {
   const float nothing = kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f;
   return uint64_t(value_key(nothing) + 1) << 32;

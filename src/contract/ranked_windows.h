@@ -1,4 +1,4 @@
-// Windows of a row in rank order: what each stage keeps.
+// Windows of a row in rank order: the window that each stage keeps.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@
 
 namespace sampler::contract {
 
-// `Tokens` has `float value(int64_t place) const`, of the token at that place of rank order; those
-// of -inf or probability 0 have none. WindowWalk<Tokens> has the answers that take more than a few
-// tokens. Every stage is on, and keeps a window of the one it sees, and at least `min_keep` tokens
-// of it.
+// `Tokens` has `float value(int64_t place) const`: the value at that place of rank order, without
+// tokens of -inf or probability 0. WindowWalk<Tokens> reads whole windows. Each stage is called
+// only if it is on, and keeps at least `min_keep` tokens of its input window.
 template <class Tokens>
 class RankedWindows {
  public:
-  // `temperature` is that in force. Not greedy.
+  // `temperature` is the current one, not greedy.
   SAMPLER_HD RankedWindows(const Tokens &tokens, sampler_input_kind kind, float temperature,
                            int64_t min_keep)
       : tokens_(tokens),
@@ -31,7 +30,7 @@ class RankedWindows {
         temperature_(temperature),
         min_keep_(min_keep > 1 ? min_keep : 1) {}
 
-  // By the window's own first token.
+  // Scale of the window's own first token.
   SAMPLER_HD RowScale scale(Window seen) const {
     return row_scale(kind_, tokens_.value(seen.begin), temperature_);
   }
@@ -69,7 +68,7 @@ class RankedWindows {
                     seen);
   }
 
-  // The standard deviation that top_n_sigma() goes by.
+  // The standard deviation that top_n_sigma() uses.
   SAMPLER_HD float sigma(Window seen) const {
     const RowScale row = scale(seen);
     const float first = sigma_value(row, tokens_.value(seen.begin));
@@ -99,13 +98,13 @@ class RankedWindows {
     return walk_.nearest({row, mean_surprise(all), all.weight, threshold, ties, min_keep_}, seen);
   }
 
-  // For a word whose coin says so.
+  // Only if xtc_coin() is true.
   SAMPLER_HD Window xtc(float threshold, Window seen) const {
     const int64_t above = count_of_weight(xtc_threshold(threshold, weight(seen)), seen);
     return {seen.begin + xtc_drops(above, seen.count(), min_keep_), seen.end};
   }
 
-  // `num_elements` are those of the whole row.
+  // `num_elements` counts the whole row.
   SAMPLER_HD Window mirostat_v1(float mu, int64_t num_elements, Window seen) const {
     const RowScale row = scale(seen);
     const int64_t count = seen.count() < kMirostatTokens ? seen.count() : kMirostatTokens;
@@ -123,13 +122,13 @@ class RankedWindows {
   }
 
  private:
-  // The window's first `count` tokens, or those that min_keep asks for.
+  // The window's first max(count, min_keep) tokens.
   SAMPLER_HD Window at_least(int64_t count, Window seen) const {
     const int64_t wanted = count > min_keep_ ? count : min_keep_;
     return {seen.begin, wanted < seen.count() ? seen.begin + wanted : seen.end};
   }
 
-  // Tokens of equal value weigh the same, so ties matter only to what min_keep asks for.
+  // Tokens of equal value weigh the same, so only min_keep can split ties.
   SAMPLER_HD Window cutoff(uint64_t least, sampler_tie_rule ties, Window seen) const {
     const Window kept = at_least(count_of_weight(least, seen), seen);
     return {kept.begin, kept.begin + with_ties(kept.count(), ties, seen)};

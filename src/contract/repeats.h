@@ -1,13 +1,13 @@
-// What a history repeats: DRY's repeats and their limit, n-grams that would come a second time,
-// words of several tokens.
+// Repeats in a history: DRY's repeats and their limit, repeated n-grams, bad words of several
+// tokens.
 //
-// docs/contract.md, section 14.1. Texts are read from their newest token: text[0] is the newest.
-// Any type with such an operator will do. Lengths are below 2^31.
+// docs/contract.md, section 14.1. A text is any type with operator[]; text[0] is the newest token.
+// Lengths are below 2^31.
 //
-// The steps are bounded whatever the text is: see each function. Whatever is found is a ban or a
-// maximum over places, so a parallel version may look at the places in any order, and cut them up
-// as it likes. The Z-algorithm itself goes from the newest token on; a version of many threads
-// finds the length of each place by itself, in at most `limit` comparisons a place.
+// Each function bounds its steps for any text. Results are bans or maxima over positions, so a
+// parallel version may visit the positions in any order. The Z-algorithm is sequential, from the
+// newest token on; a parallel version finds each position's length on its own, with at most `limit`
+// comparisons.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace sampler::contract {
 
 constexpr int32_t kLongestBreaker = 20;
 
-// The last `length` tokens before `end`, the newest first.
+// The last `length` tokens before `end`, newest first.
 template <class Id>
 struct NewestFirst {
   const Id *end;
@@ -27,18 +27,18 @@ struct NewestFirst {
   SAMPLER_HD int64_t operator[](int32_t i) const { return int64_t(end[-1 - int64_t(i)]); }
 };
 
-// The lengths of all repeats of a text of n tokens: calls visit(token, length) for k = 1 ... n - 1
-// in this order, where `length`, at most `limit`, is the number of tokens in which the text and the
-// text without its k newest tokens end alike, and `token` is the one that followed there.
+// Lengths of all repeats of a text of n tokens: calls visit(token, length) for k = 1 ... n - 1 in
+// this order. `length` is the length, at most `limit`, of the common suffix of the text and of the
+// text without its k newest tokens; `token` is the token that followed there.
 //
-// `memory` has room for min(limit, n) numbers, which need no value. Fewer than 2 n comparisons of
-// tokens: each is the last for its k, or moves the end of the box, which never comes back.
+// `memory` has room for min(limit, n) uninitialised numbers. Fewer than 2 n comparisons of tokens:
+// each is the last for its k, or advances the end of the box, which never moves back.
 template <class Text, class Visit>
 SAMPLER_HD inline void visit_repeats(const Text &text, int32_t n, int32_t limit, int32_t *memory,
                                      Visit visit) {
-  // The Z-algorithm (Gusfield 1997). text[box_begin + i] == text[i] as long as box_begin + i is
-  // below box_end. No box is longer than the limit: a length that was cut at it reaches to the end
-  // of what is left of the box, as the whole length would.
+  // The Z-algorithm (Gusfield 1997). text[box_begin + i] == text[i] while box_begin + i < box_end.
+  // No box is longer than the limit; a length capped at the limit still reaches the end of the box,
+  // as the full length would.
   int32_t box_begin = 0, box_end = 0;
   for (int32_t k = 1; k < n; ++k) {
     const int32_t inside = box_end > k ? box_end - k : 0;
@@ -57,9 +57,9 @@ SAMPLER_HD inline void visit_repeats(const Text &text, int32_t n, int32_t limit,
   }
 }
 
-// The tokens that would complete an n-gram of the text of `n` tokens: calls ban(token), of some
-// tokens several times. `size` >= 1 is n of the n-grams. `memory` has room for min(size - 1, n)
-// numbers. Steps as visit_repeats().
+// Tokens that would complete an n-gram already in the text of `n` tokens: calls ban(token),
+// possibly several times per token. `size` >= 1 is the length of the n-grams. `memory` has room for
+// min(size - 1, n) numbers. Steps as in visit_repeats().
 template <class Text, class Ban>
 SAMPLER_HD inline void visit_ngram_bans(const Text &text, int32_t n, int32_t size, int32_t *memory,
                                         Ban ban) {
@@ -68,11 +68,11 @@ SAMPLER_HD inline void visit_ngram_bans(const Text &text, int32_t n, int32_t siz
   visit_repeats(text, n, num_known, memory, [&](int64_t token, int32_t length) {
     if (length == num_known) ban(token);
   });
-  if (size == 1) ban(text[n - 1]);  // the oldest token has none before it
+  if (size == 1) ban(text[n - 1]);  // visit_repeats() skips the oldest token
 }
 
-// Whether the text of `n` tokens ends in all but the last of a word's `length` >= 1 tokens, which
-// bans the last one. At most length - 1 comparisons.
+// Whether the text of `n` tokens ends in the first length - 1 tokens of a word, which bans its last
+// one. At most length - 1 comparisons.
 template <class Text, class Word>
 SAMPLER_HD inline bool bans_word_end(const Text &text, int32_t n, const Word &word,
                                      int32_t length) {
@@ -83,16 +83,16 @@ SAMPLER_HD inline bool bans_word_end(const Text &text, int32_t n, const Word &wo
   return true;
 }
 
-// DRY's breakers: `count` distinct sequences, in lexicographic order, of 1 to kLongestBreaker ids.
-// Sequence b has the ids from offsets[b] on to offsets[b + 1].
+// DRY's breakers: `count` distinct sequences of 1 to kLongestBreaker ids, in lexicographic order.
+// Sequence b has ids [offsets[b], offsets[b + 1]).
 template <class Offsets, class Ids>
 struct Breakers {
   Offsets offsets;
   Ids ids;
   int32_t count;
 
-  // Of the breakers [begin, end), which agree in their first `depth` ids and are longer, the first
-  // whose next id is above `id`, or not below it.
+  // The first of the breakers [begin, end) whose id at `depth` is >= `id`, or > `id` if `above`.
+  // They share their first `depth` ids and are longer.
   SAMPLER_HD int32_t bound(int32_t begin, int32_t end, int32_t depth, int64_t id,
                            bool above) const {
     while (begin < end) {
@@ -107,9 +107,8 @@ struct Breakers {
     return begin;
   }
 
-  // The length of the longest breaker that begins at text[i] and goes on to newer tokens, 0 where
-  // none does. At most kLongestBreaker tokens are read, and for each the ids of two binary
-  // searches.
+  // Length of the longest breaker that begins at text[i] and continues to newer tokens; 0: none.
+  // Reads at most kLongestBreaker tokens, with two binary searches for each.
   template <class Text>
   SAMPLER_HD int32_t length_at(const Text &text, int32_t i) const {
     int32_t longest = 0, begin = 0, end = count;
@@ -117,7 +116,7 @@ struct Breakers {
       const int64_t id = text[i - depth];
       begin = bound(begin, end, depth, id, false);
       end = bound(begin, end, depth, id, true);
-      // A sequence comes before those that it begins; they agree with it so far.
+      // A breaker precedes those that it is a prefix of.
       while (begin < end && int64_t(offsets[begin + 1]) - int64_t(offsets[begin]) == depth + 1) {
         longest = depth + 1;
         ++begin;
@@ -126,15 +125,15 @@ struct Breakers {
     return longest;
   }
 
-  // Whether a token is a breaker by itself: DRY leaves it as it is.
+  // Whether a token alone is a breaker: DRY does not penalise it.
   SAMPLER_HD bool has_token(int64_t id) const {
     const int32_t first = bound(0, count, 0, id, false);
     if (first == count || int64_t(ids[int64_t(offsets[first])]) != id) return false;
     return int64_t(offsets[first + 1]) - int64_t(offsets[first]) == 1;
   }
 
-  // How long DRY's repeats are at most in a text of n tokens. length_at() of each token up to the
-  // first at which a breaker begins.
+  // Maximum length of DRY's repeats in a text of n tokens. Calls length_at() for each token up to
+  // the first breaker.
   template <class Text>
   SAMPLER_HD int32_t repeat_limit(const Text &text, int32_t n) const {
     for (int32_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// What a call reports of its rows besides the tokens: section 15 of docs/contract.md.
+// Reports of a call besides the tokens: section 15 of docs/contract.md.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sampler::contract {
 
-// Where the reports of a SampleRequest go; null: not wanted.
+// Destinations of a SampleRequest's reports; null: not wanted.
 struct Reports {
   int64_t num_top = 0;
   TokenIds out_top_token_ids;
@@ -27,10 +27,10 @@ struct Reports {
 
   uint32_t *out_kept_bitmask = nullptr;
   int64_t kept_bitmask_stride = 0;  // words
-  int64_t kept_capacity = 0;        // of each list, or of all together where they are packed
+  int64_t kept_capacity = 0;        // entries of each list, or of all lists if packed
   TokenIds out_kept_token_ids;
   float *out_kept_probabilities = nullptr;
-  int64_t *out_kept_offsets = nullptr;  // null: lists are not packed
+  int64_t *out_kept_offsets = nullptr;  // null: not packed
 
   uint8_t *out_removed_by = nullptr;
 
@@ -45,24 +45,24 @@ struct Reports {
   }
 };
 
-// No stage has removed the token: it is kept, or the input gave it no probability.
+// For tokens that no stage removed: kept, or without probability in the input.
 constexpr uint8_t kNotRemoved = 0;
 constexpr uint8_t kNeverThere = 255;
 
-// The distribution that reports are of: some tokens of a row, each with its share of their weight.
+// The distribution that is reported: some tokens of a row, with their weights.
 struct Reported {
   RowScale scale;
-  Rank cut;               // its tokens have at least this rank, and some probability
-  uint64_t weight;        // of all of them
-  bool greedy;            // it is one token
-  Rank first = ~Rank(0);  // its tokens have at most this rank
+  Rank cut;               // lowest rank; all its tokens have a probability above 0
+  uint64_t weight;        // total weight
+  bool greedy;            // a single token
+  Rank first = ~Rank(0);  // highest rank
 
   SAMPLER_HD bool has(float x, uint32_t id) const {
     const Rank rank = rank_of(x, id);
     return rank >= cut && rank <= first;
   }
 
-  // Of any token of the row; -inf where it is not one of the distribution's.
+  // Log-probability of any token; -inf outside the distribution.
   SAMPLER_HD float log_probability(float x, uint32_t id) const {
     const bool is_one = has(x, id);
     return greedy && is_one ? 0.0f : forced_log_probability(scale, x, is_one, weight);
@@ -74,7 +74,7 @@ SAMPLER_HD inline Reported reported_row(sampler_input_kind kind, float max) {
   return {row_scale(kind, max, 1.0f), lowest_cut(kind), 0, false, ~Rank(0)};
 }
 
-// The order of temperature and filters in which StageRunner keeps what filtered_prefix() does.
+// The stage order with which StageRunner keeps the same tokens as filtered_prefix().
 SAMPLER_HD inline StageOrder order_of(const FilterRules &rules) {
   const bool is_last = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
   const bool min_p_is_first = rules.order == SAMPLER_FILTERS_MIN_P_FIRST;

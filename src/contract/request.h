@@ -1,4 +1,4 @@
-// What an operation is asked to compute, whoever computes it: the checked arguments of a call.
+// Requests: the checked arguments of a call, the same for all backends.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace sampler::contract {
 
-// Token ids lie below this, and so do column counts.
+// Bound of token ids (exclusive) and of column counts (inclusive).
 constexpr int64_t kMaxVocabulary = int64_t(1) << 20;
 
-// Rows of values in the caller's memory, and where they are candidate lists, their ids.
+// Rows of values in the caller's memory; candidate lists also have ids.
 struct Rows {
   const void *values = nullptr;
   const void *ids = nullptr;        // null: an element's id is its column
-  const int32_t *counts = nullptr;  // of elements; null: num_cols each
+  const int32_t *counts = nullptr;  // elements of each row; null: num_cols
   int64_t num_rows = 0;
   int64_t num_cols = 0;
   int64_t stride = 0;  // elements
@@ -28,17 +28,17 @@ struct Rows {
   sampler_id_type id_type = SAMPLER_ID_I32;
 };
 
-// The slot of each output row: whose parameters, seed and offset it has.
+// The slot of each output row, which selects its parameters, seed and offset.
 struct Slots {
   const int32_t *of_rows = nullptr;  // null: row i has slot i
-  int64_t count = 0;                 // how many slots there are, where they are not the rows
+  int64_t count = 0;                 // number of slots, if of_rows is set
 
   SAMPLER_HD int64_t operator[](int64_t row) const { return of_rows ? of_rows[row] : row; }
   SAMPLER_HD bool has(int64_t slot) const { return !of_rows || (slot >= 0 && slot < count); }
   SAMPLER_HD int64_t number(int64_t num_rows) const { return of_rows ? count : num_rows; }
 };
 
-// One value for all slots, or one each.
+// One value for all slots, or one per slot.
 template <class T>
 struct PerSlot {
   T value;
@@ -62,7 +62,7 @@ struct Parameters {
   }
 };
 
-// A seed or an offset: a value, or an array of one, or of one per slot.
+// A seed or an offset: a value, an array of one, or an array of one per slot.
 struct SeedSource {
   uint64_t value = 0;
   const uint64_t *array = nullptr;
@@ -76,7 +76,7 @@ struct SeedSource {
 struct Randomness {
   SeedSource seed;
   SeedSource offset;
-  const uint32_t *streams = nullptr;  // null: the slot's number, or 0 where it has its own seed
+  const uint32_t *streams = nullptr;  // null: the slot, or 0 if seeds are per slot
 
   SAMPLER_HD RandomStream of(int64_t slot) const {
     const uint32_t stream = streams ? streams[slot] : seed.per_slot ? 0u : uint32_t(slot);
@@ -84,8 +84,7 @@ struct Randomness {
   }
 };
 
-// The edits of logits: pipeline.h. What is reported of rows: reports.h. In host memory, for the
-// time of the call.
+// Defined in pipeline.h and reports.h. In host memory, valid during the call.
 struct Pipeline;
 struct Reports;
 
@@ -94,7 +93,7 @@ struct TokenIds {
   sampler_id_type type = SAMPLER_ID_I32;
 };
 
-// One token per output row.
+// sampler_sample: one token per output row.
 struct SampleRequest {
   Rows input;
   const int32_t *row_indices = nullptr;  // null: output row i draws from input row i
@@ -103,9 +102,9 @@ struct SampleRequest {
   Parameters parameters;
   Randomness random;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
-  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;  // EDITED only where there are edits
+  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;  // EDITED only with edits
   int64_t bad_row_token = -1;
-  const Pipeline *pipeline = nullptr;  // null: neither edits nor forced tokens
+  const Pipeline *pipeline = nullptr;  // null: no stages and no forced tokens
   const Reports *reports = nullptr;    // null: none
 
   TokenIds out_token_ids;
@@ -115,13 +114,13 @@ struct SampleRequest {
   float *out_observations = nullptr;
   uint32_t *out_row_status = nullptr;
 
-  // Of verified positions: whether anything is told of each token.
+  // For verified positions: whether any per-token output is wanted.
   SAMPLER_HD bool reports_anything() const {
     return reports || out_logprobs || out_observations || out_kept_counts;
   }
 };
 
-// A row of output for each row of input.
+// sampler_filter: one output row per input row.
 struct RowsRequest {
   Rows input;
   Slots slots;
@@ -136,7 +135,7 @@ struct RowsRequest {
   uint32_t *out_row_status = nullptr;
 };
 
-// The first tokens of each row in rank order.
+// sampler_select: the first tokens of each row in rank order.
 struct SelectRequest {
   Rows input;
   int64_t num_selected = 0;
@@ -153,8 +152,8 @@ struct Verification;  // verification.h
 
 // Verification of a chain of drafts per row.
 struct ChainRequest {
-  Rows target;  // num_drafts + 1 positions a row, `stride` apart
-  Rows draft;   // num_drafts positions a row; values null: the drafter was deterministic
+  Rows target;  // num_drafts + 1 positions per row, `stride` apart
+  Rows draft;   // num_drafts positions per row; values null: deterministic drafter
   int64_t target_row_stride = 0;
   int64_t draft_row_stride = 0;
   int64_t num_rows = 0;
@@ -165,7 +164,7 @@ struct ChainRequest {
   Parameters parameters;
   Randomness random;
   int64_t bad_row_token = -1;
-  const Verification *more = nullptr;  // null: dense chains by the standard rule. In host memory
+  const Verification *more = nullptr;  // null: dense chains, standard rule. In host memory
 
   TokenIds out_token_ids;
   int32_t *out_accepted_counts = nullptr;
@@ -173,16 +172,16 @@ struct ChainRequest {
   bool accumulate_counts = false;
   uint32_t *out_row_status = nullptr;
 
-  // Given probabilities are not filtered.
+  // Filters apply to logits only.
   SAMPLER_HD bool has_filters() const {
     return target.kind == SAMPLER_LOGITS || (draft.values && draft.kind == SAMPLER_LOGITS);
   }
 };
 
-// What a rejected draft leaves of each row.
+// sampler_residual: the distribution after a rejected draft, per row.
 struct ResidualRequest {
   Rows target;  // given probabilities
-  Rows draft;   // the same; values null: the drafter was deterministic
+  Rows draft;   // given probabilities; values null: deterministic drafter
   int64_t num_rows = 0;
   const void *draft_token_ids = nullptr;  // of a deterministic drafter
   sampler_id_type token_id_type = SAMPLER_ID_I32;

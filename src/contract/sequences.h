@@ -1,8 +1,7 @@
-// What is remembered of sequences: their tokens, how often each has occurred, adaptive values.
+// State of sequences: their tokens, token counts and adaptive values.
 //
-// One block of memory has a slot of equal size for each sequence. Tokens leave a slot in the
-// reverse of the order in which they came, and all that is no sequence's is 0: so a slot's bytes
-// follow from its tokens and adaptive values alone.
+// One block of memory holds a slot of equal size per sequence. Tokens are removed newest first, and
+// unused bytes are 0, so a slot's bytes depend only on its tokens and adaptive values.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +12,17 @@
 
 namespace sampler::contract {
 
-// How often a token occurs among those that are counted. Entries stand in the order of first
-// occurrence, and are nodes of a digital search tree (Coffman and Eve 1970): below next[b] are the
-// ids whose bit is b, the lowest bit at the first entry, one further at each node on the way. No
-// way has more than 32 nodes, whatever the ids are, and the newest entry has none below it.
+// Occurrences of a token among the counted ones. Entries are in the order of first occurrence, and
+// are nodes of a digital search tree (Coffman and Eve 1970): next[b] is the subtree of the ids
+// whose bit is b, starting at the lowest bit and moving up one bit per level. No path has more than
+// 32 nodes, and the newest entry is a leaf.
 struct TokenCount {
   int32_t id;
   int32_t in_prompt, in_output;
-  int32_t next[2];  // entries; 0, which is below none: there is none
+  int32_t next[2];  // index of an entry; 0 (the root): none
 };
 
-// The entry of an id among so many; null: it has none. At most 32 of them are looked at.
+// Entry of an id; null: none. Visits at most 32 entries.
 SAMPLER_HD inline const TokenCount *find_count(const TokenCount *counts, int64_t num_counts,
                                                int32_t id) {
   if (num_counts == 0) return nullptr;
@@ -36,16 +35,16 @@ SAMPLER_HD inline const TokenCount *find_count(const TokenCount *counts, int64_t
   return entry;
 }
 
-// What a slot begins with.
+// Header of a slot.
 struct SequenceHeader {
   int32_t length;          // tokens
-  int32_t prompt_length;   // of them, the first ones
-  int32_t counted_length;  // the longest beginning whose distinct tokens have entries
-  int32_t num_distinct;    // entries
+  int32_t prompt_length;   // the first tokens
+  int32_t counted_length;  // length of the longest prefix whose distinct tokens have entries
+  int32_t num_distinct;    // number of entries
 };
 
-// Where things lie in a slot: the header; adaptive values, after each number of tokens if they are
-// kept, else the present ones; the tokens; their counts.
+// Layout of a slot: the header; adaptive values, either one set per length or the current set
+// alone; the tokens; their counts.
 struct SequenceLayout {
   int32_t max_tokens = 0;
   int32_t max_distinct = 0;
@@ -64,13 +63,13 @@ struct SequenceLayout {
   }
 };
 
-// Who works on a slot: one, or several side by side, of which the first does what comes in order.
+// The threads that work on a slot. Thread 0 does the sequential parts.
 struct OneWorker {
   static constexpr int index = 0, count = 1;
-  SAMPLER_HD void wait() const {}  // until all have come here
+  SAMPLER_HD void wait() const {}  // barrier
 };
 
-// A slot. All that it takes is in the slot; a copy is another view of it.
+// View of a slot, which holds all its data.
 class Sequence {
  public:
   SAMPLER_HD Sequence(char *slot, const SequenceLayout &layout)
@@ -89,12 +88,12 @@ class Sequence {
   }
   SAMPLER_HD const int32_t *tokens() const { return tokens_; }
 
-  // The tokens that counts() tells of: the first so many.
+  // Number of tokens, from the first, that counts() covers.
   SAMPLER_HD int32_t counted_length() const { return header_->counted_length; }
   SAMPLER_HD int32_t num_distinct() const { return header_->num_distinct; }
   SAMPLER_HD const TokenCount *counts() const { return counts_; }
 
-  // The present ones, and those after the first `length` tokens where they are kept.
+  // The current values; the values after the first `length` tokens, if all are kept.
   SAMPLER_HD const AdaptiveValues &values() const { return values_after(length()); }
   SAMPLER_HD const AdaptiveValues &values_after(int32_t length) const {
     return values_[layout_.keeps_values ? length : 0];
@@ -103,7 +102,7 @@ class Sequence {
     values_[layout_.keeps_values ? length() : 0] = values;
   }
 
-  // There is room, and no output before a prompt token. Adaptive values stay as they are.
+  // Requires room, and no output token before a prompt token. Adaptive values do not change.
   SAMPLER_HD void append(int32_t token, bool is_prompt) const {
     const AdaptiveValues present = values();
     tokens_[length()] = token;
@@ -113,12 +112,12 @@ class Sequence {
     set_values(present);
   }
 
-  // Keeps the first `new_length` tokens, at most all.
+  // Keeps the first `new_length` tokens; no effect if there are fewer.
   SAMPLER_HD void truncate(int32_t new_length) const {
     while (length() > new_length) remove_newest();
   }
 
-  // No tokens, and these values.
+  // Removes all tokens and sets the values.
   template <class Workers = OneWorker>
   SAMPLER_HD void reset(const AdaptiveValues &values, const Workers &workers = {}) const {
     const SequenceHeader before = *header_;
@@ -135,7 +134,7 @@ class Sequence {
     set_values(values);
   }
 
-  // Becomes equal to another slot, whose tokens fit.
+  // Copies another slot, whose tokens fit.
   template <class Workers = OneWorker>
   SAMPLER_HD void copy(const Sequence &source, const Workers &workers = {}) const {
     const bool has_all_values = source.layout_.keeps_values && layout_.keeps_values;
@@ -159,7 +158,7 @@ class Sequence {
  private:
   static SAMPLER_HD AdaptiveValues no_values() { return {0.0f, {0.0f, 0.0f}, 0.0f}; }
 
-  // The entry of an id, or where the link to it would be. Null: at the first entry.
+  // Entry of an id and the link to it. `entry` null: no entry yet. `link` null: the root.
   struct Place {
     TokenCount *entry;
     int32_t *link;
@@ -174,7 +173,7 @@ class Sequence {
     return place;
   }
 
-  // False: there is no room for its entry.
+  // False if there is no room for an entry.
   SAMPLER_HD bool count(int32_t token, bool is_prompt) const {
     Place place = find(token);
     if (!place.entry) {
@@ -189,8 +188,8 @@ class Sequence {
     return true;
   }
 
-  // The newest one that is counted. An entry without occurrences is the newest entry: those of
-  // tokens that first came later have gone before.
+  // Removes the newest counted token. An entry that drops to 0 occurrences is the newest entry,
+  // since later tokens have been removed before.
   SAMPLER_HD void uncount(int32_t token, bool is_prompt) const {
     const Place place = find(token);
     --(is_prompt ? place.entry->in_prompt : place.entry->in_output);
@@ -213,7 +212,7 @@ class Sequence {
     if (is_prompt) header_->prompt_length = at;
   }
 
-  // Whether this slot would count the same tokens as the other one does.
+  // Whether this slot counts the same tokens as the other.
   SAMPLER_HD bool counts_like(const Sequence &other) const {
     return layout_.max_distinct == other.layout_.max_distinct ||
            (other.counted_length() == other.length() &&
@@ -229,10 +228,10 @@ class Sequence {
 
 // The slots of a state.
 struct Sequences {
-  char *slots = nullptr;  // null: there is no state
+  char *slots = nullptr;  // null: no state
   int64_t num_slots = 0;
   SequenceLayout layout;
-  uint32_t *locks = nullptr;  // by slot, 0: of calls whose rows run side by side
+  uint32_t *locks = nullptr;  // by slot, 0: free; for calls whose rows run in parallel
 
   SAMPLER_HD explicit operator bool() const { return slots != nullptr; }
   SAMPLER_HD bool has(int64_t slot) const { return slot >= 0 && slot < num_slots; }

@@ -1,5 +1,5 @@
-// A call of which a rank has some of the columns: what it asks for, and what the ranks exchange for
-// it. Section 17 of docs/contract.md.
+// A call over rows whose columns are split among ranks: its request, and the messages that the
+// ranks exchange. Section 17 of docs/contract.md.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace sampler::contract {
 
-// The request's input has the whole row's num_cols, and this rank's values.
+// The request's input has num_cols of the whole row, and this rank's values.
 struct ShardCall {
-  const SampleRequest *sample = nullptr;  // one of them
+  const SampleRequest *sample = nullptr;  // exactly one of the requests is set
   const RowsRequest *filter = nullptr;
   const SelectRequest *select = nullptr;
   const ResidualRequest *residual = nullptr;
-  const ChainRequest *verify = nullptr;  // dense chains by the standard rule
-  const Pipeline *pipeline = nullptr;    // of a sample or a filter
-  const Reports *reports = nullptr;      // of a sample
+  const ChainRequest *verify = nullptr;  // dense chains, standard rule
+  const Pipeline *pipeline = nullptr;    // for a sample or a filter
+  const Reports *reports = nullptr;      // for a sample
   int64_t first_id = 0;
   int64_t num_cols = 0;
   int64_t rank = 0;
@@ -35,12 +35,12 @@ struct ShardCall {
     return sample ? sample->input : filter ? filter->input : select->input;
   }
   SAMPLER_HD int64_t total_cols() const { return input().num_cols; }
-  // Of output.
+  // Number of output rows.
   SAMPLER_HD int64_t num_rows() const {
     return sample ? sample->num_rows : verify ? verify->num_rows : input().num_rows;
   }
 
-  // Of a sample, a filter or a verification.
+  // For a sample, a filter or a verification.
   SAMPLER_HD const Parameters &parameters() const {
     return sample ? sample->parameters : verify ? verify->parameters : filter->parameters;
   }
@@ -49,7 +49,7 @@ struct ShardCall {
   }
 
   SAMPLER_HD bool has_edits() const { return pipeline && pipeline->has_edits(); }
-  // Whether what is worked on is not what is given.
+  // Whether the library works on its own copy of the values.
   SAMPLER_HD bool has_own_values() const { return has_edits() || residual || verify; }
 
   SAMPLER_HD bool draws_by_score() const {
@@ -57,7 +57,8 @@ struct ShardCall {
   }
   SAMPLER_HD bool wants_entropies() const { return reports && reports->out_entropies; }
   SAMPLER_HD bool wants_ranks() const { return reports && reports->out_ranks; }
-  // Of a sample: what it reports of a distribution that is not what was drawn from; and of that.
+  // For a sample: whether it reports shares of a distribution; of the whole row; of the kept
+  // tokens.
   SAMPLER_HD bool reports_shares() const {
     const bool has_top = reports && reports->num_top && reports->out_top_logprobs;
     return sample->out_logprobs || wants_entropies() || has_top;
@@ -69,12 +70,12 @@ struct ShardCall {
     return sample->out_kept_counts ||
            (sample->logprob_kind == SAMPLER_LOGPROB_PROCESSED && reports_shares());
   }
-  // Whether reports are of the row as it was before its edits.
+  // Whether reports refer to the row before its edits.
   SAMPLER_HD bool reports_given() const {
     return has_edits() && sample && sample->logprob_kind == SAMPLER_LOGPROB_RAW;
   }
 
-  // Whether the first tokens of a row that has this top_k decide it.
+  // Whether top-k truncates the row.
   SAMPLER_HD bool has_top_k(int32_t top_k) const {
     return top_k_is_on(top_k) && top_k < total_cols();
   }
@@ -82,7 +83,7 @@ struct ShardCall {
 
 // ---- Messages: a header, and then a part for each row. All sizes are multiples of 8 ----
 
-// Of arguments that every rank must have the same, by group; errors name it.
+// Digests of the arguments that must agree on all ranks, by group. Errors name the group.
 struct ShardDigests {
   static constexpr int kNumGroups = 4;
 
@@ -102,41 +103,41 @@ SAMPLER_HD constexpr uint64_t shard_stamp(int64_t round) {
   return uint64_t(0x73686172645F3102) << 8 | uint64_t(round);
 }
 
-// What messages say of a row.
+// Kinds of a row's part of a message.
 enum class ShardPart { kStart, kDigit, kSums, kToken, kRank };
 
-// Candidates follow, as ranks, and then their elements.
+// Followed by the candidates: their ranks, then their values.
 struct ShardStart {
   uint32_t given_status;
   uint32_t edited_status;
   uint64_t digest;
   int32_t num_tokens;
-  int32_t ties;      // those that have the value of its last candidate, where top-k keeps ties
-  Rank given_first;  // in rank order, of the row before its edits
+  int32_t ties;      // tokens with the value of the last candidate, if top-k keeps ties
+  Rank given_first;  // first rank of the row before its edits
 };
 
-// Of a verification in the place of ShardStart. Positions follow.
+// Replaces ShardStart in a verification. Followed by the positions.
 struct ShardChain {
   uint32_t status;
   uint32_t reserved;
   uint64_t digest;
 };
 struct ShardPosition {
-  uint32_t target_status, draft_status;  // of the rank's columns of both rows
-  uint32_t verdict, verdict_status;      // on a draft that the rank has
-  Rank target_first, residual_first;     // in rank order; 0: none
+  uint32_t target_status, draft_status;  // of the rank's part of both rows
+  uint32_t verdict, verdict_status;      // on a draft whose id the rank owns
+  Rank target_first, residual_first;     // first rank in each; 0: none
 };
 
 struct ShardDigit {
   uint64_t weights[kNumDigitValues];
 };
 struct ShardSums {
-  uint64_t reported_weight, reported_surprise;  // of the whole row, at temperature 1
-  uint64_t seen_weight;                         // of what JOINT's top-p sees
+  uint64_t reported_weight, reported_surprise;  // whole row, at temperature 1
+  uint64_t seen_weight;                         // input of JOINT's top-p
   uint64_t kept_weight, kept_surprise, kept_count;
 };
 struct ShardToken {
-  float score;  // by GUMBEL
+  float score;  // Gumbel score
   int32_t id;   // -1: none
   float value, given_value;
 };
@@ -144,20 +145,20 @@ struct ShardNumBefore {
   uint64_t num_before;
 };
 
-// ---- What the ranks exchange, which depends on host arguments only ----
+// ---- The exchanges, which depend on host arguments only ----
 
 struct ShardPlan {
   int64_t num_rows;
-  int64_t num_candidates;  // of each row, that a rank sends
-  bool has_values;         // the candidates' elements, too
-  bool has_ties;           // of the last candidate
+  int64_t num_candidates;  // per row and rank
+  bool has_values;         // candidates are sent with their values
+  bool has_ties;           // ties of the last candidate are counted
   bool has_digits, has_sums, has_token, has_rank;
-  bool has_late_sums;     // sums that nothing waits for: with the last exchange
-  bool has_early_token;   // which is told with the sums that say whether it counts
-  bool has_token_rank;    // which is told with the token
-  int64_t num_positions;  // of each row of a verification
+  bool has_late_sums;     // sums that no decision needs travel with the last exchange
+  bool has_early_token;   // the token travels with the sums that decide whether it is used
+  bool has_token_rank;    // the token's rank travels with the token
+  int64_t num_positions;  // per row of a verification
 
-  // The part that brings the sums.
+  // The part that carries the sums.
   SAMPLER_HD ShardPart sums_part() const {
     if (has_early_token) return ShardPart::kToken;
     if (!has_late_sums) return ShardPart::kSums;
@@ -179,7 +180,7 @@ struct ShardPlan {
     return ShardPart::kRank;
   }
 
-  // Whether sums follow what a part has itself.
+  // Whether sums are appended to a part.
   SAMPLER_HD bool brings_sums(ShardPart part) const {
     return (has_late_sums || has_early_token) && part == sums_part();
   }
@@ -243,10 +244,10 @@ inline ShardPlan plan_shards(const ShardCall &call) {
   const bool may_top_p =
       !all_greedy && (parameters.top_p.array || top_p_is_on(parameters.top_p.value) ||
                       (call.pipeline && call.pipeline->adaptive.may_decay()));
-  // Whether a row may keep tokens that are no candidates.
+  // Whether a row may keep tokens that are not candidates.
   const bool may_keep_others =
       !all_greedy && !(all_top_k && rules.top_k_ties == SAMPLER_TIES_EXACT);
-  // Whether a row's first tokens, of which more may be ties than are known, do not decide it.
+  // Whether a row may be undecided by its first tokens and the number of their ties.
   const bool may_be_open = !all_greedy && !all_top_k;
   const bool sums_for_top_p = may_top_k && may_top_p && rules.order == SAMPLER_FILTERS_JOINT;
 
@@ -262,14 +263,14 @@ inline ShardPlan plan_shards(const ShardCall &call) {
     return plan;
   }
   plan.has_token = may_keep_others;
-  // Of a token that is no candidate, but ties with one, the first tokens tell how many are above
-  // it.
+  // For a token that is not a candidate but ties with one, the candidates give the number of tokens
+  // above it.
   plan.has_rank = call.wants_ranks() && (may_be_open || call.reports_given());
   plan.has_token_rank = call.wants_ranks() && plan.has_token && !plan.has_rank;
   const bool sums_for_draw = sums_for_top_p || (may_be_open && !call.draws_by_score());
   const bool sums_for_reports = call.reports_row() || (may_be_open && call.reports_kept());
-  // JOINT's top-p keeps all of top-k's ties or none. With none the first tokens have the token, so
-  // the one that all of them would give may be told before it is known which it is.
+  // JOINT's top-p keeps all of top-k's ties or none. If none, the token is among the candidates. So
+  // the token drawn with all ties can be sent before the outcome is known.
   plan.has_early_token =
       plan.has_token && all_top_k && sums_for_top_p && rules.top_p_ties == SAMPLER_TIES_KEEP;
   plan.has_late_sums = sums_for_reports && !sums_for_draw && (plan.has_token || plan.has_rank);

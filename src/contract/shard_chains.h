@@ -1,6 +1,6 @@
-// Chains of drafts, by the standard rule, whose rows lie on many ranks: rows of given
-// probabilities, or greedy ones. What a rank tells of each position, and what all conclude from it.
-// Sections 10 and 17 of docs/contract.md; chain.h decides.
+// Draft chains whose rows are split among ranks: standard rule, given probabilities or greedy.
+// Writes a rank's message for each position, and reads those of all ranks. Sections 10 and 17 of
+// docs/contract.md; chain.h decides.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace sampler::contract {
 
-// `Rounds` has the messages, `Columns` this rank's columns: ShardRounds, and what it says of them.
+// `Rounds` is ShardRounds, which has the messages; `Columns` is documented there.
 template <class Rounds, class Columns>
 class ShardChains {
  public:
@@ -28,25 +28,25 @@ class ShardChains {
 
   // ---- The first message
 
-  // The message is 0.
+  // `message` is zeroed.
   SAMPLER_HD void write(char *message) {
     const bool is_first = columns_.workers().index == 0;
     if (is_first) *reinterpret_cast<ShardChain *>(message) = {chain_.status, 0, digest()};
     if (chain_.status != SAMPLER_ROW_OK) return;
-    // No draft before is known to be rejected: the last token may be drawn here.
+    // No earlier draft is known to be rejected, so the last token may be drawn here.
     bool may_be_last = true;
     for (int32_t i = 0; i <= chain_.length; ++i) {
       ShardPosition position = {};
-      if (may_be_last) look_at(i, &position);
+      if (may_be_last) inspect(i, &position);
       if (i < chain_.length && !judge(i, &position)) may_be_last = false;
       if (is_first) positions_of(message)[i] = position;
       if (!may_be_last && !request_.out_accepted_counts) return;
     }
   }
 
-  // ---- What all have told
+  // ---- All ranks' messages
 
-  // Finds the first rejection, and what the last token is drawn from. The result is the status.
+  // Finds the first rejection and the row of the last token; returns the status.
   SAMPLER_HD uint32_t read(ShardRow *row) {
     const uint64_t digest = rounds_.messages_.template row<ShardChain>(0).digest;
     uint32_t status = chain_.status;
@@ -60,7 +60,7 @@ class ShardChains {
     return status == SAMPLER_ROW_OK ? find_last(row) : status;
   }
 
-  // ---- The rows' part of contract::verify_draft, of a draft that this rank has
+  // ---- `models` of contract::verify_draft, for a draft whose id this rank owns
 
   SAMPLER_HD uint32_t find_first(int32_t, int64_t *) const { return SAMPLER_ROW_OK; }
   SAMPLER_HD uint32_t look_up_target(int32_t position, int64_t id, float *probability) const {
@@ -77,7 +77,7 @@ class ShardChains {
   SAMPLER_HD static ShardPosition *positions_of(char *message) {
     return reinterpret_cast<ShardPosition *>(message + sizeof(ShardChain));
   }
-  SAMPLER_HD const ShardPosition &told(int64_t rank, int32_t position) const {
+  SAMPLER_HD const ShardPosition &received(int64_t rank, int32_t position) const {
     const char *const message = &rounds_.messages_.template row<char>(rank);
     return positions_of(const_cast<char *>(message))[position];
   }
@@ -86,7 +86,7 @@ class ShardChains {
   }
   SAMPLER_HD int64_t id(int32_t position) const { return draft_id(request_, chain_.row, position); }
 
-  // Of what arrays say of the row.
+  // Digest of the row's array arguments.
   SAMPLER_HD uint64_t digest() const {
     Digest digest;
     digest.add(chain_.length), digest.add(chain_.draft_status == SAMPLER_ROW_OK);
@@ -105,8 +105,8 @@ class ShardChains {
     return is_valid_value(own.kind, *probability) ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;
   }
 
-  // This rank's part of a position's rows, and of what is left of them where its draft is rejected.
-  SAMPLER_HD void look_at(int32_t i, ShardPosition *position) {
+  // Statuses and first ranks of this rank's part of a position's rows, and of their residual.
+  SAMPLER_HD void inspect(int32_t i, ShardPosition *position) {
     const RowView p = target_row(i);
     position->target_status = rounds_.load(p, 0, &position->target_first);
     if (chain_.greedy || i == chain_.length || !is_in_vocabulary(request_, id(i))) return;
@@ -124,10 +124,10 @@ class ShardChains {
     position->residual_first = first >= lowest_cut(p.kind) ? first : 0;
   }
 
-  // The verdict on a draft that this rank has. False: the draft is known here to be rejected, or
+  // Verifies a draft whose id this rank owns. False if the draft is known here to be rejected, or
   // its row to be bad.
   SAMPLER_HD bool judge(int32_t i, ShardPosition *position) const {
-    if (chain_.greedy) return true;  // by what all have
+    if (chain_.greedy) return true;  // decided from all ranks' messages
     if (!is_in_vocabulary(request_, id(i))) return false;
     const int64_t column = id(i) - call_.first_id;
     if (column < 0 || column >= call_.num_cols) return true;
@@ -141,11 +141,11 @@ class ShardChains {
     return first == 0 || rounds_.messages_.owns(rank, id_of_rank(first));
   }
 
-  // A position as the ranks together tell of it.
+  // Combines all ranks' messages of a position.
   SAMPLER_HD ShardPosition gather(int32_t i) const {
     ShardPosition all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, kNotHere, SAMPLER_ROW_OK, 0, 0};
     for (int64_t rank = 0; rank < call_.num_ranks; ++rank) {
-      const ShardPosition &own = told(rank, i);
+      const ShardPosition &own = received(rank, i);
       all.target_status = status_of_parts(all.target_status, own.target_status);
       all.draft_status = status_of_parts(all.draft_status, own.draft_status);
       if (own.target_first > all.target_first) {
@@ -168,7 +168,7 @@ class ShardChains {
       return {all.target_status == SAMPLER_ROW_OK && is_first, all.target_status};
     }
     if (!is_in_vocabulary(request_, id(i))) return {false, SAMPLER_ROW_OK};
-    const ShardPosition &own = told(rounds_.messages_.owner_of(id(i)), i);
+    const ShardPosition &own = received(rounds_.messages_.owner_of(id(i)), i);
     const bool is_verdict = own.verdict == kAccepted || own.verdict == kRejected;
     const bool is_status =
         own.verdict_status == SAMPLER_ROW_OK || own.verdict_status == SAMPLER_ROW_INVALID_VALUE;
@@ -190,7 +190,7 @@ class ShardChains {
       row->token = id_of_rank(all.target_first);
       return status;
     }
-    // Given probabilities may be 0 everywhere where something else says what comes.
+    // A row of given probabilities may be 0 everywhere if the residual decides.
     if (status == SAMPLER_ROW_EMPTY) status = SAMPLER_ROW_OK;
     const bool has_rest = rejected_draft(request_, chain_) >= 0;
     if (status == SAMPLER_ROW_OK && has_rest && request_.draft.values &&

@@ -1,5 +1,5 @@
-// Digests of what all ranks must have the same: of a call's host arguments, and of what its arrays
-// say of a row.
+// Digests of the arguments that must agree on all ranks: host arguments, and each row's array
+// entries.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Digest {
     add(lists.num_ids);
   }
 
-  // Of a list's entry at a place. A list is told by the sum of them, in any order.
+  // Digest of a list's entry and its position. A list's digest is their sum, in any order.
   SAMPLER_HD static uint64_t of_entry(int64_t place, uint64_t entry) {
     uint64_t x = (entry + 1) * kFactor ^ (uint64_t(place) + 1) * 0xC2B2AE3D27D4EB4Fu;
     x = (x ^ x >> 32) * kFactor;
@@ -53,7 +53,7 @@ class Digest {
   uint64_t state_ = 0x6A09E667F3BCC909u;
 };
 
-// f(numbers) for each number of the edits that a slot has.
+// Calls f(numbers) for each per-slot parameter of the edits.
 template <class F>
 SAMPLER_HD void for_each_number(const Pipeline &pipeline, const F &f) {
   f(pipeline.repetition_penalty), f(pipeline.frequency_penalty), f(pipeline.presence_penalty);
@@ -71,7 +71,7 @@ struct AddNumbers {
   }
 };
 
-// ---- Of host arguments ----
+// ---- Host arguments ----
 
 inline const char *name_of_digest(int group) {
   constexpr const char *names[ShardDigests::kNumGroups] = {
@@ -169,13 +169,13 @@ inline uint64_t digest_of(const ShardDigests &digests) {
   return digest.value();
 }
 
-// ---- Of what arrays say of an output row whose slot is valid ----
+// ---- Array entries of an output row with a valid slot ----
 
-// `workers`: who adds up a list's entries; `sum(own)`: over them.
+// `workers` share a list's entries; `sum(own)` adds over the workers.
 template <class Workers, class Sum>
 class RowDigest {
  public:
-  // `breakers`: of_breakers(), which is the same for all rows.
+  // `breakers`: the result of of_breakers(), the same for all rows.
   SAMPLER_HD RowDigest(const Workers &workers, const Sum &sum, uint64_t breakers = 0)
       : workers_(workers), sum_(sum), breakers_(breakers) {}
 
@@ -232,7 +232,7 @@ class RowDigest {
     const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
     if (begin >= 0 && begin <= end && end <= words.num_lists) add_words(words, begin, end);
   }
-  // Lists one after the other: their lengths, and their ids.
+  // Adds consecutive lists: their lengths, then their ids.
   SAMPLER_HD void add_words(const TokenLists &words, int64_t begin, int64_t end) {
     const int64_t first = words.offsets[begin], last = words.offsets[end];
     if (first < 0 || first > last || last > words.num_ids) return;

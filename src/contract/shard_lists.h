@@ -1,4 +1,4 @@
-// The first tokens of a row, from those that each of its ranks has told.
+// Merges the ranks' candidates into the first tokens of a row.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class ShardLists {
         num_places_(ShardMemory::num_merged(call, plan)),
         has_values_(plan.has_values) {}
 
-  // Whether each rank has told tokens of its own, in rank order.
+  // Whether each rank sent tokens of its own columns, in rank order.
   SAMPLER_HD bool are_valid() const {
     uint64_t num_invalid = 0;
     for_each_place(1, messages_.num_ranks, [&](int64_t rank, int64_t place) {
@@ -40,7 +40,7 @@ class ShardLists {
     return columns_.sum(num_invalid) == 0;
   }
 
-  // Lists the first of them: two lists become one, until there is one. The result is its length.
+  // Merges the lists pairwise until one is left; returns its length.
   SAMPLER_HD int64_t merge(const ShardList &merged) const {
     const int64_t limit = messages_.num_candidates;
     for_each(messages_.num_ranks, [&](int64_t rank) {
@@ -83,14 +83,14 @@ class ShardLists {
   static constexpr bool kIsOneWorker =
       std::is_same_v<decltype(std::declval<const Columns &>().workers()), OneWorker>;
 
-  // f(i), each i below `count` by one of the workers.
+  // Calls f(i) for each i < count, on one of the workers.
   template <class F>
   SAMPLER_HD void for_each(int64_t count, const F &f) const {
     const auto all = columns_.workers();
     for (int64_t i = all.index; i < count; i += all.count) f(i);
   }
 
-  // Of two lists the first ones, in order.
+  // Merges the first tokens of two lists.
   SAMPLER_HD void merge_two(const ShardList &a, int64_t num_a, const ShardList &b, int64_t num_b,
                             const ShardList &to) const {
     const int64_t count = smaller(num_a + num_b, messages_.num_candidates);
@@ -100,7 +100,7 @@ class ShardLists {
       ++(is_of_a ? i : j);
     }
   }
-  // Of one token: its place tells how many of its own list come before it.
+  // Places one token: its index in its own list plus the number of tokens before it in the other.
   SAMPLER_HD void merge_one(const ShardList &own, int64_t place, const ShardList &other,
                             int64_t num_other, const ShardList &to) const {
     const int64_t before = first_below(other.ranks, 0, num_other, own.ranks[place]);
@@ -111,13 +111,13 @@ class ShardLists {
     if (has_values_) to.values[at] = from.values[place];
   }
 
-  // The lists of `width` ranks each have places of their own, as many as they have tokens at most:
-  // no more than their ranks have candidates, nor columns. Where those of list `index` begin.
+  // First place of list `index`, which merges `width` ranks. A list has places for at most its
+  // ranks' candidates, and at most their columns.
   SAMPLER_HD int64_t begin_of_list(int64_t width, int64_t index) const {
     const int64_t rank = index * width;
     return smaller(rank * messages_.num_candidates, messages_.header(rank).first_id);
   }
-  // f(list, place in it) for each of these places, by one of the workers.
+  // Calls f(list, place in it) for each of these places, on one of the workers.
   template <class F>
   SAMPLER_HD void for_each_place(int64_t width, int64_t num_lists, const F &f) const {
     if constexpr (kIsOneWorker) {

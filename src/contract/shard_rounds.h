@@ -1,8 +1,8 @@
-// The rounds of a row that lies on many ranks: what a rank tells the others of its columns, and
-// what all of them conclude from what all have told. Section 17 of docs/contract.md.
+// Rounds of a row that is split among ranks: each rank sends a summary of its columns, and all
+// decide alike from all messages. Section 17 of docs/contract.md.
 //
-// All threads that work on a row together walk through it alike: what they ask of its columns has
-// one answer for all of them. Where they share out work there are Workers.
+// All threads of a row take the same path: `Columns` returns the same value to each. Work is
+// divided by workers().
 #pragma once
 
 #include <cstddef>
@@ -30,51 +30,48 @@
 
 namespace sampler::contract {
 
-// `Columns` has this rank's columns of a row; ids and ranks are those of the whole row.
+// `Columns` reads this rank's columns of a row; ids and ranks are those of the whole row.
 //
-//   workers()              who works on a row side by side: index, count, and wait(), after which
-//                          what others have written may be read
-//   sum(own), max(own)     over the workers, who wait for each other
+//   workers()              the threads of a row: index, count, and the barrier wait()
+//   sum(own), max(own)     over the workers; a barrier
 //
 //   load(view, use, num_first, &first)
-//                          looks at a row of 1 column or more, of which list() may want so many of
-//                          the first tokens. The result is its status, `first` its first token
+//                          checks a row of 1 column or more and finds its first rank; returns the
+//                          status. list() may ask for `num_first` tokens of it
 //   edit(slot, output, given, to)
-//                          writes what the edits make of a good row that was loaded just now. The
-//                          result is the status
-//   fill(values, x)        an element each
-//   list(view, count, put) put(place, rank) for the first tokens, in some workers, of a row that
-//   was
-//                          loaded just now
+//                          writes the edits of a good row, just loaded; returns the status
+//   fill(values, x)        sets each element
+//   list(view, count, put) calls put(place, rank) for the first tokens of a row just loaded, from
+//                          any of the workers
 //   subtract(p, q, removed, to)
-//                          writes what q, or without values the token `removed`, leaves of p, to
-//                          nowhere where that is null. The result is its first element by rank;
-//                          what was written may be read then
+//                          writes max(p - q, 0), or p without the token `removed` if q has no
+//                          values; `to` null: not written. Returns its first rank; a barrier
 //
-//   count(view, cut), count_ties(view, key), weight(view, scale, cut), entropy_sums(view, scale,
-//   cut)                   of the tokens that a cut keeps, or of one value
+//   count(view, cut), weight(view, scale, cut), entropy_sums(view, scale, cut)
+//                          over the tokens that a cut keeps
+//   count_ties(view, key)  tokens with this key
 //   cut_after_ties(view, key, ties)
-//                          that keeps the first `ties` of those of this key, and all above
+//                          the cut that keeps the first `ties` tokens with this key, and all above
 //   add_digit(view, scale, lowest, search, digit, sums)
-//                          adds weights of the tokens from a key up that are below a search, by
-//                          their digit, to sums that are 0
+//                          adds the weights of the tokens of a search with keys >= `lowest`, by
+//                          their digit, to zeroed sums
 //   find(view, scale, cut, target)
-//                          the first column at which the running sum of kept weights exceeds the
-//                          target; -1: none
+//                          first column whose running sum of kept weights exceeds the target;
+//                          -1: none
 //   best_score(view, scale, cut, random, &score)
-//                          the first column with the largest score by GUMBEL; -1: none is kept
+//                          first column with the largest Gumbel score; -1: no token is kept
 //
 //   find_in_list(ranks, count, target, measure)
-//                          the first place at which the running measure(rank) reaches a target
-//                          above 0; count: none
+//                          first place whose running measure(rank) reaches a target > 0; count:
+//                          none
 //   draw_from_list(ranks, count, scale, target)
-//                          the rank of the token at which the running weight, by ascending id,
-//                          first exceeds the target, which is below the weight of all
+//                          first rank, by ascending id, whose running weight exceeds the target,
+//                          which is below the total weight
 //
 //   write_values(output_row, view, kept), write_probabilities(output_row, view, kept)
-//                          a row of output: the values of kept tokens and -inf, or what they are
+//                          an output row: the values of kept tokens and -inf, or probabilities
 //   write_bad(output_row, view), write_nothing(output_row)
-//                          one of a bad row: the values as they stand; zeros
+//                          a bad row's output: its values unchanged, or zeros
 template <class Columns>
 class ShardRounds {
  public:
@@ -96,7 +93,7 @@ class ShardRounds {
       write();
     }
     row_.stamp = shard_stamp(round_.number + 1);
-    workers().wait();  // all have read what was known
+    workers().wait();  // all workers have read memory_.rows[output]
     if (is_first()) memory_.rows[output] = row_;
   }
 
@@ -107,7 +104,7 @@ class ShardRounds {
   SAMPLER_HD auto workers() const { return columns_.workers(); }
   SAMPLER_HD bool is_first() const { return workers().index == 0; }
 
-  // f(i), each i below `count` by one of the workers.
+  // Calls f(i) for each i < count, on one of the workers.
   template <class F>
   SAMPLER_HD void for_each(int64_t count, const F &f) const {
     const auto all = workers();
@@ -123,7 +120,7 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
-    // The values of a rank without columns may be null.
+    // Values may be null on a rank without columns.
     if (call_.num_cols == 0) return own_part(row_view(call_.input(), 0, 0));
     if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
@@ -134,7 +131,7 @@ class ShardRounds {
     view.count = int32_t(call_.num_cols);
     return view;
   }
-  // As edits left it.
+  // The row after its edits.
   SAMPLER_HD RowView view() const {
     if (!memory_.edited || row_.uses_given) return given_view();
     return {edited(), nullptr, int32_t(call_.num_cols), SAMPLER_F32, SAMPLER_ID_I32, kind()};
@@ -146,7 +143,7 @@ class ShardRounds {
   SAMPLER_HD RowScale scale_at(Rank first, float temperature) const {
     return row_scale(kind(), value_of_rank(first), temperature);
   }
-  // What is drawn from; what filters see; what is reported of the whole row.
+  // Scales of the draw, of the filters' input, and of reports on the whole row.
   SAMPLER_HD RowScale draw_scale() const {
     return scale_at(row_.first, row_.greedy ? 1.0f : row_.parameters.temperature);
   }
@@ -161,21 +158,21 @@ class ShardRounds {
   SAMPLER_HD const FilterRules &rules() const { return call_.parameters().rules; }
   SAMPLER_HD int64_t slot() const { return call_.slots()[output_]; }
 
-  // The cut of this rank's columns.
+  // The cut for this rank's columns.
   SAMPLER_HD Rank own_cut(const RowView &own) const {
     if (row_.has_list_cut) return row_.list_cut;
     if (row_.cut.ties == SharedCut::kAllTies) return rank_of_key(row_.cut.key);
     return columns_.cut_after_ties(own, row_.cut.key, row_.cut.ties);
   }
 
-  // A row without columns holds nothing.
+  // A rank without columns has an empty row.
   SAMPLER_HD uint32_t load(const RowView &own, int64_t num_first, Rank *first) const {
     *first = 0;
     if (own.count == 0) return SAMPLER_ROW_EMPTY;
     return columns_.load(own, call_.select ? Use::kOrder : Use::kDraw, num_first, first);
   }
 
-  // ---- What is sent
+  // ---- Sending
 
   SAMPLER_HD char *sent_row() const {
     const size_t row_bytes = plan_.row_bytes(plan_.part(round_.number));
@@ -300,7 +297,7 @@ class ShardRounds {
     }
   }
 
-  // There may be more of them than are candidates.
+  // Number of tokens with the value of the last candidate, which may exceed the candidates.
   SAMPLER_HD int32_t ties_of_last(const RowView &seen, int64_t num_tokens) {
     const int64_t num_listed = smaller(plan_.num_candidates, num_tokens);
     if (!plan_.has_ties || num_listed == 0) return 0;
@@ -347,7 +344,7 @@ class ShardRounds {
     send(sums, offset);
   }
 
-  // And what is surprising in it, where that is reported.
+  // The weight, and the surprise if entropies are reported.
   SAMPLER_HD EntropySums weigh(const RowView &own, const RowScale &scale, Rank cut) const {
     if (call_.wants_entropies()) return columns_.entropy_sums(own, scale, cut);
     return {columns_.weight(own, scale, cut), 0};
@@ -375,7 +372,8 @@ class ShardRounds {
     }
     send(token);
   }
-  // Of all ranks' tokens those before one of this rank's, which is listed or has the cut's value.
+  // Number of tokens on all ranks before a token of this rank, which is listed or has the cut's
+  // value.
   SAMPLER_HD uint64_t num_before(const RowView &own, Rank rank) {
     const Rank *const ranks = list().ranks;
     const Rank above_ties = rank_of_key(row_.cut.key + 1);
@@ -392,7 +390,7 @@ class ShardRounds {
     send(ShardNumBefore{uint64_t(columns_.count(reported_view(), rank + 1))});
   }
 
-  // ---- What the ranks have sent
+  // ---- Receiving
 
   SAMPLER_HD void read() {
     const bool is_next = row_.stamp == shard_stamp(round_.number);
@@ -470,7 +468,7 @@ class ShardRounds {
     if (!call_.select) choose_way();
   }
 
-  // ---- How the row's cut is found
+  // ---- Cuts
 
   SAMPLER_HD void choose_way() {
     RowParameters parameters = call_.parameters().of(slot());
@@ -496,7 +494,8 @@ class ShardRounds {
     }
   }
 
-  // A rank that has more of them than it could list has listed one of them last.
+  // Counts top-k's ties on all ranks. A rank with more of them than it could list has one as its
+  // last candidate.
   SAMPLER_HD void count_ties() {
     const uint32_t key = key_of_rank(list().ranks[num_deciding() - 1]);
     const auto ties_of = [this, key](int64_t rank) -> uint64_t {
@@ -514,18 +513,18 @@ class ShardRounds {
     row_.own_ties = ties_of(call_.rank);
   }
 
-  // Of the list, those that top-k may keep.
+  // Number of listed tokens that top-k may keep.
   SAMPLER_HD int64_t num_deciding() const {
     return row_.greedy ? 1 : smaller(row_.parameters.top_k, row_.num_listed);
   }
 
-  // Whether more must be known of a row than its first tokens.
+  // Whether the row's cut also needs sums over all ranks.
   SAMPLER_HD bool decides_by_sums() const {
     if (row_.greedy || !(plan_.has_sums || plan_.has_early_token)) return false;
     return rules().order == SAMPLER_FILTERS_JOINT && top_p_is_on(row_.parameters.top_p);
   }
 
-  // The listed tokens, as ListedPrefix asks for them.
+  // The listed tokens, for ListedPrefix.
   struct Listed {
     const ShardRounds *rounds;
     const Rank *ranks;
@@ -540,7 +539,7 @@ class ShardRounds {
     }
   };
 
-  // The cut of a listed row, of which JOINT's top-p sees so much weight.
+  // Cuts a listed row. `seen_weight`: input weight of JOINT's top-p.
   SAMPLER_HD void decide_by_list(uint64_t seen_weight) {
     const Listed listed = {this, list().ranks};
     const int64_t num_deciding = this->num_deciding(), first_tie = first_tie_of_last();
@@ -557,20 +556,20 @@ class ShardRounds {
     if (call_.sample) draw_from_list();
   }
 
-  // The place of the first token that has the value of the last one of those that decide.
+  // Place of the first token that ties with the last deciding one.
   SAMPLER_HD int64_t first_tie_of_last() const {
     const Rank *const ranks = list().ranks;
     const int64_t last = num_deciding() - 1;
     return first_below(ranks, 0, last, rank_of_key(key_of_rank(ranks[last]) + 1));
   }
 
-  // Whether tokens are kept that are not listed, from a cut that is known.
+  // Whether unlisted tokens are kept, from a known cut.
   SAMPLER_HD bool has_cut() const {
     if (row_.found == ShardFound::kListed) return row_.kept_count > row_.num_listed;
     return !row_.is_settled;
   }
 
-  // Of those of top-k's last token, from so many above them on.
+  // Keeps ties of top-k's last token; `first_tie` tokens are above them.
   SAMPLER_HD void keep_ties(int64_t first_tie) {
     weigh_list(first_tie);
     const Rank last = list().ranks[num_deciding() - 1];
@@ -578,7 +577,7 @@ class ShardRounds {
     share_ties();
   }
 
-  // Before it is known whether JOINT's top-p keeps them.
+  // Assumes that JOINT's top-p keeps all ties, before this is known.
   SAMPLER_HD void expect_all_ties() {
     const int64_t first_tie = first_tie_of_last();
     row_.kept_count = first_tie + int64_t(row_.ties);
@@ -594,7 +593,7 @@ class ShardRounds {
     if (call_.wants_entropies()) row_.kept_surprise = columns_.sum(own.surprise);
   }
 
-  // From the kept ones, which are all in the list.
+  // Draws from the kept tokens, all of which are listed.
   SAMPLER_HD void draw_from_list() {
     const ShardList list = this->list();
     Rank drawn = list.ranks[0];
@@ -610,7 +609,7 @@ class ShardRounds {
     row_.given_value = plan_.has_values ? list.values[row_.token_place] : 0.0f;
   }
 
-  // Of the first ones the one with the largest score, of the lowest id among equals.
+  // The token with the largest Gumbel score among the first `count`; the lowest id among equals.
   SAMPLER_HD Rank best_of_list(int64_t count) const {
     const RandomStream random = this->random();
     const RowScale scale = draw_scale();
@@ -655,8 +654,8 @@ class ShardRounds {
     if (digit + 1 == kNumDigits) finish_search(value);
   }
 
-  // The key at which top-p's weight is reached, and how many of its ties are this rank's; unless
-  // the cut so far, that of min-p, is above it: all of its tokens weigh as much as min-p asks for.
+  // Sets the cut to the key at which top-p's weight is reached, with this rank's number of ties. A
+  // min-p cut above that key remains: all its tokens reach min-p's weight.
   SAMPLER_HD void finish_search(int value) {
     const uint32_t key = row_.search.key;
     if (key < row_.cut.key) return;
@@ -712,7 +711,7 @@ class ShardRounds {
     }
   }
 
-  // Of a listed row that keeps ties beyond its list.
+  // Distributes the kept ties among the ranks, for a row that keeps ties beyond its list.
   SAMPLER_HD void share_ties() {
     const RowScale scale = draw_scale();
     const Rank *const ranks = list().ranks;
@@ -733,7 +732,8 @@ class ShardRounds {
                  weight_of_ids(first_id, first_id + call_.num_cols) + row_.cut.ties * tie.weight);
   }
 
-  // Where the target lies, by what the ranks before this one keep and what it keeps itself.
+  // Decides whether this rank owns the target: `before` and `own` are the kept weights of the ranks
+  // before it and its own.
   SAMPLER_HD void choose_owner(uint64_t before, uint64_t own) {
     if (!call_.sample && !call_.verify) return;
     const uint64_t target = draw_target(row_.kept_weight);
@@ -762,7 +762,7 @@ class ShardRounds {
 
   // ---- Residuals
 
-  // The token that a deterministic drafter proposed; -1 where there is a row of q.
+  // The deterministic drafter's token; -1 if there is a row q.
   SAMPLER_HD int64_t removed() const {
     const ResidualRequest &request = *call_.residual;
     return request.draft.values ? -1
@@ -773,7 +773,8 @@ class ShardRounds {
     return call_.residual->draft.values || (id >= 0 && id < call_.total_cols());
   }
 
-  // The statuses are those of p and of q, the candidate the residual's first token.
+  // given_status is the status of p, edited_status that of q; the candidate is the residual's first
+  // token.
   SAMPLER_HD void write_residual_start() {
     ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, digest_number(removed()), 0, 0, 0};
     const RowView p = given_view();
@@ -814,7 +815,7 @@ class ShardRounds {
     row_.status = Chains(call_, output_, *this, columns_).read(&row_);
   }
 
-  // What was found of the row's chain.
+  // The chain with the results so far.
   SAMPLER_HD Chain chain() const {
     Chain chain = make_chain(*call_.verify, output_);
     chain.emitted = row_.emitted;
@@ -823,7 +824,7 @@ class ShardRounds {
     return chain;
   }
 
-  // Of the rows at which the chain ends.
+  // Writes the residual of the position at which the chain ends.
   SAMPLER_HD void leave_residual() {
     const ChainRequest &request = *call_.verify;
     const Chain chain = this->chain();
@@ -869,26 +870,27 @@ class ShardRounds {
           good ? reported().log_probability(value, uint32_t(row_.token)) : quiet_nan();
     }
     if (call_.wants_ranks()) {
-      const bool is_told = plan_.has_rank || !row_.is_settled;
-      const uint64_t before = is_told ? row_.num_before : uint64_t(row_.token_place);
+      const bool has_num_before = plan_.has_rank || !row_.is_settled;
+      const uint64_t before = has_num_before ? row_.num_before : uint64_t(row_.token_place);
       call_.reports->out_ranks[output_] = good ? int32_t(before) + 1 : 0;
     }
     if (call_.wants_entropies()) call_.reports->out_entropies[output_] = entropy();
   }
 
-  SAMPLER_HD bool tells_of_kept() const {
+  SAMPLER_HD bool reports_drawn_distribution() const {
     return call_.sample->logprob_kind == SAMPLER_LOGPROB_PROCESSED;
   }
 
-  // With all tokens in it: those that are asked about are.
+  // Lowest cut: only tokens of the distribution are asked for.
   SAMPLER_HD Reported reported() const {
-    if (tells_of_kept()) return {draw_scale(), 0, row_.kept_weight, row_.greedy, ~Rank(0)};
+    if (reports_drawn_distribution())
+      return {draw_scale(), 0, row_.kept_weight, row_.greedy, ~Rank(0)};
     return {reported_scale(), 0, row_.reported_weight, false, ~Rank(0)};
   }
 
   SAMPLER_HD float entropy() const {
     if (!is_good()) return quiet_nan();
-    if (tells_of_kept()) {
+    if (reports_drawn_distribution()) {
       return row_.greedy ? 0.0f : entropy_in_nats({row_.kept_weight, row_.kept_surprise});
     }
     return entropy_in_nats({row_.reported_weight, row_.reported_surprise});
@@ -896,7 +898,8 @@ class ShardRounds {
 
   SAMPLER_HD void write_top() const {
     const Reports &to = *call_.reports;
-    const int64_t in_distribution = tells_of_kept() ? row_.kept_count : row_.num_listed;
+    const int64_t in_distribution =
+        reports_drawn_distribution() ? row_.kept_count : row_.num_listed;
     const int64_t count = is_good() ? smaller(row_.num_listed, in_distribution) : 0;
     const Reported reported = count > 0 ? this->reported() : Reported();
     const Rank *const ranks = list().ranks;

@@ -1,5 +1,5 @@
-// What is known of rows that lie on many ranks from one round to the next, and a round's messages.
-// Section 17 of docs/contract.md.
+// State of split rows between rounds, and access to a round's messages. Section 17 of
+// docs/contract.md.
 #pragma once
 
 #include <cstddef>
@@ -15,75 +15,73 @@ namespace sampler::contract {
 
 enum class ShardFound : int32_t {
   kNothing,  // the row is bad
-  kListed,   // its first tokens decide
-  kOpen,     // so does its first token alone
-  kSearched  // top-p's cut is looked for digit by digit
+  kListed,   // decided by its first tokens
+  kOpen,     // decided by its first token
+  kSearched  // top-p's cut is searched digit by digit
 };
 
-// What is known of a row of output, from round to round.
+// State of an output row between rounds.
 struct ShardRow {
-  uint64_t stamp;  // shard_stamp() of the round that comes next
+  uint64_t stamp;  // shard_stamp() of the next round
   uint32_t status;
   ShardFound found;
   RowParameters parameters;
   bool greedy;
-  bool is_owner;    // of the token that is drawn
-  bool uses_given;  // where a residual is 0 everywhere, or there is none
-  bool is_settled;  // the token is known: it was drawn from the list
+  bool is_owner;    // owns the drawn token
+  bool uses_given;  // the residual is 0 everywhere, or there is none
+  bool is_settled;  // the token was drawn from the list
   bool has_list_cut;
   Rank first, given_first;
   int64_t num_tokens;
   int64_t num_listed;
   DigitSearch search;
-  SharedCut cut;  // the ties are this rank's own
-  Rank list_cut;  // where the cut is one of the list
-  // Of the tokens that have the value of the last one of top-k: those of all ranks, of the ranks
-  // before this one, and its own.
+  SharedCut cut;  // `ties` counts this rank's own
+  Rank list_cut;  // if has_list_cut
+  // Tokens that tie with top-k's last one: on all ranks, on the ranks before this one, on this one.
   uint64_t ties, ties_before, own_ties;
   int64_t kept_count;
   uint64_t kept_weight, kept_surprise;
   uint64_t reported_weight, reported_surprise;
-  uint64_t target;  // of the owner's own weights
+  uint64_t target;  // within the owner's weights
   int64_t token, token_place;
-  int32_t emitted, accepted;  // drafts of a verification
+  int32_t emitted, accepted;  // number of drafts, in a verification
   float value, given_value;
   uint64_t num_before;
 };
 
-// Some of the first tokens of a row: their ranks, and where messages have them their elements.
+// First tokens of a row: their ranks, and their values if messages carry them.
 struct ShardList {
   Rank *ranks;
   float *values;
 };
 
-// What lasts from round to round, for each row of output; and what those who work on a row need in
-// one.
+// State of all output rows between rounds, and the scratch memory of one row.
 struct ShardMemory {
   ShardRow *rows;
-  ShardList listed;  // [rows, candidates]
-  float *edited;     // [rows, edited_stride], where there are edits; of a residual its elements
-  int64_t edited_stride;  // from a first element that is aligned for vectors
+  ShardList listed;       // [rows, candidates]
+  float *edited;          // [rows, edited_stride]: edited values, or the residual; null: none
+  int64_t edited_stride;  // rows are aligned for vectors
 
-  ShardList merged[2];  // min(ranks * candidates, columns) each, of a row
+  ShardList merged[2];  // for one row, min(ranks * candidates, columns) each
   int32_t *sizes[2];    // [ranks]
   uint64_t *digits;     // [kNumDigitValues]
 
-  // How many tokens lists of all ranks have together at most.
+  // Maximum number of tokens in the lists of all ranks.
   SAMPLER_HD static int64_t num_merged(const ShardCall &call, const ShardPlan &plan) {
     return smaller(call.num_ranks * plan.num_candidates, call.total_cols());
   }
 };
 
-// A round: the messages of the one before it, whose headers are good or not, and the one it writes.
+// A round: the messages of the previous one, and the message to write.
 struct ShardRound {
   int number;
   const char *received;
   char *send;
-  bool is_agreed;  // by the headers
+  bool is_agreed;  // all headers are valid
 };
 
-// Whether the header of the message of a rank is one of the exchange, and tells the same as that of
-// rank 0, whose range begins where the one before it ends.
+// Checks of a rank's header: it belongs to the exchange and the rank; its digests equal rank 0's;
+// its range begins where the previous rank's ends.
 struct ShardVerdict {
   bool has_message, are_alike, follows;
 };
@@ -111,19 +109,19 @@ SAMPLER_HD inline ShardHeader shard_header(const ShardCall &call, const ShardDig
           0};
 }
 
-// Where the candidates of a message's row are.
+// The candidates in a row's part of a message.
 SAMPLER_HD inline ShardList candidates_at(char *row, int64_t num_candidates) {
   char *const ranks = row + sizeof(ShardStart);
   return {reinterpret_cast<Rank *>(ranks),
           reinterpret_cast<float *>(ranks + size_t(num_candidates) * sizeof(Rank))};
 }
 
-// What all ranks have sent of a row.
+// The messages of all ranks for one row.
 struct ShardMessages {
   const char *received = nullptr;
   size_t message_bytes = 0, row_at = 0;
   int64_t num_ranks = 0;
-  int64_t num_candidates = 0;  // of a start
+  int64_t num_candidates = 0;  // in a ShardStart
 
   SAMPLER_HD static ShardMessages of(const ShardCall &call, const ShardPlan &plan,
                                      const ShardRound &round, int64_t output) {
@@ -143,7 +141,7 @@ struct ShardMessages {
   SAMPLER_HD const Part &row(int64_t rank, size_t offset = 0) const {
     return *reinterpret_cast<const Part *>(message(rank) + row_at + offset);
   }
-  // f(rank, part) in their order.
+  // Calls f(rank, part) in rank order.
   template <class Part, class F>
   SAMPLER_HD void for_each(const F &f) const {
     for (int64_t rank = 0; rank < num_ranks; ++rank) f(rank, row<Part>(rank));
@@ -154,7 +152,7 @@ struct ShardMessages {
     return id >= of_rank.first_id && id < int64_t(of_rank.first_id) + of_rank.num_cols;
   }
 
-  // The rank that owns an id of the row, of ranges that follow one another.
+  // The rank that owns an id. Ranges are consecutive.
   SAMPLER_HD int64_t owner_of(int64_t id) const {
     int64_t owner = 0;
     for (int64_t end = num_ranks; end - owner > 1;) {

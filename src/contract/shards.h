@@ -1,7 +1,7 @@
-// One row over many ranks, each of which holds a range of its ids: what is decided from what the
-// ranks tell each other. Section 17 of docs/contract.md.
+// Decisions for a row that is split among ranks, each of which holds a range of ids. Section 17 of
+// docs/contract.md.
 //
-// Every rank decides the same: from the messages of all, and from arguments that all have the same.
+// Every rank decides alike, from all messages and from arguments that agree on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ SAMPLER_HD inline int64_t smaller(int64_t a, int64_t b) {
 
 // ---- Statuses ----
 
-// The status of a row, from that of two parts of it: an error of either, the first in the order of
-// section 3, and EMPTY only where both are.
+// Combines the statuses of two parts of a row: the first error in the order of section 3, otherwise
+// EMPTY only if both are empty.
 SAMPLER_HD inline uint32_t status_of_parts(uint32_t a, uint32_t b) {
   constexpr uint32_t kErrors[] = {SAMPLER_ROW_INVALID_SHARD,     SAMPLER_ROW_INVALID_INDEX,
                                   SAMPLER_ROW_INVALID_SLOT,      SAMPLER_ROW_INVALID_PARAMETER,
@@ -36,8 +36,7 @@ SAMPLER_HD inline uint32_t status_of_parts(uint32_t a, uint32_t b) {
 
 // ---- Cuts ----
 
-// What a row keeps: all tokens whose key is above `key`, and the first `ties` of those that have
-// it.
+// Keeps all tokens whose key is above `key`, and the first `ties` tokens with this key.
 struct SharedCut {
   static constexpr uint64_t kAllTies = UINT64_MAX;
 
@@ -45,16 +44,15 @@ struct SharedCut {
   uint64_t ties;
 };
 
-// Of `ties` kept ones those of a rank that holds `own`, after the ranks before it, which hold
-// `before`.
+// A rank's share of `ties` kept ties. It holds `own`; the ranks before it hold `before`.
 SAMPLER_HD inline uint64_t own_ties(uint64_t ties, uint64_t before, uint64_t own) {
   if (ties == SharedCut::kAllTies) return ties;
   const uint64_t left = ties > before ? ties - before : 0;
   return left < own ? left : own;
 }
 
-// The lowest key of a value that weighs at least `least`, which the one of key `first` does.
-// Weights never rise as keys fall.
+// The lowest key whose value weighs at least `least`, as that of key `first` does. Weights are
+// monotone in keys.
 SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t first,
                                                 uint64_t least) {
   uint32_t low = key_of_rank(lowest_cut(scale.kind)), high = first;
@@ -71,7 +69,7 @@ SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t 
 
 // ---- The first tokens of a row ----
 
-// The first place in [begin, end) whose rank is below `rank`; end: none is. The ranks fall.
+// The first place in [begin, end) whose rank is below `rank`, or `end`. Ranks descend.
 template <class Ranks>
 SAMPLER_HD inline int64_t first_below(const Ranks &ranks, int64_t begin, int64_t end, Rank rank) {
   while (begin < end) {
@@ -85,16 +83,15 @@ SAMPLER_HD inline int64_t first_below(const Ranks &ranks, int64_t begin, int64_t
   return begin;
 }
 
-// `Tokens` has, of the first `count` >= 1 tokens in rank order, of `num_tokens` in all:
+// Filters on the first `count` >= 1 tokens in rank order, of `num_tokens` in all. `Tokens` has
 //
 //   Rank operator[](i)
-//   weight_of_first(scale, n)  what the first n weigh
-//   find(scale, n, target)     the first place of n at which the running weight reaches a target,
-//                              which is above 0; n: none
+//   weight_of_first(scale, n)  weight of the first n tokens
+//   find(scale, n, target)     first place < n whose running weight reaches a target > 0; n: none
 //
-// `num_ties` of the row's tokens have the value of the last one, more of them perhaps than are
-// among these; `total_weight` is the weight of all tokens at `scale`. A prefix is its length: exact
-// up to the last of the ties, and what is longer is some greater number.
+// `num_ties` tokens of the row, listed or not, have the value of the last listed one;
+// `total_weight` is the weight of all tokens at `scale`. A prefix is its length: exact up to the
+// last tie, otherwise any greater number.
 template <class Tokens>
 class ListedPrefix {
  public:
@@ -120,7 +117,7 @@ class ListedPrefix {
     const int64_t end = smaller(first_tie_, seen);
     const int64_t last = tokens_.find(scale_, end, threshold > 1 ? threshold : 1);
     if (last < end) return with_ties(last + 1, ties, seen);
-    // Ties that weigh nothing reach nothing.
+    // Ties of weight 0 never reach a target.
     if (first_tie_ >= seen) return seen;
     const uint64_t sum = tokens_.weight_of_first(scale_, end);
     const uint64_t left = threshold > sum ? threshold - sum : 1;
@@ -146,13 +143,13 @@ class ListedPrefix {
     return first_tie_ == 0 || tie_weight_ >= threshold ? seen : shorter(first_tie_, seen);
   }
 
-  // Of the first `length` <= the last tie.
+  // Weight of the first `length` tokens, up to the last tie.
   SAMPLER_HD uint64_t weight_of_first(int64_t length) const {
     const uint64_t sum = tokens_.weight_of_first(scale_, smaller(first_tie_, length));
     return length > first_tie_ ? sum + uint64_t(length - first_tie_) * tie_weight_ : sum;
   }
 
-  // The place of the first token that has the last one's value.
+  // Place of the first token that ties with the last.
   SAMPLER_HD int64_t first_tie() const { return first_tie_; }
 
  private:
@@ -182,12 +179,12 @@ constexpr int kNumDigits = 4;
 constexpr int kDigitBits = 8;
 constexpr int kNumDigitValues = 1 << kDigitBits;
 
-// The key at which a weight is reached, digit after digit.
+// Radix search for the key at which a weight is reached.
 struct DigitSearch {
-  uint32_t key = 0;      // the digits found
-  uint64_t missing = 0;  // weight that the tokens above them lack
+  uint32_t key = 0;      // digits found so far
+  uint64_t missing = 0;  // weight still needed below the tokens above them
 
-  // The keys of tokens whose weights count for digit `digit`, and which value they have there.
+  // Range of keys whose weights are summed for digit `digit`, and a key's value of that digit.
   SAMPLER_HD uint32_t lowest(int digit) const {
     return digit == 0 ? 0 : key << (32 - digit * kDigitBits);
   }
@@ -198,7 +195,8 @@ struct DigitSearch {
     return int(token_key >> (32 - (digit + 1) * kDigitBits) & (kNumDigitValues - 1));
   }
 
-  // `weights[v]` is the weight of the tokens of value v, which together reach what is missing.
+  // Takes the next digit. `weights[v]`: weight of the tokens with digit v; their sum reaches
+  // `missing`.
   template <class Weights>
   SAMPLER_HD int take(const Weights &weights) {
     int v = kNumDigitValues - 1;

@@ -1,4 +1,4 @@
-// The windows of a row in their order: section 13 of docs/contract.md.
+// Runs the windows of a row in order: section 13 of docs/contract.md.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace sampler::contract {
 
-// What the stages leave: these tokens, drawn from at this temperature.
+// Result of the stages: the window to draw from, and the temperature.
 struct Staged {
   Window window;
   float temperature;
 };
 
-// Runs the windows on the `count` >= 1 tokens of a row, which lie in rank order.
+// Runs the windows on the `count` >= 1 tokens of a row in rank order.
 template <class Tokens>
 class StageRunner {
  public:
-  // The parameters and numbers are valid, and the temperature is not greedy. `num_elements` are
-  // those of the row, -inf too.
+  // The parameters are valid, and the temperature is not greedy. `num_elements` counts the whole
+  // row, including -inf.
   SAMPLER_HD StageRunner(const Tokens &tokens, sampler_input_kind kind,
                          const RowParameters &parameters, const WindowNumbers &numbers,
                          const FilterRules &rules, const WindowRules &window_rules,
@@ -35,8 +35,8 @@ class StageRunner {
         window_rules_(window_rules),
         num_elements_(num_elements) {}
 
-  // `xtc_word` is the slot's word of Purpose::kXtc. `note(stage, seen, kept)` is told what each
-  // stage that is on leaves of what it sees.
+  // `xtc_word` is the slot's word of Purpose::kXtc. Calls `note(stage, seen, kept)` for each stage
+  // that is on, with its input and output windows.
   SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word) const {
     return run(order, count, xtc_word, [](sampler_stage, Window, Window) {});
   }
@@ -46,7 +46,7 @@ class StageRunner {
     const bool is_joint = rules_.order == SAMPLER_FILTERS_JOINT;
     Window seen = {0, count};
     float in_force = 1.0f;
-    Window all_filters_see = {0, 0};  // empty: no filter has been met
+    Window all_filters_see = {0, 0};  // empty: no filter yet
     for (const sampler_stage stage : order) {
       if (stage == SAMPLER_STAGE_TEMPERATURE) {
         in_force = temperature(seen);
@@ -70,7 +70,7 @@ class StageRunner {
     return {seen, in_force};
   }
 
-  // Whether any of these does anything, but for a temperature that is the row's own.
+  // Whether any stage is on, other than a static temperature.
   SAMPLER_HD bool any_is_on(const StageOrder &order) const {
     for (const sampler_stage stage : order) {
       if (is_on(stage)) return true;
@@ -78,8 +78,8 @@ class StageRunner {
     return false;
   }
 
-  // How many of a row's first tokens decide what is left: those that the first window keeps, where
-  // it is a plain top-k. INT64_MAX: all.
+  // Number of first tokens that determine the result: the size of the first window if it is a plain
+  // top-k, otherwise INT64_MAX.
   SAMPLER_HD int64_t num_decisive(const StageOrder &order) const {
     for (const sampler_stage stage : order) {
       if (!is_on(stage)) continue;
@@ -127,7 +127,7 @@ class StageRunner {
     }
   }
 
-  // What a window that is on keeps.
+  // The window that a stage keeps.
   SAMPLER_HD Window keep(const RankedWindows<Tokens> &windows, sampler_stage stage, Window seen,
                          uint32_t xtc_word) const {
     switch (stage) {

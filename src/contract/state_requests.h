@@ -1,4 +1,4 @@
-// What the calls of state.h are asked to do, whoever does it: their checked arguments.
+// Checked arguments of the calls of state.h, the same for all backends.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sampler::contract {
 
-// What all have. Row i is of slot slots[i], which may be none.
+// Common members. Row i works on slot slots[i], which may be out of range.
 struct RowsOfSlots {
   Sequences sequences;
   Slots slots;
@@ -29,7 +29,7 @@ struct AcceptRequest : RowsOfSlots {
   const void *token_ids = nullptr;  // [num_rows, num_tokens]
   sampler_id_type token_id_type = SAMPLER_ID_I32;
   int64_t num_tokens = 0;
-  const float *observations = nullptr;  // null: none is observed
+  const float *observations = nullptr;  // null: no observations
   AdaptiveParameters adaptive;
   uint64_t *offsets = nullptr;
   int32_t *out_lengths = nullptr;
@@ -39,14 +39,14 @@ struct TruncateRequest : RowsOfSlots {
   const int32_t *lengths = nullptr;
 };
 
-// Into `sequences` and `slots`.
+// Copies into `sequences` and `slots`.
 struct CopyRequest : RowsOfSlots {
   Sequences source;
   const int32_t *source_slots = nullptr;
 };
 
 struct ResetRequest : RowsOfSlots {
-  const float *adaptive_values = nullptr;  // null: all start
+  const float *adaptive_values = nullptr;  // null: initial values
   bool is_new = false;                     // the slots have never been written
 };
 
@@ -58,7 +58,7 @@ struct ReadRequest : RowsOfSlots {
   float *out_adaptive_values = nullptr;
 };
 
-// f(request) for an empty request of each call.
+// Calls f(request) with an empty request of each call.
 template <class F>
 void for_each_state_request(const F &f) {
   f(AppendRequest()), f(AcceptRequest()), f(TruncateRequest()), f(CopyRequest()), f(ResetRequest()),

@@ -1,5 +1,5 @@
-// What the calls of state.h make of each row. A row whose status is not 0 changes nothing. Of
-// several workers the first one knows the status.
+// Per-row work of the calls of state.h. A row whose status is not 0 changes nothing. With several
+// workers, only worker 0 knows the status.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ SAMPLER_HD inline bool is_token(int64_t id) {
   return id >= 0 && id <= INT32_MAX;
 }
 
-// Whether a slot can take the tokens, all of them.
+// Whether a slot can take all the tokens.
 SAMPLER_HD inline uint32_t check_tokens(const TokenList &list, const Sequence &sequence) {
   if (!sequence.has_room(list.count)) return SAMPLER_ROW_STATE_FULL;
   for (int64_t i = 0; i < list.count; ++i) {
@@ -100,7 +100,7 @@ SAMPLER_HD uint32_t run_row(const CopyRequest &request, int64_t row, const Seque
   return SAMPLER_ROW_OK;
 }
 
-// There is one NaN, whatever the caller's bits are.
+// Every NaN is stored with the same bits.
 SAMPLER_HD inline float one_nan(float x) {
   return is_nan(x) ? quiet_nan() : x;
 }
@@ -147,7 +147,7 @@ SAMPLER_HD uint32_t run_row(const ReadRequest &request, int64_t row, const Seque
 
 // ---- Rows
 
-// What a row without a slot has for outputs beside its status and length.
+// Outputs of a row without a valid slot, besides its status and length.
 template <class Request>
 SAMPLER_HD void write_bad_row(const Request &, int64_t) {}
 SAMPLER_HD inline void write_bad_row(const ReadRequest &request, int64_t row) {
@@ -179,7 +179,7 @@ SAMPLER_HD void write_outcome(const Request &request, int64_t row, uint32_t stat
   if (request.out_row_status) request.out_row_status[row] = status;
 }
 
-// All of one row.
+// Runs one row.
 template <class Request, class Workers = OneWorker>
 SAMPLER_HD void run_state_row(const Request &request, int64_t row, const Workers &workers = {}) {
   const int64_t slot = request.slots[row];

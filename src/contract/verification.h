@@ -1,5 +1,5 @@
-// Verification beyond dense chains by the standard rule: other rules, packed batches, trees, stages
-// and reports. Section 10 of docs/contract.md.
+// Extended verification: rules other than the standard one, packed batches, trees, stages and
+// reports. Section 10 of docs/contract.md.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace sampler::contract {
 
-// The numbers of the rules, with their defaults in the place of 0.
+// Parameters of the acceptance rules, with defaults for 0.
 struct AcceptanceNumbers {
   float typical_threshold, typical_scale;
   int32_t relaxed_top_k;
@@ -26,9 +26,9 @@ struct AcceptanceNumbers {
   const float *synthetic_rates;  // by draft
 };
 
-// What a ChainRequest has beyond its own members.
+// The extended part of a ChainRequest.
 struct Verification {
-  // The positions as rows that are sampled and reported, [num_sequences, num_drafts + 1].
+  // The positions as rows to sample and report, [num_sequences, num_drafts + 1].
   SampleRequest positions;
   Parameters draft_parameters;
 
@@ -36,13 +36,13 @@ struct Verification {
   PerSlot<sampler_acceptance> acceptance{SAMPLER_ACCEPT_STANDARD};
   sampler_sibling_rule sibling_rule = SAMPLER_SIBLINGS_INDEPENDENT;
   AcceptanceNumbers numbers;
-  bool has_rates = false;  // for all drafts
+  bool has_rates = false;  // synthetic_rates are given for all drafts
 
   sampler_packing packing = SAMPLER_PACKING_DENSE;
   const int32_t *packing_offsets = nullptr;
   int64_t num_packed_drafts = 0, num_packed_positions = 0;
   int64_t draft_token_stride = 0;
-  const int32_t *target_rows = nullptr, *bonus_rows = nullptr;  // null: as packing says
+  const int32_t *target_rows = nullptr, *bonus_rows = nullptr;  // null: determined by packing
   const int32_t *draft_rows = nullptr;
   bool draft_rows_by_slot = false;
 
@@ -55,10 +55,10 @@ struct Verification {
   const int64_t *kv_indices = nullptr;
   int64_t *out_kv_indices = nullptr;
 
-  // Of the decoding loops and sessions. A sequence that meets a bad row keeps the drafts that were
-  // accepted before: out_token_ids and the reports have them, then none, the emitted count tells
-  // how many, and the row's status why. A rule that judges a chain as a whole judges the part of it
-  // that ends before the row; the sequence is bad only where that is the first one.
+  // For the decoding loops and sessions: a sequence with a bad row keeps the drafts accepted before
+  // that row. out_token_ids and the reports hold these drafts alone, the emitted count their
+  // number, and the row status the error. A rule that verifies a whole chain verifies the part
+  // before the bad row; the sequence is bad only if its first row is.
   bool keeps_verified = false;
 
   SAMPLER_HD bool has_trees() const { return parents || first_children; }
@@ -67,82 +67,83 @@ struct Verification {
   }
 };
 
-// Whether a rule can be followed: where it is given by slot it may not.
-SAMPLER_HD inline bool can_accept_by(sampler_acceptance rule, const Verification &more) {
+// Whether the call supports a rule. Rules given by slot are checked here.
+SAMPLER_HD inline bool can_accept_by(sampler_acceptance rule, const Verification &extended) {
   switch (rule) {
     case SAMPLER_ACCEPT_BLOCK:
     case SAMPLER_ACCEPT_DEFERRED:
-      return !more.has_trees();
+      return !extended.has_trees();
     case SAMPLER_ACCEPT_SYNTHETIC:
-      return more.has_rates;
+      return extended.has_rates;
     default:
       return rule >= SAMPLER_ACCEPT_STANDARD && rule <= SAMPLER_ACCEPT_THRESHOLD;
   }
 }
 
-// Where the drafts and positions of one sequence are.
+// Location of one sequence's drafts and positions.
 struct SequencePlace {
-  int64_t first_draft;      // its entry of the draft token ids
-  int64_t first_position;   // of target_rows, and the row where there are none
-  int64_t first_draft_row;  // where there are no draft_rows
-  int32_t length;           // drafts, not yet clamped to what a sequence may have
+  int64_t first_draft;      // index in the draft token ids
+  int64_t first_position;   // index in target_rows, or the row if there are none
+  int64_t first_draft_row;  // if there are no draft_rows
+  int32_t length;           // number of drafts, not yet clamped to num_drafts
 };
 
-// False: the sequence's offsets are none.
-SAMPLER_HD inline bool find_sequence(const ChainRequest &request, const Verification &more,
+// False if the sequence's offsets are invalid.
+SAMPLER_HD inline bool find_sequence(const ChainRequest &request, const Verification &extended,
                                      int64_t sequence, SequencePlace *out) {
-  if (more.packing == SAMPLER_PACKING_DENSE) {
+  if (extended.packing == SAMPLER_PACKING_DENSE) {
     const int64_t num_drafts = request.num_drafts;
-    *out = {sequence * more.draft_token_stride, sequence * (num_drafts + 1), sequence * num_drafts,
+    *out = {sequence * extended.draft_token_stride, sequence * (num_drafts + 1),
+            sequence * num_drafts,
             request.draft_counts ? request.draft_counts[sequence] : int32_t(num_drafts)};
     return true;
   }
-  const int32_t *const offsets = more.packing_offsets;
-  const bool has_no_zero = more.packing == SAMPLER_PACKING_DRAFT_ENDS;
+  const int32_t *const offsets = extended.packing_offsets;
+  const bool has_no_zero = extended.packing == SAMPLER_PACKING_DRAFT_ENDS;
   const int64_t begin = !has_no_zero ? offsets[sequence] : sequence ? offsets[sequence - 1] : 0;
   const int64_t end = offsets[has_no_zero ? sequence : sequence + 1];
-  if (more.packing == SAMPLER_PACKING_POSITIONS) {
-    if (begin < 0 || end <= begin || end > more.num_packed_positions) return false;
+  if (extended.packing == SAMPLER_PACKING_POSITIONS) {
+    if (begin < 0 || end <= begin || end > extended.num_packed_positions) return false;
     *out = {begin + 1, begin, begin - sequence, int32_t(end - begin - 1)};
   } else {
-    if (begin < 0 || end < begin || end > more.num_packed_drafts) return false;
+    if (begin < 0 || end < begin || end > extended.num_packed_drafts) return false;
     *out = {begin, begin + sequence, begin, int32_t(end - begin)};
   }
   return out->length <= request.num_drafts;
 }
 
-// The rows of both models. False: there is no such row.
-SAMPLER_HD inline bool find_target_row(const ChainRequest &request, const Verification &more,
+// The rows of both models. False if the row index is out of range.
+SAMPLER_HD inline bool find_target_row(const ChainRequest &request, const Verification &extended,
                                        const SequencePlace &place, int64_t sequence,
                                        int32_t position, int32_t length, RowView *out) {
-  const bool is_dense = more.packing == SAMPLER_PACKING_DENSE;
-  if (is_dense && !more.target_rows && !more.bonus_rows) {
+  const bool is_dense = extended.packing == SAMPLER_PACKING_DENSE;
+  if (is_dense && !extended.target_rows && !extended.bonus_rows) {
     *out = target_view(request, sequence, position);
     return true;
   }
   int64_t row = place.first_position + position;
-  if (more.bonus_rows && position == length) {
-    row = more.bonus_rows[sequence];
-  } else if (more.target_rows) {
+  if (extended.bonus_rows && position == length) {
+    row = extended.bonus_rows[sequence];
+  } else if (extended.target_rows) {
     const int64_t first_draft = is_dense ? sequence * request.num_drafts : place.first_draft;
-    row = more.target_rows[more.bonus_rows ? first_draft + position : row];
+    row = extended.target_rows[extended.bonus_rows ? first_draft + position : row];
   }
   if (row < 0 || row >= request.target.num_rows) return false;
   *out = row_view(request.target, row);
   return true;
 }
 
-SAMPLER_HD inline bool find_draft_row(const ChainRequest &request, const Verification &more,
+SAMPLER_HD inline bool find_draft_row(const ChainRequest &request, const Verification &extended,
                                       const SequencePlace &place, int64_t sequence, int64_t slot,
                                       int32_t draft, RowView *out) {
   int64_t row = place.first_draft_row + draft;
-  if (more.draft_rows) {
-    const bool is_dense = more.packing == SAMPLER_PACKING_DENSE;
+  if (extended.draft_rows) {
+    const bool is_dense = extended.packing == SAMPLER_PACKING_DENSE;
     const int64_t first = is_dense ? sequence * request.num_drafts : place.first_draft;
-    row = more.draft_rows[first + draft];
-  } else if (more.draft_rows_by_slot) {
+    row = extended.draft_rows[first + draft];
+  } else if (extended.draft_rows_by_slot) {
     row = slot * request.num_drafts + draft;
-  } else if (more.packing == SAMPLER_PACKING_DENSE) {
+  } else if (extended.packing == SAMPLER_PACKING_DENSE) {
     *out = draft_view(request, sequence, draft);
     return true;
   }
@@ -153,20 +154,21 @@ SAMPLER_HD inline bool find_draft_row(const ChainRequest &request, const Verific
 
 // ---- Trees
 
-// A sequence's tree, and what is noted in it. Where there are chains all of it is null.
+// Memory for a sequence's tree; all null for chains.
 struct TreeMemory {
-  // By position: its first child and its next sibling, as positions; 0: none.
+  // By position: first child and next sibling, as positions; 0: none.
   int32_t *first_children = nullptr, *next_siblings = nullptr;
-  int32_t *links = nullptr;      // two for each position, where the caller has such tables
-  int32_t *positions = nullptr;  // those walked through
-  int32_t *is_tree = nullptr;    // one number
+  int32_t *links = nullptr;      // two per position, if the caller gives links
+  int32_t *positions = nullptr;  // accepted path
+  int32_t *is_tree = nullptr;    // one entry
 
-  // How many numbers it takes, for request.num_drafts + 1 positions.
-  SAMPLER_HD static int64_t num_numbers(const Verification &more, int64_t num_places) {
-    return more.has_trees() ? (more.first_children ? 5 : 3) * num_places + 1 : 0;
+  // Number of int32_t needed, for num_places = num_drafts + 1 positions.
+  SAMPLER_HD static int64_t num_numbers(const Verification &extended, int64_t num_places) {
+    return extended.has_trees() ? (extended.first_children ? 5 : 3) * num_places + 1 : 0;
   }
-  SAMPLER_HD static TreeMemory of(const Verification &more, int64_t num_places, int32_t *numbers) {
-    if (!more.has_trees() || !numbers) return {};  // null: they are being counted
+  SAMPLER_HD static TreeMemory of(const Verification &extended, int64_t num_places,
+                                  int32_t *numbers) {
+    if (!extended.has_trees() || !numbers) return {};  // null: counting only
     TreeMemory memory;
     memory.is_tree = numbers;
     memory.first_children = numbers + 1;
@@ -177,12 +179,12 @@ struct TreeMemory {
   }
 };
 
-// Links of first children and next siblings: each position follows at most one other. What begins
-// no way that ends goes in a circle.
-SAMPLER_HD inline bool take_links(const Verification &more, int64_t index, int64_t num_drafts,
+// Copies the links to first children and next siblings. Rejects cycles and nodes with two
+// predecessors.
+SAMPLER_HD inline bool take_links(const Verification &extended, int64_t index, int64_t num_drafts,
                                   int32_t length, const TreeMemory &tree) {
-  const int32_t *const first = more.first_children + index * (num_drafts + 1);
-  const int32_t *const next = more.next_siblings + index * (num_drafts + 1);
+  const int32_t *const first = extended.first_children + index * (num_drafts + 1);
+  const int32_t *const next = extended.next_siblings + index * (num_drafts + 1);
   int32_t *const before = tree.links, *const num_after = tree.links + length + 1;
   for (int32_t i = 0; i <= length; ++i) before[i] = -1, num_after[i] = 0;
   for (int32_t i = 0; i <= length; ++i) {
@@ -208,15 +210,15 @@ SAMPLER_HD inline bool take_links(const Verification &more, int64_t index, int64
   return num_ended == length + 1 && tree.next_siblings[0] == 0;
 }
 
-// Makes the tree of a sequence of `length` drafts, of a call that has trees. False: it is none.
-SAMPLER_HD inline bool make_tree(const ChainRequest &request, const Verification &more,
+// Builds the tree of a sequence of `length` drafts. False if the tree is malformed.
+SAMPLER_HD inline bool make_tree(const ChainRequest &request, const Verification &extended,
                                  int64_t sequence, int32_t length, const TreeMemory &tree) {
-  const int64_t index = more.has_one_tree ? 0 : sequence;
-  if (!more.parents) return take_links(more, index, request.num_drafts, length, tree);
+  const int64_t index = extended.has_one_tree ? 0 : sequence;
+  if (!extended.parents) return take_links(extended, index, request.num_drafts, length, tree);
   for (int32_t position = 0; position <= length; ++position) {
     tree.first_children[position] = tree.next_siblings[position] = 0;
   }
-  const int32_t *const parents = more.parents + index * request.num_drafts;
+  const int32_t *const parents = extended.parents + index * request.num_drafts;
   for (int32_t draft = length - 1; draft >= 0; --draft) {
     const int32_t parent = parents[draft];
     if (parent < -1 || parent >= draft) return false;
@@ -235,7 +237,7 @@ SAMPLER_HD inline double uniform_of(uint32_t word) {
   return double(word >> 3) * 0x1p-29;
 }
 
-// What a token is drawn with that follows `position`, at which drafts were tried or not.
+// Random word for the token after `position`. `were_tried`: whether drafts were tried there.
 SAMPLER_HD inline uint64_t last_token_word(const Chain &chain, int32_t position, bool were_tried) {
   return random_word64(chain.random, were_tried ? Purpose::kResidual : Purpose::kBonus,
                        uint32_t(position));
@@ -245,32 +247,32 @@ SAMPLER_HD inline float natural_log(float x) {
   return x > 0.0f ? log2_shifted(x, 0) * kLn2 : negative_infinity();
 }
 
-// What a token takes off the entropy of some tokens.
+// p ln p, the negative of an entropy term.
 SAMPLER_HD inline float entropy_term(float p) {
   return p > 0.0f ? p * natural_log(p) : 0.0f;
 }
 
-// `entropy` in nats, of the target's distribution.
+// `entropy` of the target's distribution, in nats.
 SAMPLER_HD inline bool accepts_typical(const AcceptanceNumbers &numbers, float p, float entropy) {
   return p > numbers.typical_threshold ||
          natural_log(p) > natural_log(numbers.typical_scale) - entropy;
 }
 
-// `total`: of p and the siblings tried before.
+// `total`: p plus the probabilities of the siblings tried before.
 SAMPLER_HD inline bool accepts_by_threshold(const AcceptanceNumbers &numbers, uint32_t word,
                                             float p, float total) {
   const double most = uniform_of(word) * double(numbers.threshold_total);
   return p > 0.0f && (p >= numbers.threshold_single || most < double(total));
 }
 
-// Block verification. The drafts up to one are kept with these probabilities: of what was, and of
-// this draft.
+// Block verification: the ratio after a draft with target probability p and draft probability q.
+// `before` is the ratio of the drafts before it.
 SAMPLER_HD inline double block_ratio(double before, float p, float q) {
   if (before == 0.0 || p == 0.0f) return 0.0;
   const double ratio = before * double(p) / double(q);
   return ratio < 1.0 ? ratio : 1.0;
 }
-// `left`: the sum of what they leave.
+// `left`: sum of the residual.
 SAMPLER_HD inline bool accepts_block(uint32_t word, double ratio, double left) {
   const double whole = left + 1.0 - ratio;
   return !(whole > 0.0) || uniform_of(word) * whole < left;

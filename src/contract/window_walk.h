@@ -1,4 +1,4 @@
-// What windows ask of a row: sums over a window, and the places where it is cut.
+// Reads of a window: sums, and the places where a stage cuts it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sampler::contract {
 
-// The tokens from place `begin` of rank order to before `end`; never empty.
+// The tokens at places [begin, end) of rank order; never empty.
 struct Window {
   int64_t begin;
   int64_t end;
@@ -20,11 +20,11 @@ struct Window {
   SAMPLER_HD int64_t count() const { return end - begin; }
 };
 
-// The answers for a row that lies in rank order, token by token: the definition in code. A row that
-// has them in another way specialises it for its own `Tokens`.
+// Reference implementation, token by token, for a row in rank order. Other rows specialise it for
+// their `Tokens`.
 //
-// `Tokens` has `float value(int64_t place) const`, of the token at that place of rank order; those
-// of -inf or probability 0 have none. `row` is the scale by the window's first token.
+// `Tokens` has `float value(int64_t place) const`: the value at that place of rank order, without
+// tokens of -inf or probability 0. `row` is the scale of the window's first token.
 template <class Tokens>
 class WindowWalk {
  public:
@@ -44,7 +44,7 @@ class WindowWalk {
     return sums;
   }
 
-  // `unit` by the window's first and last token, which differ.
+  // `unit` is the scale of the window's first and last value, which differ.
   SAMPLER_HD DeviationSums deviations(const RowScale &row, const DeviationScale &unit,
                                       Window seen) const {
     DeviationSums sums;
@@ -54,8 +54,8 @@ class WindowWalk {
     return sums;
   }
 
-  // How many of the first tokens a condition of their value holds for that no token meets after one
-  // that does not.
+  // Number of first tokens for whose value `holds` is true. It must be false for all tokens after
+  // the first for which it is false.
   template <class Holds>
   SAMPLER_HD int64_t count_while(Window seen, const Holds &holds) const {
     int64_t low = seen.begin, high = seen.end;
@@ -70,7 +70,7 @@ class WindowWalk {
     return low - seen.begin;
   }
 
-  // How many of the first tokens top-p keeps, without ties.
+  // Number of tokens that top-p keeps, without ties.
   SAMPLER_HD int64_t top_p(const RowScale &row, Share share, Window seen) const {
     const uint64_t threshold = top_p_threshold(share, weight(row, seen));
     int64_t count = 0;
@@ -81,7 +81,8 @@ class WindowWalk {
     return count;
   }
 
-  // What typical-p keeps: from the mean outwards, the nearer of the two next tokens at a time.
+  // The window that typical-p keeps. It grows from the mean outwards, each time by the nearer of
+  // the two next tokens.
   SAMPLER_HD Window nearest(const Typical &rule, Window seen) const {
     const auto excess = [&](int64_t i) { return rule.excess(tokens_.value(i)); };
     const int64_t middle =

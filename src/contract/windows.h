@@ -1,5 +1,5 @@
-// The parameters of windows, and what is decided from a window's sums. A window is a run of rank
-// order; contract/ranked_windows.h walks one.
+// Parameters of the windows, and their thresholds from a window's sums. A window is a run of rank
+// order; contract/ranked_windows.h cuts it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace sampler::contract {
 
-// Of epsilon, eta, top-h and typical-p.
+// For epsilon, eta, top-h and typical-p.
 SAMPLER_HD inline bool fraction_is_on(float fraction) {
   return fraction > 0.0f && fraction < 1.0f;
 }
@@ -29,12 +29,12 @@ SAMPLER_HD inline bool dynamic_temperature_is_on(float temperature, float range)
 
 // ---- epsilon and eta ----
 
-// The least weight that epsilon keeps.
+// The lowest weight that epsilon keeps.
 SAMPLER_HD inline uint64_t epsilon_threshold(float epsilon, uint64_t total) {
   return fraction_of_weight(epsilon, total);
 }
 
-// The least weight that eta keeps. `sums` are of the window.
+// The lowest weight that eta keeps. `sums` cover the window.
 SAMPLER_HD inline uint64_t eta_threshold(float epsilon, const EntropySums &sums) {
   const float share = square_root(epsilon) * exp2_of_negative(-entropy(sums));
   return fraction_of_weight(share < epsilon ? share : epsilon, sums.weight);
@@ -44,20 +44,20 @@ SAMPLER_HD inline uint64_t eta_threshold(float epsilon, const EntropySums &sums)
 
 constexpr int kTopHTokens = 100;
 
-// Top-h on the first kTopHTokens tokens of a window, or all; `sums` are of these.
+// Top-h on at most the first kTopHTokens tokens of a window, which `sums` cover.
 class TopH {
  public:
   SAMPLER_HD TopH(float top_h, const EntropySums &sums)
       : log2_(double(log2_of_weight(sums.weight))), limit_(double(top_h) * of(sums)) {}
 
-  // Whether a prefix longer than the first token, of these sums, is kept. The first one that is not
-  // ends it. Where there is no entropy to share, the first token is kept alone.
+  // Whether a prefix of 2 tokens or more is kept. The first prefix that is not ends the walk. With
+  // an entropy of 0 only the first token is kept.
   SAMPLER_HD bool keeps(const EntropySums &prefix) const {
     return limit_ > 0.0 && of(prefix) <= limit_;
   }
 
  private:
-  // A prefix's part of the entropy, times the weight of all.
+  // The prefix's part of the entropy, times the total weight.
   SAMPLER_HD double of(const EntropySums &sums) const {
     return double(sums.surprise) + log2_ * double(sums.weight);
   }
@@ -68,14 +68,13 @@ class TopH {
 
 // ---- typical-p ----
 
-// Above 0 for tokens that are likelier than the mean one; never rises along rank order. `mean` is
-// mean_surprise() of the window.
+// Above 0 for tokens likelier than the mean; never rises along rank order. `mean` is the window's
+// mean_surprise().
 SAMPLER_HD inline float typical_excess(const RowScale &row, float x, float mean) {
   return relative_log2(row, x) + mean;
 }
 
-// Whether of two tokens on different sides of the mean, the first of excess above 0 and the second
-// not, the first is taken first.
+// Whether typical-p takes a token of excess `likelier` > 0 before one of excess `other` <= 0.
 SAMPLER_HD inline bool likelier_is_nearer(float likelier, float other) {
   return likelier <= -other;
 }
@@ -85,12 +84,12 @@ struct Typical {
   RowScale row;
   float mean;
   uint64_t total;      // the window's weight
-  uint64_t threshold;  // that which is kept at least; 1 or more
+  uint64_t threshold;  // minimum weight to keep; >= 1
   sampler_tie_rule ties;
   int64_t min_keep;
 
   SAMPLER_HD float excess(float x) const { return typical_excess(row, x, mean); }
-  // Tokens are taken in the order of it.
+  // Tokens are taken in ascending order of it.
   SAMPLER_HD float distance(float x) const {
     const float g = excess(x);
     return g > 0.0f ? g : -g;
@@ -99,17 +98,17 @@ struct Typical {
 
 // ---- XTC ----
 
-// Whether XTC drops tokens; `word` is the slot's word of Purpose::kXtc. Not where it is off.
+// Whether XTC drops tokens. `word` is the slot's word of Purpose::kXtc. Only if XTC is on.
 SAMPLER_HD inline bool xtc_coin(uint32_t word, float probability) {
   return word < fraction_of_weight(probability < 1.0f ? probability : 1.0f, uint64_t(1) << 32);
 }
 
-// The least weight of the tokens of which XTC drops all but the last.
+// XTC drops all but the last of the tokens that weigh at least this.
 SAMPLER_HD inline uint64_t xtc_threshold(float threshold, uint64_t total) {
   return threshold > 0.0f ? fraction_of_weight(threshold, total) : 0;
 }
 
-// How many of the window's first tokens XTC drops, of `num_above` that weigh the threshold.
+// Number of first tokens that XTC drops. `num_above` reach the threshold.
 SAMPLER_HD inline int64_t xtc_drops(int64_t num_above, int64_t count, int64_t min_keep) {
   const int64_t drops = num_above - 1;
   return drops > 0 && count - drops >= min_keep ? drops : 0;
@@ -117,8 +116,8 @@ SAMPLER_HD inline int64_t xtc_drops(int64_t num_above, int64_t count, int64_t mi
 
 // ---- temperature ----
 
-// The temperature of a window of `count` tokens; `sums` are those at temperature 1. Logits only,
-// where it is on.
+// Temperature for a window of `count` tokens, whose `sums` are at temperature 1. Logits only, if it
+// is on.
 SAMPLER_HD inline float dynamic_temperature(float temperature, float range, float exponent,
                                             const EntropySums &sums, int64_t count) {
   const float middle = temperature < kLargestTemperature ? temperature : kLargestTemperature;
@@ -126,7 +125,7 @@ SAMPLER_HD inline float dynamic_temperature(float temperature, float range, floa
   const float low = larger_of(middle - reach, 0.0f);
   const float high = middle + reach;
 
-  float share = 1.0f;  // of the largest entropy that as many tokens may have
+  float share = 1.0f;  // of the maximum entropy, log2(count)
   if (count > 1) {
     share = entropy(sums) / log2_shifted(float(count), 0);
     share = share < 1.0f ? share : 1.0f;
