@@ -1,4 +1,4 @@
-// Verification of a chain of drafts per row.
+// Verification of one draft chain per row.
 #pragma once
 
 #include <optional>
@@ -68,7 +68,7 @@ class Task<contract::ChainRequest, Row> {
     return contract::draft_view(request_, chain_.row, position);
   }
 
-  // Reads a whole row. Given probabilities may be all zero here.
+  // Reads a whole row. Given probabilities may be 0 everywhere.
   uint32_t load(const RowView &view, Row &row) {
     const uint32_t status = row.load(view);
     const bool given = view.kind == SAMPLER_PROBABILITIES;
@@ -79,7 +79,7 @@ class Task<contract::ChainRequest, Row> {
     return status;
   }
 
-  // No other element of given probabilities is read.
+  // For given probabilities, reads this element alone.
   uint32_t look_up(const RowView &view, Row &row, int64_t id, float *probability) {
     if (view.kind == SAMPLER_PROBABILITIES && !view.ids) {
       if (!contract::has_valid_count(view, request_.target.num_cols)) {
@@ -125,7 +125,7 @@ class Task<contract::ChainRequest, Row> {
   Row draft_;
   float *residual_;  // probabilities of the target's tokens
   contract::Chain chain_ = {};
-  std::optional<Verifier<Row>> verifier_;  // of a request that has more
+  std::optional<Verifier<Row>> verifier_;  // for extended requests
 };
 
 }  // namespace sampler::cpu

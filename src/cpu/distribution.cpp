@@ -1,3 +1,4 @@
+// Temperature and filters of the scalar reference.
 #include "cpu/distribution.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 // A row in rank order. A prefix is its length.
 class RankedRow {
  public:
-  // `sums` has room for as many.
+  // `sums` has room for `count`.
   RankedRow(const Rank *ranks, int64_t count, const RowScale &scale, uint64_t *sums)
       : ranks_(ranks), count_(count), scale_(scale), sums_(sums) {}
 
@@ -53,8 +54,7 @@ class RankedRow {
     return first_where(length, seen, [&](int64_t i) { return ranks_[i] < cut; });
   }
 
-  // The first index in [begin, end) of those that `holds` is true of, which are the last ones; or
-  // `end`.
+  // The first index in [begin, end) from which on `holds` is true, or `end`.
   template <class Holds>
   static int64_t first_where(int64_t begin, int64_t end, const Holds &holds) {
     while (begin < end) {
@@ -71,7 +71,7 @@ class RankedRow {
   const Rank *ranks_;
   int64_t count_;
   RowScale scale_;
-  uint64_t *sums_;  // of the weights up to each token
+  uint64_t *sums_;  // running sums of the weights
 };
 
 Rank cut_of_filters(const Row &row, const RowParameters &parameters, const FilterRules &rules,

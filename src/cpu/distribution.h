@@ -1,4 +1,4 @@
-// What a row's temperature and filters make of it: the kept tokens and their probabilities.
+// The tokens of a row that remain after temperature and filters, and their probabilities.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace sampler::cpu {
 
-// Of a window of rank order, which may begin after the row's first token.
+// Distribution over a window of rank order, which may begin after the row's first token.
 struct Distribution : contract::Distribution {
-  contract::Rank first = ~contract::Rank(0);  // kept tokens have at most this rank
+  contract::Rank first = ~contract::Rank(0);  // highest rank kept
 
   bool keeps(contract::Rank rank) const {
     return rank <= first && contract::Distribution::keeps(rank);
@@ -21,11 +21,11 @@ struct Distribution : contract::Distribution {
   }
 };
 
-// The row and the parameters are good. Uses the buffers to sort.
+// The row and the parameters are valid. Uses the buffers to sort.
 Distribution make_distribution(const Row &row, const contract::RowParameters &parameters,
                                const contract::FilterRules &rules, const RowBuffers &buffers);
 
-// Of the tokens of rank `first` to `last`.
+// Keeps the tokens of rank `first` to `last`.
 Distribution make_distribution(const Row &row, contract::Rank first, contract::Rank last,
                                float temperature);
 

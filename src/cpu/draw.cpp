@@ -1,3 +1,4 @@
+// Draws of the scalar reference: inverse CDF and Gumbel.
 #include "cpu/draw.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void InverseCdf::make_guide(int64_t num_draws, int32_t *guide) {
 }
 
 // Finds the first sum that exceeds the target; the last one does. Searches in a short window all
-// take the same steps, and none is a jump that a processor would have to guess.
+// take the same steps, without data-dependent branches.
 void InverseCdf::draw(const uint64_t *words, int64_t count, int64_t *indices) const {
   const uint64_t *const sums = sums_;
   const int32_t *const guide = guide_;

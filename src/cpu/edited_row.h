@@ -1,4 +1,4 @@
-// The logits of a row that edits change: all of them, in an array, or only those that are edited.
+// Edited logits of a row: a dense copy, or only the edited elements.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include "contract/edits.h"
 #include "contract/row_view.h"
 
-// MemorySanitizer must not mind what a function reads that nobody wrote.
+// Disables MemorySanitizer for functions that read uninitialised memory on purpose.
 #define SAMPLER_READS_UNWRITTEN
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
@@ -17,15 +17,15 @@
 
 namespace sampler::cpu {
 
-// Each element that is asked for by its slot has one: slots are numbered as they come.
+// Sparse map from elements to slots. slot() gives an element the next free slot.
 class EditedRow {
  public:
   static constexpr int32_t kUnmarked = -1;
-  // A row that is not dense has so many elements for each edit at least.
+  // A sparse row has at least this many elements per edit.
   static constexpr int64_t kElementsPerEdit = 16;
 
   EditedRow() = default;
-  // `memory.take<T>(count)` gives the arrays, which need no values.
+  // `memory.take<T>(count)` returns uninitialised arrays.
   template <class Memory>
   EditedRow(int64_t num_cols, Memory &memory)
       : slots_(memory.template take<int32_t>(num_cols)),
@@ -36,7 +36,7 @@ class EditedRow {
         values_(memory.template take<float>(num_cols)),
         num_cols_(num_cols) {}
 
-  // Dense: all logits stand in values(). Otherwise those that have no slot are the given ones.
+  // Dense: values() holds all logits. Otherwise elements without a slot have their given logits.
   void begin(const contract::RowView &given, bool is_dense) {
     given_ = given;
     is_dense_ = is_dense;
@@ -44,14 +44,14 @@ class EditedRow {
     allowed_ = nullptr;
   }
   bool is_dense() const { return is_dense_; }
-  // Whether anything is edited, of a row that is not dense.
+  // Whether a sparse row has edits.
   bool is_edited() const { return num_slots_ > 0 || allowed_; }
   int64_t count() const { return given_.count; }
   float *values() const { return values_; }
 
-  // The slot of an element; -1: it has none.
+  // Slot of an element; -1: none.
   SAMPLER_READS_UNWRITTEN int32_t find(int64_t element) const {
-    // Whatever stands there, the slot that it names must name the element.
+    // slots_ is uninitialised: an entry is valid only if its slot refers back to the element.
     const int32_t slot = slots_[element];
     return uint32_t(slot) < uint32_t(num_slots_) && elements_[slot] == element ? slot : -1;
   }
@@ -65,8 +65,8 @@ class EditedRow {
     if (!is_dense_) changed_[slot] = given_at_[slot] = unedited(element);
     return slot;
   }
-  // Marks the elements element_of(i) for i in [0, count), which are -1 where there is none: with
-  // how often they stand in the first `num_counted` of them.
+  // Marks the elements element_of(i), i in [0, count), with their number of occurrences among the
+  // first `num_counted`. -1: no element.
   template <class ElementOf>
   void count_marks(int32_t count, int64_t num_counted, const ElementOf &element_of) {
     constexpr int32_t kAhead = 16;
@@ -84,7 +84,7 @@ class EditedRow {
       }
     }
   }
-  // f(slot, value, mark) for all that are marked, which they are not any more then.
+  // Calls f(slot, value, mark) for all marked slots, and clears the marks.
   template <class F>
   void for_each_marked(const F &f) {
     for (int32_t slot = 0; slot < num_slots_; ++slot) {
@@ -94,7 +94,7 @@ class EditedRow {
       mark = kUnmarked;
     }
   }
-  // Of a row that is not dense: memory that it does not use, for 3/4 of its columns.
+  // Memory that a sparse row does not use, for 3/4 of its columns.
   uint32_t *spare_words() const {
     return reinterpret_cast<uint32_t *>(marks_ + num_cols_ / kElementsPerEdit);
   }
@@ -104,22 +104,22 @@ class EditedRow {
 
   float &value(int64_t element) { return is_dense_ ? values_[element] : changed_[slot(element)]; }
   float &value_at(int32_t slot) { return is_dense_ ? values_[elements_[slot]] : changed_[slot]; }
-  // What the edits have left, of a row that is not dense.
+  // Logit after the edits. Sparse rows only.
   float changed_at(int32_t slot) const { return changed_[slot]; }
-  // What they found: -inf where a bitmask bans it.
+  // Logit before the edits; -inf if a bitmask bans it.
   float given_at(int32_t slot) const { return given_at_[slot]; }
   float seen(int64_t element) const {
     const int32_t slot = find(element);
     return slot >= 0 ? changed_[slot] : unedited(element);
   }
-  // The logit without edits, -inf where a bitmask bans it.
+  // The given logit; -inf if a bitmask bans it.
   float unedited(int64_t element) const {
     const bool is_allowed = !allowed_ || (allowed_[element / 32] >> (element % 32) & 1u) != 0;
     return contract::ban(given_.value(element), !is_allowed);
   }
 
-  // A bitmask that covers the row, of one that is not dense; null: there is none. What it bans
-  // stays -inf whatever else is edited, before it or after it.
+  // Bitmask of a sparse row, which covers the whole row; null: none. Banned tokens stay -inf
+  // whatever the order of the edits.
   const uint32_t *allowed() const { return allowed_; }
   void allow(const uint32_t *words) {
     allowed_ = words;
@@ -137,14 +137,14 @@ class EditedRow {
   const uint32_t *allowed_ = nullptr;
   int32_t num_slots_ = 0;
   int32_t *slots_ = nullptr;     // by element
-  int32_t *elements_ = nullptr;  // by slot, as the next ones
-  int32_t *marks_ = nullptr;     // what is in them lasts for one edit
+  int32_t *elements_ = nullptr;  // by slot, as are the next three
+  int32_t *marks_ = nullptr;     // valid during one edit
   float *changed_ = nullptr, *given_at_ = nullptr;
   float *values_ = nullptr;  // by element
   int64_t num_cols_ = 0;
 };
 
-// Bans what a bitmask's word does not allow, of 32 values.
+// Bans those of 32 values that a bitmask's word does not allow.
 void ban_by_word(uint32_t word, float *values);
 
 }  // namespace sampler::cpu

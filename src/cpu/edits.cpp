@@ -1,3 +1,4 @@
+// Edits of a row: the order of stages, biases, bans.
 #include "cpu/edits.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ using contract::TokenList;
 
 namespace {
 
-// For each byte of a bitmask, all bits of those of 8 values that it allows.
+// For each byte of a bitmask, 8 words: all ones if the bit is set, otherwise 0.
 struct AllowedBits {
   constexpr AllowedBits() : of() {
     for (int byte = 0; byte < 256; ++byte) {
@@ -24,7 +25,7 @@ constexpr AllowedBits kAllowedBits;
 
 }  // namespace
 
-// No bit is asked by itself: the compiler makes vectors of this.
+// Branchless, so that the compiler vectorises it.
 void ban_by_word(uint32_t word, float *values) {
   constexpr uint32_t kBanned = 0xFF800000u;  // -inf
   for (int byte = 0; byte < 4; ++byte) {
@@ -47,7 +48,7 @@ bool RowEdits::has_dense_lists(int64_t slot, const contract::RowView &given) con
          (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
 }
 
-// At most so many tokens are edited; `has_text`: also those of the text.
+// Upper bound of edited tokens. `has_text`: including those of the history.
 int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
   const contract::Pipeline &pipeline = *pipeline_;
   int64_t result = pipeline.bad_words ? pipeline.bad_words.num_lists : 0;
@@ -134,11 +135,11 @@ void RowEdits::note_removals_by(sampler_stage stage) const {
 }
 
 uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text) {
-  contract::SaidText said;
-  const uint32_t status = contract::read_text(pipeline, slot, &said);
+  contract::SaidText history;
+  const uint32_t status = contract::read_text(pipeline, slot, &history);
   if (status != SAMPLER_ROW_OK) return status;
-  *text =
-      pipeline.sequences ? Text(pipeline.sequences[slot]) : Text(said.tokens, said.prompt_length);
+  *text = pipeline.sequences ? Text(pipeline.sequences[slot])
+                             : Text(history.tokens, history.prompt_length);
   return status;
 }
 
@@ -228,7 +229,7 @@ void RowEdits::apply_bitmask(const uint32_t *words) {
   float *const values = row_.values();
   int64_t begin = 0;
   if (!given_.ids) {
-    // Whole words, of columns.
+    // Whole words of columns.
     const int64_t whole = std::min<int64_t>(given_.count / 32, num_words);
     for (int64_t i = 0; i < whole; ++i) {
       if (words[i] != UINT32_MAX) ban_by_word(words[i], values + 32 * i);

@@ -1,4 +1,4 @@
-// What a slot's lists and text make of a row of logits, before the temperature.
+// Edits of a row's logits by a slot's lists and history, before the temperature.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TextCounts;
 class RowEdits {
  public:
   RowEdits() = default;
-  // `memory.take<T>(count)` gives the arrays.
+  // `memory.take<T>(count)` returns the arrays.
   template <class Memory>
   RowEdits(const contract::Pipeline &pipeline, const contract::Rows &input, Memory &memory)
       : pipeline_(&pipeline), row_(input.num_cols, memory) {
@@ -27,41 +27,40 @@ class RowEdits {
     }
   }
 
-  // What the slot has said. The result is a status.
+  // Reads a slot's history; returns a row status.
   static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text);
 
-  // From now on the sequence has said this. Null: what its slot has.
+  // Sets the history used from here on. Null: the slot's own.
   void assume(const Text *text) { assumed_ = text; }
 
-  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0:
-  // of dense edits. Null: nowhere.
+  // From here on dense edits record in `removed_by`, by element, the first stage that sets a logit
+  // to -inf; entries other than 0 stay. Null: no record.
   void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
 
-  // Whether so much of a row is edited that it is better copied first.
+  // Whether so many tokens are edited that a dense copy is better.
   bool are_dense(int64_t slot, const contract::RowView &given) const;
 
-  // Whether the edits of a row's first tokens may tell which are the first ones afterwards: no
-  // other token's logit is raised.
+  // Whether editing the row's first tokens alone may suffice to find the first tokens afterwards:
+  // the penalties raise no logit.
   bool may_edit_front(int64_t slot, const contract::RowView &given) const;
 
-  // The bitmask that edit() will apply to a row that is not dense; null: there is none.
+  // The bitmask that edit() will apply to a sparse row; null: none.
   const uint32_t *bitmask(int64_t output, const contract::RowView &given) const;
 
-  // Edits the logits of the row `given`, in the order of the pipeline: where they are dense, the
-  // copy in row()->values(). The slot's numbers are valid. The result is the status, after which a
-  // bad row's logits mean nothing.
+  // Edits the logits of the row `given` in pipeline order; if dense, the copy in row().values().
+  // The slot's parameters are valid. Returns the status; the logits of a bad row are undefined.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
                 const Elements &elements, bool is_dense);
 
-  // The same of a row that is not dense, where penalties may leave out tokens that are not of the
-  // front, whose logits are too large then. False: too many tokens would be edited.
+  // The same for a sparse row. Penalties may skip tokens outside the front, whose logits are then
+  // too large. False if too many tokens would be edited.
   bool edit_front(int64_t slot, int64_t output, const contract::RowView &given,
                   const Elements &elements, const Front &front, uint32_t *status);
 
   const EditedRow &row() const { return row_; }
 
  private:
-  // Of a row of so many elements: room for slots of edits, and how many penalties of a front take.
+  // Maximum number of slots that the penalties of a front may take.
   static int64_t num_front_slots(const contract::RowView &given) {
     return given.count / (4 * EditedRow::kElementsPerEdit);
   }
@@ -70,12 +69,12 @@ class RowEdits {
   bool has_dense_lists(int64_t slot, const contract::RowView &given) const;
   void note_removals_by(sampler_stage stage) const;
 
-  // Negative: the row has none.
+  // Negative: no bitmask.
   int64_t bitmask_index(int64_t output) const {
     return pipeline_->bitmask_indices ? pipeline_->bitmask_indices[output] : output;
   }
 
-  // Each is the row's status.
+  // These return the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
   uint32_t add_biases();
   uint32_t ban(const contract::EditNumbers &numbers, const Text &text);
@@ -106,14 +105,14 @@ class RowEdits {
   bool has_valid_breakers();
 
   const contract::Pipeline *pipeline_ = nullptr;
-  int32_t *lengths_ = nullptr;  // of repeats
+  int32_t *lengths_ = nullptr;  // lengths of repeats
   const Text *assumed_ = nullptr;
   uint8_t *removed_by_ = nullptr;
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
 
-  // The row that is edited.
-  Front front_;  // null: all tokens are edited
+  // The current row.
+  Front front_;  // without ids: all tokens are edited
   bool has_overrun_ = false;
   int64_t slot_ = 0;
   int64_t output_ = 0;

@@ -1,4 +1,4 @@
-// The elements of a row by the ids of their tokens.
+// Index of a row's elements by token id.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace sampler::cpu {
 
 class Elements {
  public:
-  // Candidate lists take memory, where they are to be indexed at all.
+  // Takes memory only for candidate lists that are to be indexed.
   template <class Memory>
   Elements(bool is_wanted, const contract::Rows &input, Memory &memory) {
     if (!is_wanted || !input.ids) return;
@@ -19,7 +19,7 @@ class Elements {
     sort_scratch_ = memory.template take<uint64_t>(input.num_cols);
   }
 
-  // The row is good.
+  // `row` is valid.
   void index(const contract::RowView &row) {
     count_ = row.count;
     is_list_ = row.ids != nullptr;
@@ -28,7 +28,7 @@ class Elements {
     sorted_ = sort_by_upper_half(elements_, count_, sort_scratch_);
   }
 
-  // The element of a token; -1: the row has no such id.
+  // Element of a token; -1: the row has no such id.
   int64_t find(int64_t id) const {
     if (!is_list_) return id >= 0 && id < count_ ? id : -1;
     const uint64_t *const end = sorted_ + count_;
@@ -41,7 +41,7 @@ class Elements {
  private:
   int64_t count_ = 0;
   bool is_list_ = false;
-  uint64_t *elements_ = nullptr;  // id and element
+  uint64_t *elements_ = nullptr;  // id in the upper half, element in the lower
   uint64_t *sort_scratch_ = nullptr;
   const uint64_t *sorted_ = nullptr;  // by id
 };

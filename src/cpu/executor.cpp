@@ -1,3 +1,4 @@
+// The thread pool, and the run of a call's tasks.
 #include "cpu/executor.h"
 
 #include <pthread.h>
@@ -24,9 +25,9 @@ class ThreadPool {
   }
 
   bool start() {
-    // Signals are the host's business: those sent to the process must not find our threads. The
-    // host's handlers for what a thread itself does run where it does it: the kernel ends a process
-    // whose thread blocks them.
+    // The host handles signals: those sent to the process must not be delivered to the pool's
+    // threads. Synchronous signals stay unblocked: the kernel kills a process whose thread blocks
+    // one that it raises.
     sigset_t blocked, previous;
     sigfillset(&blocked);
     constexpr int kSynchronous[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
@@ -55,7 +56,7 @@ class ThreadPool {
     pthread_mutex_destroy(&mutex_);
   }
 
-  // Threads do not survive a fork.
+  // False in a forked child, which does not have the threads.
   bool is_owner() const { return owner_ == fork_generation(); }
 
   void run(int64_t num_tasks, TaskFn task, void *task_user) {

@@ -1,4 +1,4 @@
-// Runs the tasks of a call: on the caller's thread, the handle's threads, or the caller's
+// Runs the tasks of a call on the caller's thread, the handle's threads, or the caller's
 // parallel_for.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace sampler::cpu {
 using TaskFn = void (*)(void *task_user, int64_t index);
 using ParallelForFn = void (*)(void *user, int64_t num_tasks, TaskFn task, void *task_user);
 
-// What the caller's parallel_for did wrong; null: nothing.
+// Description of a faulty parallel_for; null: no fault.
 using Misuse = const char *;
 
 class ThreadPool;
@@ -19,8 +19,8 @@ struct Passes;
 
 constexpr int kMaxThreads = 256;
 
-// The tasks of a call. Each runs once at most, in the contract's floating-point environment,
-// whatever runs them, and what a faulty parallel_for does beyond that is noticed.
+// The tasks of a call. Each runs at most once, in the contract's floating-point environment. Other
+// behaviour of a parallel_for is detected.
 class Tasks {
  public:
   // num_tasks <= kMaxThreads.
@@ -30,7 +30,7 @@ class Tasks {
 
   int64_t size() const { return num_tasks_; }
 
-  // A TaskFn; `tasks` is the Tasks.
+  // A TaskFn; `tasks` points to a Tasks.
   static void run_once(void *tasks, int64_t index);
 
   Misuse misuse() const;
@@ -49,24 +49,25 @@ class Tasks {
 };
 
 struct Executor {
-  int num_threads = 1;  // tasks of a call at most
+  int num_threads = 1;  // maximum number of tasks of a call
   ThreadPool *pool = nullptr;
   ParallelForFn parallel_for = nullptr;
   void *parallel_for_user = nullptr;
-  const Passes *passes = nullptr;  // how rows are computed; null: the scalar reference
+  const Passes *passes = nullptr;  // null: the scalar reference
   uint64_t places_key = 0;         // see Places
 
-  // num_threads tasks at most.
+  // At most num_threads tasks.
   Misuse run(Tasks *tasks) const;
 };
 
-// The bytes that a pool of `num_workers` threads takes.
+// Bytes of a pool of `num_workers` threads.
 size_t thread_pool_bytes(int num_workers);
 
-// Starts the threads in `memory`. Null when the system refuses one; none is left running then.
+// Starts the threads, with the pool in `memory`. Null if a thread cannot be created; no thread is
+// left running.
 ThreadPool *start_thread_pool(void *memory, int num_workers);
 
-// Joins the threads. In a forked child, which has none, it does nothing.
+// Joins the threads. No effect in a forked child.
 void stop_thread_pool(ThreadPool *pool);
 
 }  // namespace sampler::cpu

@@ -1,3 +1,4 @@
+// The fork generation, in a page that the kernel wipes in children.
 #include "cpu/fork_generation.h"
 
 #include <pthread.h>
@@ -15,7 +16,7 @@ using Generation = std::atomic<uint32_t>;
 // This process's generation, in a page of its own: 0 in a new child until the child asks.
 std::atomic<Generation *> current{nullptr};
 
-// The last generation that this process or an ancestor took.
+// The last generation taken by this process or an ancestor.
 Generation last{0};
 
 void forget() {
@@ -25,13 +26,12 @@ void forget() {
 
 }  // namespace
 
-// Two things make the word 0 in a child. The kernel wipes the page in every child that has a copy
-// of it; Linux before 4.14 and some sandboxes refuse to, which is why the refusal is ignored.
-// fork() calls forget(), which clone() and the system calls do not.
+// Two mechanisms zero the word in a child. MADV_WIPEONFORK wipes the page in every child that
+// copies it; Linux before 4.14 and some sandboxes refuse it, so failure is ignored. fork() also
+// calls forget(), but clone() and raw system calls do not.
 bool prepare_fork_generation() {
   if (current.load(std::memory_order_acquire)) return true;
-  // From two threads at once, one page too many is made and given back, and forget() is called
-  // twice.
+  // If two threads race, the surplus page is unmapped, and forget() is registered twice.
   void *const page =
       mmap(nullptr, sizeof(Generation), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;

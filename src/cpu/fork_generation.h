@@ -1,18 +1,17 @@
-// Tells a process from those it was forked from, without a system call.
+// Distinguishes a process from its ancestors without a system call.
 //
-// A forked child has the memory of its parent, but neither its threads nor the calls that they were
-// in. State that one process set up and another must not rely on is marked with the process's
-// generation: children of fork(), _Fork(), clone() and the system calls below them each have one
-// that none of their ancestors had, whatever their process ids. Whoever shares memory, as a thread
-// or the child of vfork() does, shares the generation.
+// A forked child has its parent's memory, but not its threads or the calls they were in. State that
+// belongs to one process is marked with its generation. Children of fork(), _Fork(), clone() and
+// the underlying system calls have a generation that no ancestor had, whatever their process ids.
+// Threads and children of vfork() share memory, and so the generation.
 #pragma once
 
 #include <cstdint>
 
 namespace sampler::cpu {
 
-// Must have succeeded in this process or in one it was forked from before fork_generation() is
-// called. Any number of times, from any thread. False: the system has no memory.
+// Must succeed in this process or an ancestor before fork_generation() is called. May be called
+// repeatedly, from any thread. False: out of memory.
 bool prepare_fork_generation();
 
 // Never 0.

@@ -1,7 +1,7 @@
-// The floating-point environment that the contract assumes, for as long as the object lives.
+// Sets the floating-point environment that the contract assumes, for the lifetime of an object.
 //
-// A host may have set another rounding mode, flush-to-zero or unmasked exceptions for its thread;
-// the results do not depend on it, and it finds everything as it left it.
+// The host's rounding mode, flush-to-zero mode and unmasked exceptions do not affect results, and
+// are restored afterwards.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace sampler::cpu {
 
-// What a thread's environment consists of; by default that of the contract: to nearest, subnormals
-// kept, nothing trapped, no flag raised.
+// Control registers of a thread. The defaults are the contract's: round to nearest, subnormals
+// kept, exceptions masked, flags clear.
 struct FpRegisters {
 #if defined(__x86_64__)
-  // MXCSR, which governs all arithmetic, and the control word of the x87 unit, whose rounding mode
-  // the C library prints numbers with.
+  // MXCSR governs all arithmetic; the C library prints numbers with the rounding mode of the x87
+  // control word.
   unsigned sse = 0x1F80;
   uint16_t x87 = 0x037F;
 
@@ -27,7 +27,7 @@ struct FpRegisters {
     asm volatile("fnstcw %0" : "=m"(registers.x87));
     return registers;
   }
-  // In place of `others`.
+  // Loads these registers; `others` holds the current values.
   void load(const FpRegisters &others) const {
     _mm_setcsr(sse);
     if (x87 != others.x87) asm volatile("fldcw %0" : : "m"(x87));
@@ -58,7 +58,8 @@ class FpEnvironment {
   FpEnvironment(const FpEnvironment &) = delete;
   FpEnvironment &operator=(const FpEnvironment &) = delete;
 
-  // The host's own again while this lives, for its callbacks. What they change in it stays.
+  // Restores the host's environment for its callbacks, for the lifetime of the object. Changes that
+  // they make persist.
   class Host {
    public:
     explicit Host(FpEnvironment *environment) : environment_(environment) {

@@ -1,4 +1,4 @@
-// The first tokens of a row in rank order, and the texts' tokens that are among them.
+// The first tokens of a row in rank order, and a filter for the history's tokens among them.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ struct Front {
   int64_t count = 0;
 };
 
-// A set of ids, of which few others are taken for ones of it: those whose lowest bits are one's.
+// Approximate set of ids. False positives share low bits with a member.
 class IdFilter {
  public:
   static constexpr int64_t kMostWords = 1024;
 
-  // For so many ids. `words` has room for kMostWords.
+  // Set for `count` ids. `words` has room for kMostWords.
   IdFilter(const Passes &passes, int64_t count, uint32_t *words) : passes_(passes) {
-    // Of few ids one of 512 others is taken for one: each is edited in vain, which costs more than
-    // to make the set.
+    // 16 words per id: about one other id in 512 is a false positive. Each costs a needless edit,
+    // which is dearer than a larger set.
     int64_t num_words = 32;
     while (num_words < 16 * count && num_words < kMostWords) num_words *= 2;
     std::fill_n(words, num_words, 0);
@@ -34,7 +34,7 @@ class IdFilter {
 
   void add(const int32_t *ids, int64_t count) { passes_.mark_ids(ids, count, &bits_); }
 
-  // Those of the ids that may be in the set, in `out`, which has room for all.
+  // Writes the ids that may be in the set to `out`, which has room for all; returns their number.
   int64_t pick(const int32_t *ids, int64_t count, int32_t *out) const {
     return passes_.pick_ids(ids, count, bits_, out);
   }
@@ -44,8 +44,8 @@ class IdFilter {
   IdBits bits_ = {};
 };
 
-// f(ids, count) for parts of the ids from `begin` to `end`, as i32: at most kIdsAtOnce. -1 stands
-// for what is no i32.
+// Calls f(ids, count) for parts of [begin, end) as i32, at most kIdsAtOnce each. Ids that do not
+// fit i32 become -1.
 constexpr int64_t kIdsAtOnce = 1024;
 
 template <class Id, class F>

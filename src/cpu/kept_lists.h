@@ -1,4 +1,4 @@
-// Lists of kept tokens that follow one another: contract/kept_lists.h, for the tasks of a call.
+// Packed lists of kept tokens, shared by the tasks of a call. See contract/kept_lists.h.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline contract::KeptLists make_kept_lists(const contract::Reports &reports, int
   return lists;
 }
 
-// Room for a list of `count` tokens, where all of them have room for `capacity`. By any task.
+// Takes room for a list of `count` tokens; all lists share `capacity`. Called by any task.
 inline contract::KeptList take_list(const contract::KeptLists &lists, int64_t output, int64_t count,
                                     int64_t capacity) {
   const uint64_t first =
@@ -30,13 +30,13 @@ inline contract::KeptList take_list(const contract::KeptLists &lists, int64_t ou
           first + uint64_t(count) <= uint64_t(capacity)};
 }
 
-// Output `to` has the list of `from`.
+// Gives output `to` the list of output `from`.
 inline void share_list(const contract::KeptLists &lists, int64_t from, int64_t to) {
   lists.places[to] = lists.places[from];
   lists.counts[to] = lists.counts[from];
 }
 
-// After all of them: the offsets and, if there is room, all lists in the order of outputs.
+// After all tasks: writes the offsets and, if there is room, the lists in output order.
 inline void pack(const contract::KeptLists &lists, const contract::Reports &to,
                  int64_t num_outputs) {
   int64_t *const offsets = to.out_kept_offsets;

@@ -1,3 +1,4 @@
+// Runs requests on the rows of the chosen instruction set.
 #include "cpu/operations.h"
 
 #include "cpu/chain_speculative.h"
@@ -17,8 +18,8 @@ size_t workspace_bytes(const contract::AnyRequest &any, int num_threads) {
   return any.visit([&](const auto &request) { return layout_of(request, executor).bytes(); });
 }
 
-// Candidate lists are the reference's on every machine: they are short, and sorting them by id
-// takes most of their time.
+// Candidate lists use the reference on every machine: they are short, and sorting them by id
+// dominates.
 Misuse run(const contract::AnyRequest &any, const Executor &executor, void *workspace) {
   return any.visit([&](const auto &request) {
     return executor.passes && !contract::reads_lists(request)

@@ -1,5 +1,5 @@
-// The operations on the CPU. Rows are computed by the scalar reference, docs/contract.md line by
-// line, or by the row passes of an instruction set: the same bits.
+// Runs requests on the CPU. Rows are computed by the scalar reference, which follows
+// docs/contract.md line by line, or by the row passes of an instruction set, with the same bits.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sampler::cpu {
 
-// Bytes of workspace that a call needs when it may run `num_threads` tasks.
+// Workspace bytes of a call that may run `num_threads` tasks.
 size_t workspace_bytes(const contract::AnyRequest &request, int num_threads);
 
 Misuse run(const contract::AnyRequest &request, const Executor &executor, void *workspace);

@@ -1,5 +1,5 @@
-// The columns of a row that lie on one rank: sums over those of its tokens that a cut keeps, by row
-// passes where the machine has them.
+// One rank's columns of a split row: sums over the tokens that a cut keeps, by row passes if the
+// machine has them.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class OwnColumns {
   using Rank = contract::Rank;
   using RowScale = contract::RowScale;
 
-  // `passes` null: none. `ids` are those of the columns, from `first_id` on.
+  // `passes` null: scalar code. `ids` are the columns' ids, from `first_id` on.
   OwnColumns(const Passes *passes, const RowView &view, int64_t first_id, const int32_t *ids)
       : passes_(view.count > 0 ? passes : nullptr), view_(view), first_id_(first_id), ids_(ids) {}
 
@@ -30,13 +30,13 @@ class OwnColumns {
     return contract::rank_of(x, uint32_t(first_id_ + index));
   }
 
-  // f(index, value) for all.
+  // Calls f(index, value) for all columns.
   template <class F>
   void for_each(const F &f) const {
     for_each(0, view_.count, f);
   }
 
-  // The values of some, as f32.
+  // Copies the values of [begin, end) as f32.
   void copy(int64_t begin, int64_t end, float *out) const {
     if (passes_) {
       const RowView part = part_of(view_, begin, end - begin);
@@ -46,7 +46,7 @@ class OwnColumns {
     }
   }
 
-  // The first in rank order.
+  // The first rank.
   Rank first() const {
     if (passes_) {
       const float largest =
@@ -70,12 +70,12 @@ class OwnColumns {
     return sum;
   }
 
-  // How many have the value of this key.
+  // Number of tokens with this key.
   int64_t count_ties(uint32_t key) const {
     return count(contract::rank_of_key(key)) - count(contract::rank_of_key(key) + (Rank(1) << 32));
   }
 
-  // The cut that keeps the first `ties` of those, and all of larger values.
+  // The cut that keeps the first `ties` tokens with this key, and all larger values.
   Rank cut_after_ties(uint32_t key, uint64_t ties) const {
     const Rank none = contract::rank_of_key(key) + (Rank(1) << 32);
     if (ties == 0) return none;
@@ -110,7 +110,7 @@ class OwnColumns {
     return sums;
   }
 
-  // The first at which the running sum of the weights exceeds the target; -1: none.
+  // The first column at which the running sum of kept weights exceeds the target; -1: none.
   int64_t find(const RowScale &scale, Rank cut, uint64_t target) const {
     for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
       const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
@@ -131,7 +131,7 @@ class OwnColumns {
     return -1;
   }
 
-  // The largest score by GUMBEL, the first among equals; its index is -1 where no token is kept.
+  // The largest Gumbel score, the first among equals; index -1 if no token is kept.
   GumbelBest gumbel(const RowScale &scale, const contract::RandomStream &random, Rank cut) const {
     GumbelBest best = {0.0f, -1};
     for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {
@@ -142,7 +142,7 @@ class OwnColumns {
     return best;
   }
 
-  // Adds the weights of tokens of keys from `low` to `high` to `sums`, by their digit.
+  // Adds the weights of tokens with keys in [low, high] to `sums`, by digit.
   void add_digit(const RowScale &scale, uint32_t low, uint32_t high, int digit,
                  uint64_t *sums) const {
     if (low > high) return;
@@ -171,7 +171,7 @@ class OwnColumns {
     }
   }
 
-  // Sums by place. Neighbours add to sums of their own, since many of them have one place.
+  // Sums by digit. Neighbouring tokens add to separate copies, since they often share a digit.
   struct DigitSums {
     static constexpr int kNumWays = 4;
     static constexpr int kElsewhere = contract::kNumDigitValues;
@@ -183,7 +183,7 @@ class OwnColumns {
       for (int64_t i = 0; i < count; ++i) weights[i] = weight_of(relative[i]);
       for (int64_t i = 0; i < count; ++i) ways[i % kNumWays][places[i]] += weights[i];
     }
-    // That of the contract, by unsigned numbers, which all vectors can widen.
+    // contract::weight_of() with unsigned integers, which all vector units can widen.
     static uint64_t weight_of(float relative) {
       constexpr float kHigh = contract::kHighLimb, kLow = contract::kLowLimb;
       const float high = relative + kHigh, low = (relative - (high - kHigh)) + kLow;
@@ -201,7 +201,7 @@ class OwnColumns {
     }
   };
 
-  // The digits of keys in the range, and kElsewhere of others. The result is how many are in it.
+  // Writes the digit of each key in the range, kElsewhere for others; returns the number in range.
   int64_t find_places(int64_t begin, int64_t end, uint32_t low, uint32_t high, int digit,
                       uint16_t *places) const {
     const int shift = 32 - (digit + 1) * contract::kDigitBits;
@@ -216,7 +216,7 @@ class OwnColumns {
     return count;
   }
 
-  // Brings those that are somewhere to the front. The result is their number.
+  // Moves the entries other than kElsewhere to the front; returns their number.
   static int64_t take_few(int64_t count, float *relative, uint16_t *places) {
     int64_t taken = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -228,7 +228,7 @@ class OwnColumns {
     return taken;
   }
 
-  // Relative probabilities.
+  // Writes relative probabilities.
   void write_relative(const RowScale &scale, int64_t begin, int64_t end, float *out) const {
     if (passes_) {
       const RowView part = part_of(view_, begin, end - begin);
@@ -241,8 +241,8 @@ class OwnColumns {
     }
   }
 
-  // The tokens that a cut keeps are those of its value or more up to its id, and of more after it:
-  // f(begin, end, at_least).
+  // Calls f(begin, end, at_least) for the two ranges of a cut: values >= its value up to its id,
+  // and larger values after it.
   template <class F>
   void for_each_range(Rank cut, const F &f) const {
     for_each_range(cut, 0, view_.count, f);

@@ -1,7 +1,7 @@
-// Penalties: how often the tokens of a text count, and what that makes of their logits.
+// Penalties: counts the tokens of a history and edits their logits.
 //
-// Where only the first tokens of a row are asked for, only those that may become one of them are
-// looked up in the text: most of its tokens are then passed over, many at a time.
+// If only the first tokens of a row are needed, only tokens that may become one of them are
+// counted: the others are skipped, many at a time.
 #include <algorithm>
 
 #include "cpu/edits.h"
@@ -12,20 +12,21 @@ namespace sampler::cpu {
 using contract::EditNumbers;
 using contract::TokenCount;
 
-// What penalties look at.
+// Input of the penalties.
 struct RowEdits::PenalizedText {
   const Text &text;
   sampler_penalty_scope scope;
   bool repetition, counts;
-  TextCounts known;  // of the text's beginning, where they tell what counts
-  // Of the newest tokens, after those that are known: how many occur, and how many of these count.
+  TextCounts known;  // counts of a prefix of the text, if usable
+  // Numbers of newest tokens, after the known prefix: those that occur at all, and those of them
+  // that count.
   int64_t num_occurring, num_counted;
 };
 
-// What is known of the text's beginning, where it tells what counts and is worth asking.
+// The known counts of a prefix of the text, if they apply and are faster than a scan.
 TextCounts RowEdits::known_counts(const EditNumbers &numbers, const Text &text) const {
   if (numbers.penalty_window > 0 && numbers.penalty_window < text.length()) return {};
-  // To look a token up takes as long as to pass so many tokens over.
+  // Looking up one token takes as long as skipping this many.
   constexpr int64_t kTokensPerLookUp = 128;
   const int64_t num_wanted = front_.count + row_.num_slots();
   const bool is_worth_it = !front_.ids || text.length() > kTokensPerLookUp * num_wanted;
@@ -43,7 +44,7 @@ RowEdits::PenalizedText RowEdits::penalized_text(const EditNumbers &numbers,
     return text.length() - std::max(first, known.length);
   };
   const int64_t num_counted = num_from(scope != SAMPLER_PENALTY_SCOPE_ALL);
-  // What counts as a repetition begins no later.
+  // The tokens for the repetition penalty begin no later.
   const int64_t num_repeated = num_from(scope == SAMPLER_PENALTY_SCOPE_OUTPUT);
   return {text,
           scope,
@@ -57,7 +58,7 @@ RowEdits::PenalizedText RowEdits::penalized_text(const EditNumbers &numbers,
 void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
   if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return;
   const PenalizedText penalized = penalized_text(numbers, text);
-  // A mark is how often a token counts, of those that occur at all.
+  // A mark is the count of a token that occurs.
   if (front_.ids) {
     mark_front(penalized);
   } else {
@@ -92,7 +93,7 @@ void RowEdits::mark_all(const PenalizedText &penalized) {
 
 // ---- The front alone
 
-// f(ids, count) for the tokens whose logits must be right.
+// Calls f(ids, count) for the tokens whose logits must be exact.
 template <class F>
 void RowEdits::for_each_wanted(const F &f) const {
   f(front_.ids, front_.count);
@@ -131,7 +132,7 @@ void RowEdits::mark_front(const PenalizedText &penalized) {
   });
 }
 
-// The tokens from `begin` on occur, those from `counted` on count.
+// Tokens from `begin` on occur; those from `counted` on count.
 template <class Id>
 void RowEdits::mark_one(const Id *begin, const Id *counted, const Id *end) {
   const int32_t id = front_.ids[0];
@@ -150,7 +151,7 @@ template <class Id>
 void RowEdits::mark_picked(const Id *begin, const Id *counted, const Id *end) {
   IdFilter wanted(*front_.passes, front_.count + row_.num_slots(), row_.spare_words());
   for_each_wanted([&](const int32_t *ids, int64_t count) { wanted.add(ids, count); });
-  // A slot for each that is picked would be dear, and they may be more than there is room for.
+  // Picked tokens may be more than there are slots for.
   const int64_t most_slots = row_.num_slots() + num_front_slots(given_);
   const auto mark_between = [&](const Id *from, const Id *to, bool counts) {
     for_each_part(from, to, [&](const int32_t *ids, int64_t count) {

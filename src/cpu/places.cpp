@@ -1,3 +1,4 @@
+// The key of Places.
 #include "cpu/places.h"
 
 #include <sys/auxv.h>

@@ -1,19 +1,18 @@
-// Places of a row where work begins: which elements a sample takes, which one is a pivot.
+// Random choices of sampled elements and pivots.
 //
-// No result depends on them, but how much work finds it does. They follow from a key that a caller
-// cannot know, so no row can be made for them.
+// They affect the amount of work, never a result. Their key is unknown to callers, so no row can be
+// crafted against them.
 #pragma once
 
 #include <cstdint>
 
 namespace sampler::cpu {
 
-// A key that no caller can know: the system's random bits, or where it refuses, those that it gave
-// the process when it started, for this address.
+// A key that no caller can know: random bits from the system, or if that fails, from AT_RANDOM and
+// `address`.
 uint64_t unpredictable_places_key(const void *address);
 
-// The generator SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators", 2014).
+// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 class Places {
  public:
   explicit Places(uint64_t key) : state_(key) {}
@@ -25,7 +24,7 @@ class Places {
     return z ^ z >> 31;
   }
 
-  // In [0, count), for count < 2^32.
+  // Uniform in [0, count), for count < 2^32.
   int64_t below(int64_t count) { return int64_t((next() >> 32) * uint64_t(count) >> 32); }
 
  private:

@@ -1,3 +1,4 @@
+// Rows of the scalar reference.
 #include "cpu/reference_row.h"
 
 #include <algorithm>

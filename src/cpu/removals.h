@@ -1,4 +1,4 @@
-// Which stage has removed each token of a row.
+// Reports the stage that removed each token of a row.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Removals {
     edits->note_removals(removed_by_);
   }
 
-  // The row as it is given.
+  // Reads the given row.
   void look_at_given(const contract::RowView &row) {
     if (!out_) return;
     elements_.index(row);
@@ -42,7 +42,7 @@ class Removals {
               contract::kNeverThere);
   }
 
-  // `row`: as the edits left it, and noted what they removed.
+  // `row` is the edited row; the edits have recorded their removals.
   void trace(const contract::RowParameters &parameters, int64_t slot, uint32_t xtc_word, Row *row) {
     if (!out_) return;
     Ranks tokens = {};
@@ -76,7 +76,7 @@ class Removals {
     float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
   };
 
-  // Of the filters that stand side by side the first one of their constants counts.
+  // With JOINT filters, the filter with the lowest constant is reported.
   void remove(const Ranks &tokens, sampler_stage stage, contract::Window removed) {
     for (int64_t i = removed.begin; i < removed.end; ++i) {
       uint8_t &by = removed_by_[elements_.find(contract::id_of_rank(tokens.ranks[i]))];

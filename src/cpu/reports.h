@@ -1,4 +1,4 @@
-// What is reported of a row besides its token: section 15 of docs/contract.md.
+// Reports of a row besides its token: section 15 of docs/contract.md.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace sampler::cpu {
 
-// The reports of the output rows that share what is prepared, and their log-probabilities. Of a
-// given or an edited row, what may need it loaded is made as long as it is.
+// Reports and log-probabilities of the output rows that share one prepared row. Reports of the
+// given or the edited row are computed while it is loaded.
 template <class Row>
 class RowReports {
  public:
@@ -30,23 +30,23 @@ class RowReports {
         kept_lists_(kept_lists),
         removals_(request, memory) {}
 
-  // Whether look_at() has to see the given row, and the edited one, which is then looked at until
-  // the last report.
+  // Whether look_at() must be called with the given row; with the edited row, whose values are then
+  // read until the last report.
   bool looks_at_given() const { return looks_at(SAMPLER_LOGPROB_RAW); }
   bool looks_at_edited() const {
     if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) return removals_.are_wanted();
     return looks_at(SAMPLER_LOGPROB_EDITED);
   }
 
-  // Before `output` and those that share with it, `num_outputs` in all, are prepared.
+  // Called before a row is prepared for `output` and others, `num_outputs` in all.
   void begin(int64_t output, int64_t num_outputs, RowEdits *edits) {
     output_ = output;
     ranks_together_ = reports_ && reports_->out_ranks && num_outputs >= kWorthSorting;
     removals_.begin(output, edits);
   }
 
-  // Of the row that is loaded: the given one (RAW), or the edited one. `elements`: of the row that
-  // is loaded after it, if any.
+  // Reads the loaded row: the given one (RAW), or the edited one. `elements`: index of the row if
+  // another is loaded after it, otherwise null.
   void look_at(sampler_logprob_kind kind, const Elements *elements, Row *row) {
     if (kind == SAMPLER_LOGPROB_RAW) removals_.look_at_given(row->view());
     if (request_.logprob_kind != kind) return;
@@ -63,13 +63,13 @@ class RowReports {
     if (elements && wants_top()) write_top(row);
   }
 
-  // Of the edited row, before it is distributed.
+  // Reads the edited row, before its distribution.
   void trace_removals(const contract::RowParameters &parameters, int64_t slot, uint32_t xtc_word,
                       Row *row) {
     removals_.trace(parameters, slot, xtc_word, row);
   }
 
-  // Of what is drawn from.
+  // Reads the distribution that is drawn from.
   void look_at(const Distribution &drawn, const Row &row) {
     if (request_.logprob_kind != SAMPLER_LOGPROB_PROCESSED) return;
     view_ = row.view();
@@ -79,12 +79,12 @@ class RowReports {
     entropy_ = drawn.greedy ? 0.0f : contract::entropy_in_nats(row.kept_entropy_sums());
   }
 
-  // Of a token of the row.
+  // Log-probability of a token of the row.
   float log_probability(const Row &row, int64_t id) const {
     return reported_.log_probability(value_of(row, id), uint32_t(id));
   }
 
-  // What one output has for itself; its token is `id`.
+  // Writes the reports of one output, with token `id`.
   void write_own(const Row &row, int64_t output, int64_t id) const {
     if (!reports_) return;
     if (reports_->out_ranks && !ranks_together_) {
@@ -101,9 +101,9 @@ class RowReports {
     }
   }
 
-  // The rest, which outputs share, after the last draw: first that of the output that was prepared,
-  // then `copy_to(output)` for the others. Ranks of so many that the row is better sorted are
-  // written for each.
+  // Writes the reports that outputs share, after the last draw: for the output passed to begin();
+  // copy_to(output) then copies them. Ranks that are found by sorting are written per output by
+  // write_sorted_rank().
   void write_shared(Row *row) {
     if (!reports_) return;
     if (reports_->out_kept_bitmask) {
@@ -151,7 +151,8 @@ class RowReports {
   }
 
  private:
-  // For so many outputs the row is sorted once, rather than counted for each.
+  // From this many outputs on, ranks are found by sorting the row once instead of counting for
+  // each.
   static constexpr int64_t kWorthSorting = 512;
 
   bool looks_at(sampler_logprob_kind kind) const {
@@ -167,7 +168,7 @@ class RowReports {
   bool has(const Row &row, int64_t id) const {
     return elements_ ? elements_->find(id) >= 0 : row.has(id);
   }
-  // Of a draft that is no token of the row as of one that it gives nothing.
+  // A draft that is not in the row counts as a token of probability 0.
   float value_of(const Row &row, int64_t id) const {
     if (!has(row, id)) {
       return view_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
@@ -220,7 +221,7 @@ class RowReports {
     }
     if (!reports_->are_lists_packed()) write_no_kept(output_, listed);
   }
-  // Of the output that is prepared.
+  // Destination for the current output.
   contract::KeptList list_of(int64_t count) const {
     const contract::Reports &to = *reports_;
     if (to.are_lists_packed()) return take_list(*kept_lists_, output_, count, to.kept_capacity);
@@ -239,14 +240,14 @@ class RowReports {
     return words;
   }
 
-  // With -1.
+  // Fills with -1.
   static void fill_ids(const contract::TokenIds &ids, int64_t first, int64_t count) {
     if (!ids.data) return;
     const size_t size = contract::size_of_id(ids.type);
     std::memset(static_cast<char *>(ids.data) + size_t(first) * size, 0xFF, size_t(count) * size);
   }
 
-  // f(array, bytes of one output) for what outputs share.
+  // Calls f(array, bytes per output) for each shared report.
   template <class F>
   void for_each_shared(const F &f) const {
     const contract::Reports &to = *reports_;
@@ -268,13 +269,13 @@ class RowReports {
   const contract::Reports *reports_;  // null: none
   const contract::KeptLists *kept_lists_;
   Removals<Row> removals_;
-  int64_t output_ = 0;  // which is prepared
+  int64_t output_ = 0;  // of begin()
   contract::RowView view_ = {};
-  const Elements *elements_ = nullptr;  // of the view; null: it is the row that is loaded at last
+  const Elements *elements_ = nullptr;  // index of view_; null: view_ is the row loaded last
   contract::Reported reported_ = {};
   float entropy_ = 0.0f;
   bool ranks_together_ = false;
-  const contract::Rank *sorted_ = nullptr;  // all of the row, for ranks together
+  const contract::Rank *sorted_ = nullptr;  // the whole row, if ranks_together_
   int64_t num_sorted_ = 0;
 };
 

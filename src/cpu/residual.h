@@ -1,4 +1,4 @@
-// What a rejected draft leaves of the target's row, as a row of probabilities.
+// The residual of the target's row after a rejected draft, as a row of probabilities.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Task<contract::ResidualRequest, Row> {
     }
   }
 
-  // A row of q may be 0 everywhere: it takes nothing away.
+  // A row q may be 0 everywhere: p is then unchanged.
   uint32_t load_models(int64_t index) {
     const uint32_t status = target_.load(contract::row_view(request_.target, index));
     if (status != SAMPLER_ROW_OK || !request_.draft.values) return status;

@@ -1,3 +1,4 @@
+// Reads rows for the scalar reference.
 #include "cpu/row.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ int64_t Row::find(int64_t id) const {
 
 namespace {
 
-// Reads a candidate list by ascending id. False where an id is out of range or stands twice.
+// Reads a candidate list in ascending id order. False if an id is out of range or occurs twice.
 bool load_candidates(const RowView &view, const RowBuffers &buffers) {
   for (int64_t i = 0; i < view.count; ++i) {
     const int64_t id = view.id(i);

@@ -16,7 +16,7 @@ using contract::RowView;
 struct RowBuffers {
   float *values = nullptr;
   int32_t *ids = nullptr;
-  // To sort by, two arrays of num_cols.
+  // For sorting: two arrays of num_cols.
   uint64_t *sort = nullptr;
   uint64_t *sort_scratch = nullptr;
   int64_t num_cols = 0;
@@ -24,13 +24,13 @@ struct RowBuffers {
 
 RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows);
 
-// A row as the arithmetic sees it, by ascending id.
+// A row in ascending id order.
 struct Row {
   const float *values = nullptr;
   const int32_t *ids = nullptr;  // null: an element's id is its index
   int64_t count = 0;
   sampler_input_kind kind = SAMPLER_LOGITS;
-  contract::Rank first = 0;  // of the first token in rank order
+  contract::Rank first = 0;  // the highest rank
   uint32_t status = SAMPLER_ROW_OK;
 
   uint32_t id(int64_t i) const { return ids ? uint32_t(ids[i]) : uint32_t(i); }
@@ -41,7 +41,7 @@ struct Row {
   int64_t find(int64_t id) const;
 };
 
-// Reads the whole row. When its status is not ok nothing else of it means anything.
+// Reads the whole row. If its status is not OK, the other members are undefined.
 Row load_row(const RowView &view, const RowBuffers &buffers, contract::Use use);
 
 }  // namespace sampler::cpu

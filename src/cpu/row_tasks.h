@@ -1,9 +1,8 @@
-// The one place that walks rows: deals the output rows of a call to tasks, in order, and gives each
-// task its memory.
+// Divides the output rows of a call among tasks, in order, and gives each task its memory.
 //
-// What an operation does is a Task<Request, Row>, for rows worked on by the scalar reference
-// (ReferenceRow) or by row passes (SimdRow). It takes its rows and other arrays from a TaskMemory
-// when it is made; run(begin, end) then computes these rows of output.
+// An operation is a Task<Request, Row>, where Row is ReferenceRow (scalar) or SimdRow (row passes).
+// Its constructor takes rows and arrays from a TaskMemory; run(begin, end) computes these output
+// rows.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +20,23 @@ namespace sampler::cpu {
 template <class Request, class Row>
 class Task;
 
-// What the tasks of a call share, made before the first of them: nothing, unless an operation says
-// otherwise.
+// Data shared by the tasks of a call, built before the first task. Empty unless an operation
+// specialises it.
 template <class Request>
 struct Shared {
   Shared(const Request &, Arena &) {}
 
-  // After the last of them.
+  // Called after the last task.
   void finish(const Request &) const {}
 };
 
-// The memory of a task; without a block it counts what is taken.
+// Memory of a task; without a block it only counts.
 class TaskMemory {
  public:
   TaskMemory(const Executor &executor, void *block) : executor_(executor), arena_(block) {}
 
-  // A row for rows like these. Its memory is the same for either kind: the workspace does not
-  // depend on the instruction set.
+  // A row with memory for one of `rows`. The size is the same for both kinds, so that the workspace
+  // does not depend on the instruction set.
   template <class Row>
   Row make_row(const contract::Rows &rows) {
     const size_t reference = ReferenceRow::memory_bytes(rows);
@@ -46,7 +45,7 @@ class TaskMemory {
     return Row(executor_, rows, take<char>(int64_t(bytes)));
   }
 
-  // One that is never loaded takes none.
+  // A row that is never loaded takes no memory.
   template <class Row>
   Row make_row_if(bool is_loaded, const contract::Rows &rows) {
     return is_loaded ? make_row<Row>(rows) : Row(executor_, rows, nullptr);
@@ -64,7 +63,7 @@ class TaskMemory {
   Arena arena_;
 };
 
-// A call's workspace: what tasks share, and then the memory of each.
+// Layout of a call's workspace: shared data, then the memory of each task.
 struct Layout {
   int64_t num_tasks;
   size_t shared_size;
@@ -73,7 +72,7 @@ struct Layout {
   size_t bytes() const { return Arena::bytes(shared_size + size_t(num_tasks) * task_size); }
 };
 
-// Stands for a row when a task is made only to count its memory.
+// Placeholder for a row when a task is constructed only to count its memory.
 struct CountedRow {
   CountedRow(const Executor &, const contract::Rows &, void *) {}
 };

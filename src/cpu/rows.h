@@ -1,4 +1,4 @@
-// A row of output for each row of input: softmax, renormalisation, masks.
+// One output row per input row: softmax, renormalisation, masks.
 #pragma once
 
 #include "contract/elements.h"
@@ -62,7 +62,7 @@ class Task<contract::RowsRequest, Row> {
     write_nothing(index, count);
   }
 
-  // Masks copy a bad row, as far as its count is a count.
+  // Masks copy a bad row, if its count is valid.
   void write_bad_row(int64_t index, const RowView &view) const {
     const bool is_copied = is_mask() && contract::has_valid_count(view, request_.input.num_cols);
     const int64_t count = is_copied ? view.count : 0;
@@ -72,7 +72,7 @@ class Task<contract::RowsRequest, Row> {
     write_nothing(index, count);
   }
 
-  // From element `begin` of an output row on.
+  // Fills an output row from element `begin` on.
   void write_nothing(int64_t index, int64_t begin) const {
     const float nothing = is_mask() ? contract::negative_infinity() : 0.0f;
     for (int64_t i = begin; i < request_.input.num_cols; ++i) {

@@ -1,5 +1,4 @@
-// What a sequence would have said if drafts were accepted: its text with the drafts after it, and
-// what adaptive stages would remember.
+// A sequence's history extended by drafts, with the adaptive values after them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace sampler::cpu {
 
 class AssumedText {
  public:
-  // `pipeline` null: nothing is ever asked. `memory.take<T>(count)` gives the arrays.
+  // `pipeline` null: never used. `memory.take<T>(count)` returns the arrays.
   template <class Memory>
   AssumedText(const contract::Pipeline *pipeline, int64_t max_drafts, Memory &memory)
       : pipeline_(pipeline) {
@@ -25,10 +24,10 @@ class AssumedText {
     tokens_ = memory.template take<int64_t>(pipeline->max_history + max_drafts);
   }
 
-  // What the slot has said. The result is a status.
+  // Resets to the slot's own history; returns a row status.
   uint32_t begin(int64_t slot) {
-    said_.values = pipeline_->values(slot);
-    said_.text = Text();
+    history_.values = pipeline_->values(slot);
+    history_.text = Text();
     if (!tokens_) return SAMPLER_ROW_OK;
     Text text;
     const uint32_t status = RowEdits::read_text(*pipeline_, slot, &text);
@@ -45,28 +44,28 @@ class AssumedText {
     return SAMPLER_ROW_OK;
   }
 
-  // A token, and what moves the adaptive stages on; NaN: nothing does.
+  // Appends a token, with its observation; NaN: none.
   void append(int64_t slot, int64_t id, float observation) {
-    said_.values = contract::adaptive_values_moved(said_.values, id, observation,
-                                                   pipeline_->adaptive.of(slot));
+    history_.values = contract::adaptive_values_moved(history_.values, id, observation,
+                                                      pipeline_->adaptive.of(slot));
     if (!tokens_) return;
-    contract::store_id({tokens_, type_}, said_.text.length(), id);
-    update(said_.text.length() + 1);
+    contract::store_id({tokens_, type_}, history_.text.length(), id);
+    update(history_.text.length() + 1);
   }
 
-  const Said &said() const { return said_; }
+  const History &history() const { return history_; }
 
  private:
   void update(int64_t count) {
-    said_.text = Text({tokens_, type_, 0, count}, prompt_length_, counts_);
+    history_.text = Text({tokens_, type_, 0, count}, prompt_length_, counts_);
   }
 
   const contract::Pipeline *pipeline_;
   sampler_id_type type_ = SAMPLER_ID_I32;
-  void *tokens_ = nullptr;  // null: no edit asks for a text
+  void *tokens_ = nullptr;  // null: no edit reads the history
   int64_t prompt_length_ = 0;
   TextCounts counts_;
-  Said said_ = {};
+  History history_ = {};
 };
 
 }  // namespace sampler::cpu

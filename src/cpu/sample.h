@@ -1,4 +1,4 @@
-// One token per output row.
+// Samples one token per output row.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline int64_t input_row(const contract::SampleRequest &request, int64_t output)
   return request.row_indices ? request.row_indices[output] : output;
 }
 
-// Equal for outputs of equal parameters, and for those without a slot.
+// Equal for outputs with equal parameters, and for all without a valid slot.
 inline auto parameters_key(const contract::SampleRequest &request, int64_t output) {
   const int64_t slot = request.slots[output];
   const bool has_slot = request.slots.has(slot);
@@ -36,7 +36,7 @@ inline bool share_preparation(const contract::SampleRequest &request, int64_t a,
           parameters_key(request, a) == parameters_key(request, b));
 }
 
-// Whether rows come in order. Nothing is asked twice, nor is there a jump.
+// Whether the input rows are in ascending order. Branchless.
 inline bool has_rows_in_order(const contract::SampleRequest &request) {
   const auto *rows = request.row_indices;
   bool in_order = true;
@@ -44,7 +44,7 @@ inline bool has_rows_in_order(const contract::SampleRequest &request) {
   return in_order;
 }
 
-// Brings outputs of the same row and parameters together.
+// Groups outputs by input row and parameters.
 inline void sort_outputs(const contract::SampleRequest &request, int32_t *order) {
   const auto before = [&](int32_t a, int32_t b) {
     const int64_t row_a = input_row(request, a), row_b = input_row(request, b);
@@ -62,7 +62,7 @@ inline void sort_outputs(const contract::SampleRequest &request, int32_t *order)
   }
 }
 
-// Outputs that share a row and parameters stand together. What is edited is not shared.
+// Output order, which groups outputs with the same row and parameters. Edited rows are not shared.
 template <>
 struct Shared<contract::SampleRequest> {
   Shared(const contract::SampleRequest &request, Arena &arena)
@@ -79,11 +79,11 @@ struct Shared<contract::SampleRequest> {
 
   int64_t output(int64_t place) const { return order ? order[place] : place; }
 
-  int32_t *order;  // null: as they are
+  int32_t *order;  // null: output order
   contract::KeptLists kept_lists;
 };
 
-// Outputs one after the other. Those of the same row and parameters share what is made of them.
+// Computes outputs in order. Those with the same row and parameters share one prepared row.
 template <class Row>
 class Task<contract::SampleRequest, Row> {
  public:
@@ -91,7 +91,7 @@ class Task<contract::SampleRequest, Row> {
        TaskMemory &memory)
       : request_(request), shared_(shared), sampled_(request, memory, &shared.kept_lists) {}
 
-  // `begin` and `end` are places in the order.
+  // `begin` and `end` index the output order.
   void run(int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
       const int64_t first = i;
@@ -107,7 +107,7 @@ class Task<contract::SampleRequest, Row> {
  private:
   static constexpr int64_t kOutputsAtOnce = 64;
 
-  // For `output` and all that share what is prepared, `num_outputs` of them.
+  // Prepares the row of `output`, which `num_outputs` outputs share.
   void prepare(int64_t output, int64_t num_outputs) {
     const int64_t index = input_row(request_, output);
     if (index < 0 || index >= request_.input.num_rows) {
@@ -129,7 +129,7 @@ class Task<contract::SampleRequest, Row> {
     return contract::random_word32(request_.random.of(slot), contract::Purpose::kXtc, 0);
   }
 
-  // The outputs that share what was prepared, from place `first` on.
+  // Writes the outputs that share the prepared row, from place `first` on.
   void write_shared(int64_t first, int64_t count) const {
     for (int64_t begin = 0; begin < count; begin += kOutputsAtOnce) {
       const int64_t num_outputs = std::min(count - begin, kOutputsAtOnce);

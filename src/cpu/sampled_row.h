@@ -1,4 +1,4 @@
-// A row that is sampled from: its stages, the draw, and what is reported of its token.
+// A row to sample from: its stages, the draw, and the reports.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace sampler::cpu {
 template <class Row>
 class SampledRow {
  public:
-  // `memory` is a TaskMemory. `kept_lists`: where the request packs them.
+  // `memory` is a TaskMemory. `kept_lists`: the packed lists, if the request has them.
   template <class Memory>
   SampledRow(const contract::SampleRequest &request, Memory &memory,
              const contract::KeptLists *kept_lists = nullptr)
@@ -26,20 +26,20 @@ class SampledRow {
   struct Place {
     contract::RowView view;
     int64_t slot;
-    int64_t output;       // where reports go, and those of `num_outputs` that share them
-    int64_t mask_output;  // whose bitmask it is
+    int64_t output;       // first of the `num_outputs` outputs that share the row
+    int64_t mask_output;  // output whose bitmask applies
     int64_t num_outputs;
-    uint32_t xtc_word;  // of the slot's Purpose::kXtc
+    uint32_t xtc_word;  // the slot's word of Purpose::kXtc
   };
 
-  // What the caller looks at once a row is prepared.
+  // What the caller reads after prepare().
   enum class Use {
     kAll,
-    kDraws,        // what is drawn and reported, and then at what is left of the row
-    kNothingElse,  // what is drawn and reported
+    kDraws,        // draws and reports, then the remaining distribution
+    kNothingElse,  // draws and reports only
   };
 
-  // The parameters are valid. The result is the row's status.
+  // Runs the stages; returns the row's status. The parameters are valid.
   uint32_t prepare(const Place &place, const contract::RowParameters &given, Use use) {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
@@ -64,7 +64,7 @@ class SampledRow {
     return SAMPLER_ROW_OK;
   }
 
-  // Whether tokens are drawn: they are neither the first one nor forced.
+  // Whether tokens are drawn at random: not greedy, not forced.
   bool is_drawn() const { return !distribution_.greedy && forced_ < 0; }
 
   void prepare_draws(int64_t num_draws) {
@@ -72,7 +72,7 @@ class SampledRow {
     if (by_inverse_cdf && is_drawn()) row_.prepare_draws(num_draws);
   }
 
-  // At most kDrawsAtOnce of them; the streams are read where is_drawn().
+  // `count` <= kDrawsAtOnce. The streams are read only if is_drawn().
   static constexpr int64_t kDrawsAtOnce = 64;
   void draw(const contract::RandomStream *streams, int64_t count, int64_t *ids) const {
     if (!is_drawn()) {
@@ -88,10 +88,10 @@ class SampledRow {
     row_.draw(words, count, ids);
   }
 
-  // What moves the adaptive stage on after this token of the row.
+  // The token's observation for the adaptive stage; NaN: none.
   float observation(int64_t id) const { return stages_.observation(row_, distribution_, id); }
 
-  // What one output has besides its token, `id`, and its status.
+  // Writes an output's values besides its token `id` and its status.
   void write_good(int64_t output, int64_t id) const {
     if (request_.out_kept_counts) request_.out_kept_counts[output] = kept_count_;
     if (request_.out_observations) request_.out_observations[output] = observation(id);
@@ -107,8 +107,8 @@ class SampledRow {
     reports_.write_bad(output);
   }
 
-  // After the last draw, where reports are wanted: what outputs share, of the one that was prepared
-  // and then of any other.
+  // After the last draw, if reports are wanted: writes the shared reports of the first output, then
+  // copies them to others.
   void report_shared() { reports_.write_shared(&row_); }
   void copy_report_to(int64_t output) {
     reports_.copy_to(output);
@@ -121,7 +121,7 @@ class SampledRow {
   const Distribution &distribution() const { return distribution_; }
 
  private:
-  // Whether nothing is told of the row but what is drawn by its weights.
+  // Whether the only output is a draw by weights.
   bool only_draws() const {
     return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request_.reports &&
            !request_.out_kept_counts && !request_.out_observations && !request_.out_logprobs;
@@ -142,7 +142,7 @@ class SampledRow {
   RowReports<Row> reports_;
   RowStages stages_;
   Distribution distribution_ = {};
-  int64_t forced_ = -1;  // the token that is not drawn; negative: none
+  int64_t forced_ = -1;  // forced token; negative: none
   int32_t kept_count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// This rank's columns of a row, as contract::ShardRounds asks one thread for them.
+// `Columns` of contract::ShardRounds on one thread: this rank's columns of a row.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace sampler::cpu {
 
 class ShardColumns {
  private:
-  // f(row), by the kind of row that the machine has.
+  // Calls f(row) with the kind of row that the machine uses.
   template <class F>
   auto with_row(const F &f) {
     return simd_row_ ? f(*simd_row_) : f(*reference_row_);
@@ -31,7 +31,7 @@ class ShardColumns {
   using Rank = contract::Rank;
   using RowScale = contract::RowScale;
 
-  // `ids`: those of the columns. `is_counted`: memory is only counted.
+  // `ids`: the columns' ids. `is_counted`: only counts memory.
   ShardColumns(const contract::ShardCall &call, const contract::ShardPlan &plan,
                const Executor &executor, const int32_t *ids, TaskMemory &memory, bool is_counted)
       : call_(call),
@@ -41,7 +41,8 @@ class ShardColumns {
         drawn_(memory.take<Rank>(call.sample ? plan.num_candidates : 0)),
         elements_(call.has_edits(), own_list(call), memory),
         edits_(call.has_edits() ? RowEdits(*call.pipeline, own_list(call), memory) : RowEdits()) {
-    if (call.has_own_values()) rows_.dtype = SAMPLER_F16;  // either is loaded: no type takes more
+    // Loads rows of the input's type and of f32; memory for f16 fits both.
+    if (call.has_own_values()) rows_.dtype = SAMPLER_F16;
     if (is_counted) {
       memory.make_row<CountedRow>(rows_);
     } else if (executor.passes) {
@@ -55,7 +56,7 @@ class ShardColumns {
   uint64_t sum(uint64_t own) const { return own; }
   uint64_t max(uint64_t own) const { return own; }
 
-  // ---- Of a row that is loaded
+  // ---- Loaded rows
 
   uint32_t load(const RowView &view, contract::Use use, int64_t, Rank *first) {
     return with_row([&](auto &row) {
@@ -65,7 +66,7 @@ class ShardColumns {
     });
   }
 
-  // Edits see a candidate list.
+  // The columns are edited as a candidate list.
   uint32_t edit(int64_t slot, int64_t output, const RowView &given, float *to) {
     RowView list = given;
     list.ids = ids_;
@@ -87,7 +88,7 @@ class ShardColumns {
     for (int64_t i = 0; i < count; ++i) put(i, to_global(ranks[i]));
   }
 
-  // By blocks: what is written to nowhere stays in the cache.
+  // In blocks, so that results that are not written stay in the cache.
   Rank subtract(const RowView &p, const RowView &q, int64_t removed, float *to) const {
     constexpr int64_t kBlock = 1024;
     float rest[kBlock], drafted[kBlock];
@@ -137,7 +138,7 @@ class ShardColumns {
   int64_t best_score(const RowView &view, const RowScale &scale, Rank cut,
                      const contract::RandomStream &random, float *score) const {
     const GumbelBest best = columns(view).gumbel(scale, random, cut);
-    if (best.index >= 0) *score = best.score + 0.0f;  // -0 is 0
+    if (best.index >= 0) *score = best.score + 0.0f;  // turns -0 into +0
     return best.index;
   }
 
@@ -164,7 +165,7 @@ class ShardColumns {
     return drawn_[std::min(place, count - 1)];
   }
 
-  // ---- Rows of output
+  // ---- Output rows
 
   void write_values(int64_t output, const RowView &view, const contract::Distribution &kept) const {
     columns(view).for_each([&](int64_t i, float x) {
@@ -185,7 +186,7 @@ class ShardColumns {
   }
 
  private:
-  // This rank's columns, as they lie in memory; and as a candidate list.
+  // This rank's columns as rows; as candidate lists.
   static contract::Rows own_rows(const contract::ShardCall &call) {
     contract::Rows rows = call.input();
     rows.num_cols = std::max<int64_t>(call.num_cols, 1);
@@ -199,7 +200,7 @@ class ShardColumns {
   }
 
   OwnColumns columns(const RowView &view) const { return {passes_, view, call_.first_id, ids_}; }
-  // The rank of one of the columns, with the token's id.
+  // Converts a rank by column to a rank by id.
   Rank to_global(Rank rank) const { return rank - Rank(call_.first_id); }
 
   void store(int64_t output, int64_t i, float x) const {
@@ -220,7 +221,7 @@ class ShardColumns {
   Rank *drawn_;
   Elements elements_;
   RowEdits edits_;
-  // One of them; neither where memory is only counted.
+  // One is set; neither if memory is only counted.
   std::optional<SimdRow> simd_row_;
   std::optional<ReferenceRow> reference_row_;
 };

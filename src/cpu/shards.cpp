@@ -1,3 +1,4 @@
+// Rounds of split rows on the CPU: workspace, tasks, checks of headers.
 #include "cpu/shards.h"
 
 #include <algorithm>
@@ -22,11 +23,11 @@ using contract::ShardRound;
 
 namespace {
 
-// What lasts from round to round, and the memory of tasks.
+// Workspace: state between rounds, and the memory of the tasks.
 struct Memory {
   contract::ShardRow *rows;
   contract::ShardList listed;
-  int32_t *ids;   // this rank's
+  int32_t *ids;   // this rank's ids
   float *edited;  // [rows, columns]
   int64_t num_tasks;
   size_t task_bytes;
@@ -45,7 +46,7 @@ struct Memory {
     tasks = arena.take<char>(num_tasks * int64_t(task_bytes));
   }
 
-  // All that a task works with.
+  // Memory of one task, with the shared arrays.
   ShardMemory of_task(const ShardCall &call, const ShardPlan &plan, TaskMemory &task) const {
     ShardMemory memory = take_of_task(call, plan, task);
     memory.rows = rows;
@@ -111,14 +112,14 @@ class RoundTasks final : public Tasks {
   return false;
 }
 
-// The first group of digests in which two headers differ; kNumGroups: in none.
+// The first group in which the digests differ; kNumGroups: none.
 int different_group(const ShardDigests &a, const ShardDigests &b) {
   int group = 0;
   while (group < ShardDigests::kNumGroups && a.groups[group] == b.groups[group]) ++group;
   return group;
 }
 
-// The headers of all ranks, which every rank judges alike.
+// Checks the headers of all ranks. Every rank gets the same result.
 bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
                    const ShardDigests &digests, const void *received, ShardFault *fault) {
   const auto header = [&](int64_t rank) -> const ShardHeader & {

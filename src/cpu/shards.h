@@ -1,5 +1,4 @@
-// One row over many ranks: the rounds of sampler/shard.h. What is decided is in
-// contract/shard_rounds.h.
+// Rounds of sampler/shard.h on the CPU. contract/shard_rounds.h decides.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +10,12 @@ namespace sampler::cpu {
 
 size_t shard_workspace_bytes(const contract::ShardCall &call, int num_threads);
 
-// Where a round cannot be computed: what is wrong with the messages, or with the order of rounds.
+// Error in the messages, or in the order of rounds.
 struct ShardFault {
   char text[160];
 };
 
-// False, and *fault, where no output was written.
+// False, with *fault set, if no output was written.
 bool run_shard_round(const contract::ShardCall &call, int round, const Executor &executor,
                      void *workspace, const void *received, void *send, Misuse *misuse,
                      ShardFault *fault);

@@ -1,3 +1,4 @@
+// Radix and insertion sorts.
 #include "cpu/sort.h"
 
 #include <utility>
@@ -6,7 +7,7 @@ namespace sampler::cpu {
 
 namespace {
 
-// Fewer values are inserted one by one.
+// Below this, insertion sort.
 constexpr int64_t kFewValues = 32;
 
 void sort_few(uint64_t *values, int64_t count, uint32_t flip) {
@@ -21,8 +22,7 @@ void sort_few(uint64_t *values, int64_t count, uint32_t flip) {
   }
 }
 
-// A radix sort, the least significant digit first, by the upper half with its bits flipped as in
-// `flip`. Digits that are alike in all values are passed over.
+// LSD radix sort by the upper half XOR `flip`. Skips digits that all values share.
 uint64_t *sort_flipped(uint64_t *values, int64_t count, uint32_t flip, uint64_t *scratch) {
   constexpr int kDigitBits = 8, kNumDigits = 1 << kDigitBits;
   if (count < kFewValues) {

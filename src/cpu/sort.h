@@ -1,4 +1,4 @@
-// Sorting in linear time, whatever the values and their order are.
+// Linear-time sorting, for any values.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace sampler::cpu {
 
-// Sorts by ascending upper 32 bits, stably. `scratch` has room for `count`. The result is
-// whichever of the two arrays holds the sorted values.
+// Stable sort by ascending upper 32 bits. `scratch` has room for `count`. Returns whichever array
+// holds the sorted values.
 uint64_t *sort_by_upper_half(uint64_t *values, int64_t count, uint64_t *scratch);
 
-// Sorts ranks in rank order. Those of equal values must stand by ascending id.
+// Sorts ranks in rank order. Ranks of equal values must already be in ascending id order.
 contract::Rank *sort_ranks(contract::Rank *ranks, int64_t count, contract::Rank *scratch);
 
 }  // namespace sampler::cpu

@@ -1,5 +1,5 @@
-// A row through the stages of a pipeline, as the operations use it: its edits as it is loaded, its
-// windows as it is distributed.
+// Runs a row through the stages of a pipeline: edits when it is loaded, windows when it is
+// distributed.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 
 namespace sampler::cpu {
 
-// What a sequence has said, and what its adaptive stages remember of it.
-struct Said {
+// A sequence's history and adaptive values.
+struct History {
   Text text;
   contract::AdaptiveValues values;
 };
 
 class RowStages {
  public:
-  // `memory.take<T>(count)` gives the arrays. `pipeline` null: no stages, and no memory.
-  // `keeps_edited`: what the edits leave is looked at, too, and stays as it is.
+  // `memory.take<T>(count)` returns the arrays. `pipeline` null: no stages, no memory.
+  // `keeps_edited`: the edited row is read later, so windows do not overwrite it.
   template <class Memory>
   RowStages(const contract::Pipeline *pipeline, const contract::Rows &input, bool keeps_edited,
             Memory &memory)
@@ -33,30 +33,28 @@ class RowStages {
         keeps_edited_(keeps_edited),
         elements_(has_stages(), input, memory),
         edits_(has_edits() ? RowEdits(*pipeline, input, memory) : RowEdits()) {
-    // What edits have copied may be copied in place.
+    // The windows may reuse the array of the edited copy.
     if (has_windows()) {
       const bool in_place = has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
       kept_values_ = in_place ? edits_.row().values() : memory.template take<float>(num_cols_);
     }
   }
 
-  // From now on rows are those of a sequence that has said this, whatever its slot has said. Null:
-  // what the slot has said. Room for the lengths of repeats is for texts as long as slots have, and
-  // `pipeline`'s num_assumed more.
-  void assume(const Said *said) {
-    said_ = said;
-    edits_.assume(said ? &said->text : nullptr);
+  // Sets the history used from here on. Null: the slot's own. Its text may exceed the slot's by at
+  // most max_assumed tokens of the pipeline.
+  void assume(const History *history) {
+    history_ = history;
+    edits_.assume(history ? &history->text : nullptr);
   }
 
-  // What distribute() will be asked for, where the rest of the row is not looked at.
+  // Arguments of the coming distribute(), if the rest of the row will not be read.
   struct Asked {
     const contract::RowParameters &parameters;
     const contract::FilterRules &rules;
   };
 
-  // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
-  // the row's status. Where `looks_at_given`, look_at_given(row) is called in between, of a good
-  // row. `asked` may be null.
+  // Loads a row into `row` and edits it; returns the status. If `looks_at_given`, calls
+  // look_at_given(row) before the edits, for a good row. `asked` may be null.
   template <class Row, class LookAtGiven>
   uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, const Asked *asked,
                 Row *row, bool looks_at_given, const LookAtGiven &look_at_given) {
@@ -68,7 +66,7 @@ class RowStages {
     const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
     const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(output, given) : nullptr;
     const bool is_masked = allowed && row->load_allowed(given, allowed);
-    // Where the front is listed, it tells the first token.
+    // The front's list gives the first token.
     const bool loads_value = may_be_front && !is_masked && !looks_at_given;
     if (!is_masked) {
       const uint32_t status = load(given, slot, loads_value, row);
@@ -92,15 +90,15 @@ class RowStages {
     return edit(slot, output, is_dense(), wanted == 0, row);
   }
 
-  // The slot's parameters as what it has drawn before has moved them.
+  // The slot's parameters, adapted by its earlier draws.
   contract::RowParameters adapt(const contract::RowParameters &parameters, int64_t slot) {
     if (!pipeline_) return parameters;
     adaptive_ = pipeline_->adaptive.of(slot);
     return pipeline_->adapted(parameters, slot, values(slot));
   }
 
-  // What temperature, filters and windows make of the row that was loaded. `draws_alone`: no more
-  // is asked of it from here on than draws by its weights.
+  // Applies temperature, filters and windows to the loaded row. `draws_alone`: from here on the row
+  // is only used for draws by weights.
   template <class Row>
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules, int64_t slot,
@@ -116,9 +114,9 @@ class RowStages {
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
-  // Makes of the tokens that `kept`, the row's own distribution, keeps the logits of adaptive-p,
-  // where it is on. `draws_alone`: no more is asked of the row from here on than draws, and values
-  // of tokens.
+  // If adaptive-p is on, replaces the tokens of `kept`, the row's own distribution, by their
+  // adaptive-p logits. `draws_alone`: from here on the row is only used for draws and values of
+  // tokens.
   template <class Row>
   const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row, bool draws_alone) {
     if (kept.greedy || !adaptive_.is_adaptive_p()) return kept;
@@ -128,11 +126,11 @@ class RowStages {
     return row->reweigh(adaptive_p_, kept_values_, draws_alone);
   }
 
-  // What moves the slot's adaptive stage on after this token of the row, which is drawn from
-  // `drawn`. NaN: nothing does.
+  // The token's observation for the slot's adaptive stage, given the distribution `drawn`; NaN:
+  // none.
   template <class Row>
   float observation(const Row &row, const Distribution &drawn, int64_t id) const {
-    if (!row.has(id)) return contract::quiet_nan();  // a draft that is accepted all the same
+    if (!row.has(id)) return contract::quiet_nan();  // an accepted draft may be outside the row
     const float value = row.value_of(id);
     const bool is_kept = drawn.keeps(contract::rank_of(value, uint32_t(id)));
     if (drawn.greedy || !is_kept) return contract::quiet_nan();
@@ -143,22 +141,22 @@ class RowStages {
     return adaptive_p_.probability(seen_.value(elements_.find(id)));
   }
 
-  // The value of a token of the row as it was given.
+  // A token's value in the given row.
   template <class Row>
   float given_value(const Row &row, int64_t id) const {
     return has_stages() ? given_.value(elements_.find(id)) : row.value_of(id);
   }
 
-  // Whether another row is loaded after the one that is given, and after the edited one.
+  // Whether another row is loaded after the given one; after the edited one.
   bool replaces_given() const { return has_stages(); }
   bool replaces_edited() const { return has_windows(); }
-  // By element of any of them. Only where one is replaced.
+  // Index of the row's elements. Valid only if a row is replaced.
   const Elements &elements() const { return elements_; }
   RowEdits &edits() { return edits_; }
 
  private:
-  // Whether a copy is edited and loaded, and then stands in seen_. A row that can takes few edits
-  // as they are.
+  // Whether edits go to a dense copy, which is loaded and viewed by seen_. SimdRow takes few edits
+  // without a copy.
   template <class Row>
   bool has_dense_edits(int64_t slot, const contract::RowView &given) const {
     return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).is_adaptive_p() ||
@@ -178,7 +176,7 @@ class RowStages {
                                  pipeline_->window_rules, row.view().count);
   }
 
-  // A row of which typical-p will ask how many tokens may be drawn has them counted on the way.
+  // If typical-p is on, the load also counts the tokens that may be drawn.
   template <class Row>
   uint32_t load(const contract::RowView &given, int64_t slot, bool value_alone, Row *row) const {
     if constexpr (Row::kTakesEdits) {
@@ -190,7 +188,7 @@ class RowStages {
     }
   }
 
-  // How many of the row's first tokens are asked for; 0: more than that.
+  // Number of first tokens that suffice; 0: unknown, or too many.
   template <class Row>
   int64_t num_first(const Asked &asked, int64_t slot, const Row &row) const {
     if (!has_windows() || contract::is_greedy(asked.parameters.temperature)) {
@@ -203,7 +201,7 @@ class RowStages {
     return num_decisive <= RowWindows::most_listed(row.view().count) ? num_decisive : 0;
   }
 
-  // False: the front does not tell, and the row is as it was.
+  // False if the front does not suffice; the row is then unchanged.
   template <class Row>
   bool edit_front(int64_t slot, int64_t output, int64_t wanted, Row *row, uint32_t *status) {
     Front front = row->list_front(wanted);
@@ -231,7 +229,7 @@ class RowStages {
   }
 
   contract::AdaptiveValues values(int64_t slot) const {
-    return said_ ? said_->values : pipeline_->values(slot);
+    return history_ ? history_->values : pipeline_->values(slot);
   }
   contract::WindowNumbers window_numbers(int64_t slot) const {
     return pipeline_->window_numbers(slot, values(slot));
@@ -246,11 +244,11 @@ class RowStages {
   bool keeps_edited_;
   Elements elements_;
   RowEdits edits_;
-  const Said *said_ = nullptr;
+  const History *history_ = nullptr;
   float *kept_values_ = nullptr;
-  contract::RowView given_ = {}, seen_ = {};  // as given, and as dense edits left it
+  contract::RowView given_ = {}, seen_ = {};  // as given; after dense edits
   contract::AdaptiveRules adaptive_ = {};     // of the row's slot
-  contract::AdaptiveP adaptive_p_ = {};       // of the row, where it is on
+  contract::AdaptiveP adaptive_p_ = {};       // of the row, if it is on
 };
 
 }  // namespace sampler::cpu

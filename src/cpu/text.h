@@ -1,4 +1,4 @@
-// The text of a sequence, as edits read it: a list of tokens, or what a state holds.
+// A sequence's history for the edits: a list of tokens, or a state's slot.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace sampler::cpu {
 
-// How often tokens occur in the beginning of a text.
+// Token counts of a prefix of a text.
 struct TextCounts {
   const contract::TokenCount *tokens = nullptr;
   int64_t num_tokens = 0;
-  int64_t length = 0;  // of that beginning
+  int64_t length = 0;  // of the prefix, in tokens
 };
 
-// What a sequence has said: [i] is the token i before the newest.
+// A history: [i] is the i-th newest token, from 0.
 class Text {
  public:
   Text() = default;
@@ -25,7 +25,7 @@ class Text {
         prompt_length_(sequence.prompt_length()),
         counts_{sequence.counts(), sequence.num_distinct(), sequence.counted_length()} {}
 
-  // The beginning that is in `counts`, of `history`.
+  // `counts` covers a prefix of `history`.
   Text(const contract::TokenList &history, int64_t prompt_length, const TextCounts &counts)
       : history_(history), prompt_length_(prompt_length), counts_(counts) {}
 
@@ -36,7 +36,7 @@ class Text {
   int64_t prompt_length() const { return prompt_length_; }
   int64_t output_length() const { return history_.count - prompt_length_; }
 
-  // f(text) for a text of the ids' own type, which are read faster: the newest `length` tokens.
+  // Calls f(text) with the newest `length` tokens in the ids' own type, which is faster to read.
   template <class F>
   void with_ids(int64_t length, const F &f) const {
     const int64_t end = history_.begin + history_.count;
@@ -49,10 +49,10 @@ class Text {
     }
   }
 
-  // At most so many tokens are not the same.
+  // Upper bound of distinct tokens.
   int64_t num_distinct() const { return counts_.num_tokens + length() - counts_.length; }
 
-  // What is known without a look at the tokens.
+  // Counts that are known in advance.
   const TextCounts &counts() const { return counts_; }
 
  private:

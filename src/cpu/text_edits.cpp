@@ -1,4 +1,4 @@
-// Edits by what a slot's text has said before.
+// Edits by a slot's history: bad words, DRY, n-gram bans.
 #include <algorithm>
 
 #include "contract/repeats.h"
@@ -12,7 +12,7 @@ using contract::TokenList;
 
 namespace {
 
-// -1, 0 or 1 as the first list comes before the other in lexicographic order.
+// Lexicographic three-way comparison: -1, 0 or 1.
 int compare(const TokenList &a, const TokenList &b) {
   const int64_t common = std::min(a.count, b.count);
   for (int64_t i = 0; i < common; ++i) {
@@ -69,7 +69,7 @@ uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
   const int32_t limit = breakers.repeat_limit(text, length);
   if (limit < numbers.dry.allowed_length) return SAMPLER_ROW_OK;
 
-  // A mark is the longest repeat that a token would continue.
+  // A mark is the length of the longest repeat that a token would extend.
   text.with_ids(length, [&](const auto &tokens) {
     contract::visit_repeats(tokens, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
       if (repeat < numbers.dry.allowed_length) return;

@@ -1,4 +1,4 @@
-// The first tokens of each row in rank order.
+// Selects the first tokens of each row in rank order.
 #pragma once
 
 #include "contract/elements.h"

@@ -1,5 +1,5 @@
-// Verification of one sequence after the other beyond dense chains by the standard rule: other
-// rules, packed batches, trees, stages and reports. contract/verifier.h decides.
+// Extended verification, one sequence at a time: other rules, packed batches, trees, stages and
+// reports. contract/verifier.h decides.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace sampler::cpu {
 
-// The models' rows, as contract::Verifier asks for them.
+// `Models` of contract::Verifier.
 template <class Row>
 class VerifiedRows {
  public:
-  // For a request that has more().
+  // For an extended request.
   VerifiedRows(const contract::ChainRequest &request, TaskMemory &memory)
       : positions_(request.more->positions),
         pipeline_(positions_.pipeline),
         sampled_(positions_, memory),
         changed_(memory.make_row_if<Row>(has_outputs(), request.target)),
         draft_(memory.make_row_if<Row>(request.draft.values, request.draft)),
-        said_(pipeline_, request.num_drafts, memory),
+        history_(pipeline_, request.num_drafts, memory),
         values_(memory.take<float>(request.target.num_cols)),
         other_(memory.take<float>(request.target.num_cols)) {
     const bool excludes = request.draft.values && request.more->excludes_siblings();
@@ -36,7 +36,7 @@ class VerifiedRows {
 
   static contract::OneWorker workers() { return {}; }
 
-  // ---- What a sequence has said
+  // ---- The history
 
   bool has_pipeline() const { return pipeline_ != nullptr; }
   bool is_adaptive() const { return pipeline_ && pipeline_->adaptive.may_have_window(); }
@@ -44,10 +44,12 @@ class VerifiedRows {
 
   uint32_t begin_text(int64_t slot) {
     if (!pipeline_) return SAMPLER_ROW_OK;
-    sampled_.stages().assume(&said_.said());
-    return said_.begin(slot);
+    sampled_.stages().assume(&history_.history());
+    return history_.begin(slot);
   }
-  void append(int64_t slot, int64_t id, float observation) { said_.append(slot, id, observation); }
+  void append(int64_t slot, int64_t id, float observation) {
+    history_.append(slot, id, observation);
+  }
 
   // ---- The target's row
 
@@ -124,7 +126,7 @@ class VerifiedRows {
     draft_.take(excluded_values_);
   }
 
-  // ---- What becomes of the target's row
+  // ---- Changes of the target's row
 
   void begin_change(contract::RowState state, float factor, bool subtracts_draft) {
     if (state == contract::RowState::kChanged) {
@@ -139,7 +141,7 @@ class VerifiedRows {
   }
   void remove(int64_t id) { row().remove(id, other_); }
   bool end_change() {
-    // Where more is told of the loaded row than what is drawn, it stays.
+    // Outputs still need the loaded row, so the change goes to another.
     Row &changed = has_outputs() ? changed_ : row();
     if (!changed.become(row(), other_)) return false;
     row_ = &changed;
@@ -165,14 +167,14 @@ class VerifiedRows {
   SampledRow<Row> sampled_;
   Row changed_;
   Row *row_ = &sampled_.row();  // or changed_
-  bool is_as_loaded_ = true;    // of the sampled row
+  bool is_as_loaded_ = true;    // whether the sampled row is unchanged
   Row draft_;
-  AssumedText said_;
-  float *values_, *other_;  // of the target's elements; what it has become, and what it may become
+  AssumedText history_;
+  float *values_, *other_;  // by element of the target: the changed row, and the next change
   float *draft_values_, *excluded_values_;
 };
 
-// With the memory that it takes.
+// contract::Verifier with its memory.
 template <class Row>
 class Verifier {
  public:

@@ -1,4 +1,4 @@
-// The windows of a row's stages, by either kind of row.
+// Runs the windows of a row's stages, for both kinds of row.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ struct RankedTokens {
   float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
 };
 
-// What the stages leave of a row. `runner_of(tokens)` is the contract::StageRunner of some tokens.
-// `memory` has room for the row's values; they stay there with the row. `draws_alone`: no more is
-// asked of the row from here on than draws by its weights.
+// Runs the windows and sets the row's distribution. `runner_of(tokens)` returns a
+// contract::StageRunner. `memory` has room for the row's values and must outlive the row.
+// `draws_alone`: from here on the row is only used for draws by weights.
 template <class RunnerOf>
 const Distribution &keep_window(ReferenceRow &row, float *, const contract::StageOrder &order,
                                 uint32_t xtc_word, bool, const RunnerOf &runner_of) {

@@ -1,4 +1,4 @@
-// Lays typed arrays out in one block of memory; without a block it counts what they take.
+// Lays out typed arrays in one block of memory; without a block it only counts their bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace sampler::cpu {
 
 class Arena {
  public:
-  // `block` null: only counts. Otherwise it has at least the bytes counted, at any alignment.
+  // `block` null: only counts. Otherwise it has at least bytes() bytes, at any alignment.
   explicit Arena(void *block)
       : base_(block ? reinterpret_cast<char *>(round_up(reinterpret_cast<uintptr_t>(block)))
                     : nullptr) {}
@@ -20,7 +20,7 @@ class Arena {
     return array;
   }
 
-  // What was taken, and the bytes that a block of any alignment needs for so much.
+  // Bytes taken; bytes that a block of any alignment needs for them.
   size_t size() const { return used_; }
   static size_t bytes(size_t size) { return size ? size + kAlignment - 1 : 0; }
   size_t bytes() const { return bytes(used_); }

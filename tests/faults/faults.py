@@ -1591,7 +1591,7 @@ FAULTS = [
     Fault(
         "drafts_are_not_said",
         "the stages of a position do not see the drafts before it",
-        [("src/cpu/said.h", "    update(said_.text.length() + 1);", "")],
+        [("src/cpu/said.h", "    update(history_.text.length() + 1);", "")],
         [verification("SampleMatch.IsTheTextOfAllStages")]),
     Fault(
         "drafts_do_not_move_adaptive_stages",

@@ -10,12 +10,12 @@ namespace sampler::cpu {
 
 namespace {
 
-// Elements of which a draw computes each weight.
+// Elements whose weights a draw computes one by one.
 constexpr int64_t kDrawPart = 128;
 
 }  // namespace
 
-// The relative probabilities of source elements [begin, end), 0 of those that are not kept.
+// Relative probabilities of source elements [begin, end); 0 for those not kept.
 void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
                              float *relative) const {
   for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
@@ -37,7 +37,7 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   int64_t block = 0;
   for (; target >= block_weights_[block]; ++block) target -= block_weights_[block];
 
-  // Parts of the block are weighed until the target is in one, and of that all elements.
+  // Weighs parts of the block until one contains the target, then that part's elements.
   const int64_t count = tokens.source.count;
   int64_t begin = block * kWeightBlock, end = 0;
   for (;; begin = end) {

@@ -1,5 +1,4 @@
-// A row with edits: its groups' maxima and its lists are put right, and the row itself only where
-// more is asked for.
+// Edits of a row: updates its group maxima and lists, and copies the row only if more is read.
 #include <algorithm>
 #include <functional>
 
@@ -24,7 +23,7 @@ bool SimdRow::load_allowed(const RowView &view, const uint32_t *allowed) {
   begin(view);
   loaded_with_ = allowed;
   const RowScan scan = passes_.scan_allowed(view, allowed, maxima_);
-  first_ = contract::rank_of(scan.max, 0);  // no more than its value is known
+  first_ = contract::rank_of(scan.max, 0);  // only its value is known
   return scan.valid && scan.max > contract::negative_infinity();
 }
 
@@ -33,7 +32,7 @@ uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
   edited_ = &edited;
   is_only_listed_ = true;
   if (has_invalid_logit(edited)) return SAMPLER_ROW_INVALID_VALUE;
-  // A group's maximum takes as long to put right as so many elements to scan.
+  // Updating one group maximum takes as long as scanning this many elements.
   constexpr int64_t kElementsPerMaximum = 128;
   if (asks_for_all && edited.num_slots() * kElementsPerMaximum > row_.count) return take_copy();
   const bool is_scanned = loaded_with_ == edited.allowed();
@@ -65,7 +64,7 @@ bool SimdRow::has_invalid_logit(const EditedRow &edited) {
   return false;
 }
 
-// A group is looked at once more where its largest element was lowered.
+// Rescans a group only if its largest element was lowered.
 void SimdRow::refresh_maxima() {
   for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
     const int64_t element = edited_->element_at(slot);
@@ -86,7 +85,7 @@ void SimdRow::refresh_maxima() {
   }
 }
 
-// The first element that equals the largest. It is in the first block that has it.
+// The first element that equals `max`. It is in the first block with that maximum.
 template <class Seen>
 int64_t SimdRow::find_first_seen(float max, const Seen &seen) const {
   const int64_t group = passes_.find_nth(contract::f32_view(maxima_, num_maxima()), max, 1);
@@ -95,7 +94,7 @@ int64_t SimdRow::find_first_seen(float max, const Seen &seen) const {
   return element;
 }
 
-// Gives the edited tokens of the list their places in it, by their edited values.
+// Removes the edited tokens from the list, and adds those whose edited rank reaches its floor.
 void SimdRow::replace_edited() {
   if (edited_->num_slots() * kListShare < list_.count && lower_edited()) return;
   int64_t count = 0;
@@ -140,7 +139,7 @@ int64_t SimdRow::num_first(const contract::RowParameters &parameters,
 }
 
 Front SimdRow::front() const {
-  // What is looked up takes time for each, and has slots: see RowEdits::may_edit_front().
+  // Each token costs a lookup and may take a slot: see RowEdits::may_edit_front().
   constexpr int64_t kMostTokens = 512, kColumnsPerToken = 64;
   const bool are_few = list_.count <= std::min(kMostTokens, row_.count / kColumnsPerToken);
   return are_few ? Front{&passes_, list_ids_, list_.count} : Front();
@@ -148,7 +147,7 @@ Front SimdRow::front() const {
 
 Front SimdRow::list_front(int64_t wanted) {
   if (wanted > 1) {
-    // Some more, which those that are lowered leave room for.
+    // A few more replace tokens that are lowered.
     list_top(wanted + wanted / 16 + 2, contract::lowest_cut(kind()));
     first_ = first_of_list();
     return front();
@@ -190,8 +189,8 @@ Rank SimdRow::first_of_list() const {
   return first;
 }
 
-// So many tokens have logits of at least `bound` after the edits. Others that are among the first
-// of them had such logits before.
+// After the edits `wanted` tokens have logits >= `bound`. Unedited tokens among the first `wanted`
+// had such logits before.
 Front SimdRow::widen_front(const EditedRow &edited, int64_t wanted) {
   constexpr int64_t kMostGroups = 512;
   int64_t num_left = 0;
@@ -217,7 +216,7 @@ void SimdRow::drop_front() {
   edited_ = nullptr;
 }
 
-// The same where no edited token comes to the list. False, and nothing is done, where one does.
+// The same if no edited token enters the list; otherwise returns false without a change.
 bool SimdRow::lower_edited() {
   const auto is_listed = [&](int32_t slot) {
     return contract::rank_of(edited_->changed_at(slot), uint32_t(edited_->element_at(slot))) >=
@@ -245,7 +244,7 @@ bool SimdRow::lower_edited() {
   return true;
 }
 
-// Whether only the first tokens in rank order are looked at.
+// Whether only the first tokens in rank order are needed.
 bool SimdRow::lists_first_tokens(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules) const {
   if (contract::is_greedy(parameters.temperature)) return true;

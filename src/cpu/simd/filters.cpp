@@ -1,4 +1,4 @@
-// Where filters cut a row: the decisions are contract::filtered_prefix's.
+// Cuts of top-k, top-p and min-p by row passes. contract::filtered_prefix decides.
 #include <algorithm>
 #include <cmath>
 
@@ -15,15 +15,15 @@ using contract::Share;
 
 namespace {
 
-// Shorter rows are not sampled for an estimate of the cut.
+// Shorter rows are not sampled to estimate the cut.
 constexpr int64_t kLeastSampledRow = 2048;
 
-// A sample that weighs so many times the heaviest token is not one heavy token's chance.
+// A sample that weighs this many times the heaviest token does not depend on a single token.
 constexpr uint64_t kManyTokens = 64;
 
 }  // namespace
 
-// The row that contract::filtered_prefix asks. A prefix is its cut.
+// The `row` of contract::filtered_prefix. A prefix is represented by its cut.
 class SimdRow::Filters {
  public:
   Filters(SimdRow &row, const RowScale &scale) : row_(row), passes_(row.passes_), scaling_{scale} {}
@@ -33,7 +33,7 @@ class SimdRow::Filters {
 
   Rank top_k(int32_t k, sampler_tie_rule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
-    // A list that there is holds no more than `seen`: the filters before have listed nothing else.
+    // An existing list holds no more than `seen`: earlier filters listed nothing else.
     if (!row_.list_.covers(seen) && row_.list_.count < k) row_.list_top(k, seen);
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
@@ -48,7 +48,7 @@ class SimdRow::Filters {
     return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
   }
 
-  // No pass: weights fall with values.
+  // Needs no pass: weights are monotone in values.
   Rank min_p(float p, Rank seen) const {
     const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
     const uint64_t threshold = contract::min_p_threshold(p, heaviest);
@@ -59,43 +59,44 @@ class SimdRow::Filters {
   }
 
  private:
-  // Where the cut's value is looked for: in [low, below), below +inf: no bound. Tokens from `below`
-  // up weigh `above`, less than the target.
+  // The cut's value is in [low, below); `below` +inf: no bound. Tokens of at least `below` weigh
+  // `above`, less than the target.
   struct Bracket {
     float low;
     float below;
     uint64_t above;
   };
 
-  // Values of a part of the row.
+  // A sample of the row's values.
   struct Sample {
     RowView values;
     uint64_t weight;
   };
 
-  // What a sample of the row expects.
+  // Estimate of the cut from a sample.
   struct Estimate {
     float low;
-    bool is_dense;  // too many tokens are from `low` up to be listed
+    bool is_dense;  // too many tokens >= `low` to list
   };
 
-  // What a dense row's heaviest tokens weigh: all from `from` up. Less than the target, mostly.
+  // The heaviest tokens of a dense row: those of at least `from`. They usually weigh less than the
+  // target.
   struct Heavy {
     float from;
     uint64_t weight;
   };
 
-  // The first token is kept whatever the share is.
+  // At least 1: the first token is always kept.
   static uint64_t target_of(Share share, uint64_t total) {
     return std::max<uint64_t>(contract::top_p_threshold(share, total), 1);
   }
 
-  // By weights, or by counts without a scaling.
+  // By weight; by count if `scaling` is null.
   Selected select(const RowView &list, const Scaling *scaling, uint64_t target) {
     return cpu::select(passes_, &row_.places_, list, scaling, target, row_.scratch_values_);
   }
 
-  // The cut at the n-th token of this value in a source of tokens by ascending id.
+  // The cut at the n-th token of this value. `source` is in ascending id order.
   Rank cut_at(const RowView &source, float value, uint64_t n, sampler_tie_rule ties,
               Rank seen) const {
     if (ties == SAMPLER_TIES_KEEP)
@@ -115,7 +116,7 @@ class SimdRow::Filters {
     return cut_list(selected.value, num_of_value(selected, target), ties, seen);
   }
 
-  // How many tokens of the selected value it takes to reach the target.
+  // Number of tokens of the selected value needed to reach the target.
   uint64_t num_of_value(const Selected &selected, uint64_t target) const {
     const uint64_t wanted = target - selected.above;
     const uint64_t weight = contract::weight(scaling_.row, selected.value);
@@ -151,7 +152,7 @@ class SimdRow::Filters {
                        : find_in_row({estimate.low, heavy.from, heavy.weight}, target);
         if (selected.found) return cut_row(selected, target, ties, seen);
       }
-      // A cut that is not where the sample expects it is below all that was looked through.
+      // A cut outside the estimate lies below all values searched so far.
       bracket.below = estimate.low;
       bracket.above = selected.above;
     }
@@ -164,14 +165,14 @@ class SimdRow::Filters {
     return {values, passes_.weigh(values, scaling_, 0, values.count, -kInfinity, nullptr)};
   }
 
-  // How much more or less than its part of such a weight a sample may well have: three standard
-  // deviations, if none of its tokens is heavier than `heaviest`.
+  // Likely deviation of a sample's weight from its expected part: three standard deviations, if no
+  // token is heavier than `heaviest`.
   static uint64_t spread_of(uint64_t part, uint64_t heaviest) {
     return part / 64 + 3 * uint64_t(std::sqrt(double(part) * double(heaviest)));
   }
 
-  // The weight of what is seen. In the same pass, where a sample without heavy tokens tells which
-  // they are, that of the tokens which top-p surely keeps.
+  // Weight of `seen`. If the sample has no heavy tokens, the same pass also weighs the tokens that
+  // top-p surely keeps.
   uint64_t weigh_row(const Sample &sample, Share share, Rank seen, Heavy *heavy) {
     *heavy = {kInfinity, 0};
     const Kept tokens = row_.kept_of_row(seen);
@@ -193,8 +194,8 @@ class SimdRow::Filters {
     return total;
   }
 
-  // The lowest value that top-p can cut at: all tokens below its weight together weigh at most what
-  // the filter may cut off.
+  // Lower bound of the value at top-p's cut: all tokens below its weight together weigh at most
+  // `cut_off`.
   float lightest_kept(uint64_t cut_off, Rank seen) const {
     const uint64_t light = cut_off / uint64_t(row_.row_.count);
     return contract::value_of_key(lowest_key_of_weight(
@@ -205,7 +206,7 @@ class SimdRow::Filters {
     return cut_at(row_.row_, selected.value, num_of_value(selected, target), ties, seen);
   }
 
-  // `above` counts from the row's first token.
+  // `above` of the result includes bracket.above.
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
     const RowView between = contract::f32_view(
         row_.scratch_values_,
@@ -215,9 +216,8 @@ class SimdRow::Filters {
     return selected;
   }
 
-  // From where a sample of the row has a little less than its part of the weight that the filter
-  // may cut off: an eighth less, or for many tokens what chance makes of it. False when it is too
-  // light to say.
+  // Estimates a value below the cut: the sample's tokens under it weigh slightly less than their
+  // part of `cut_off`, by an eighth or by the likely deviation. False if the sample is too light.
   bool make_estimate(const Sample &sample, uint64_t cut_off, Estimate *estimate) {
     const RowView &values = sample.values;
     const uint64_t own = cut_off / uint64_t(kSampleStep);
@@ -252,7 +252,7 @@ const Distribution &SimdRow::distribute(const RowParameters &parameters,
   return distribution_;
 }
 
-// The distribution of the tokens that a cut keeps. Greedy, that is the first token.
+// Sets the distribution to the tokens that a cut keeps; the first token if greedy.
 void SimdRow::weigh_kept(Rank cut, float temperature) {
   Distribution &result = distribution_;
   result.cut = cut;
@@ -304,7 +304,7 @@ Rank SimdRow::top_p_cut(const RowScale &scale, Share share, Rank seen) {
   return Filters(*this, scale).top_p(share, SAMPLER_TIES_EXACT, seen);
 }
 
-// Weighs the tokens of the cut, by the distribution's scale.
+// Weighs the tokens of the cut at the distribution's scale.
 void SimdRow::weigh_kept(Rank cut) {
   if (list_.covers(cut) && !has_others_) shrink_list(cut);
   distribution_.cut = cut;
@@ -322,7 +322,7 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   const Rank everything = contract::lowest_cut(kind());
   const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
   if (wanted < row_.count) {
-    const Rank seen = list_.count >= wanted ? list_.floor : everything;  // the list has them all
+    const Rank seen = list_.count >= wanted ? list_.floor : everything;  // the list has enough
     Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, seen);
   } else {
     list_all(everything);
@@ -331,7 +331,7 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   for (int64_t i = 0; i < count; ++i) {
     scratch_wide_[i] = contract::rank_of(list_values_[i], uint32_t(list_ids_[i]));
   }
-  list_ = {};  // its memory is the sort's
+  list_ = {};  // its memory is reused by the sort
   *ranks = sort_ranks(scratch_wide_, count, list_wide_);
   return count;
 }

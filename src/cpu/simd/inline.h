@@ -1,8 +1,8 @@
-// How functions of the units that are compiled for one instruction set are declared.
+// Declarations for functions of units that are compiled for one instruction set.
 //
-// Such a unit must define no symbol that another unit could be linked with: on an older processor
-// the other unit would then run its instructions. So everything in it has internal linkage, and it
-// calls no inline function of the contract or of the standard library.
+// Such a unit must not define symbols with external linkage: another unit could be linked to them
+// and run unsupported instructions on an older processor. So everything in it has internal linkage,
+// and it calls no inline function of the contract or the standard library.
 #pragma once
 
 #define SAMPLER_INLINE inline __attribute__((always_inline))

@@ -1,3 +1,4 @@
+// Detection and choice of instruction sets.
 #include "cpu/simd/isa.h"
 
 #if defined(__x86_64__)
@@ -26,7 +27,7 @@ struct Isa {
   const Passes *passes;
 };
 
-// The later the better.
+// In ascending order of preference.
 constexpr Isa kIsas[] = {
     {"scalar", kIsaScalar, nullptr},
 #if defined(__x86_64__)
@@ -38,7 +39,7 @@ constexpr Isa kIsas[] = {
 };
 
 #if defined(__x86_64__)
-// clang's __builtin_cpu_supports does not know it. Its registers are those of AVX.
+// clang's __builtin_cpu_supports does not know F16C. It uses AVX registers.
 bool has_f16c() {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
@@ -47,7 +48,7 @@ bool has_f16c() {
 
 bool is_usable(uint32_t bit) {
 #if defined(__x86_64__)
-  // These also ask whether the system keeps the registers (XGETBV).
+  // These also check that the OS saves the registers (XGETBV).
   if (bit == kIsaAvx2) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   }

@@ -1,4 +1,4 @@
-// The instruction sets that rows can be computed with, and the choice between them.
+// Instruction sets of the row passes, and the choice between them.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ constexpr uint32_t kIsaAvx512 = 4;
 constexpr uint32_t kIsaNeon = 8;
 
 uint32_t compiled_isas();
-// The compiled ones that this machine and its system can run.
+// The compiled ones that this processor and OS support.
 uint32_t usable_isas();
 
-// "scalar, avx2": the names of these bits, into `text`.
+// Writes the names of these bits to `text`: "scalar, avx2".
 void write_isa_names(uint32_t isas, char *text, int size);
 
 struct IsaChoice {
-  bool valid;            // false: the name asked for is unknown or not usable
+  bool valid;            // false: the name is unknown or not usable
   uint32_t isa;          // its bit
   const Passes *passes;  // null: the scalar reference
 };
 
-// By its name; null or empty: the best one that is usable.
+// `name` null or empty: the best usable one.
 IsaChoice choose_isa(const char *name);
 
 }  // namespace sampler::cpu

@@ -1,3 +1,4 @@
+// Selection in typical-p's order of tokens.
 #include "cpu/simd/nearest.h"
 
 #include <algorithm>
@@ -13,10 +14,10 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Rounds whose pivot is guessed, or an element; after them levels are halved.
+// Rounds with an interpolated pivot or a sampled element; later rounds bisect the levels.
 constexpr int kElementRounds = 90;
 constexpr int kMostParts = 2;
-// So few values are sorted in the end.
+// At most this many values are sorted.
 constexpr int64_t kFew = 32;
 
 RowView view_of(const NearestPart &part) {
@@ -28,16 +29,16 @@ int64_t pack(const Passes &passes, const RowView &source, const KeyRange &range,
   return passes.pack(source, range.least(), range.most(), out);
 }
 
-// Weights do not depend on the kind of the list.
+// The view's kind does not affect weights.
 uint64_t measure(const Passes &passes, const float *values, int64_t count, const Scaling *scaling) {
   if (!scaling || count == 0) return uint64_t(count);
   RowView list = contract::f32_view(values, count);
   return passes.weigh(list, *scaling, 0, count, -kInfinity, nullptr);
 }
 
-// How a band is divided next. Once it is known what levels before and beyond the target measure,
-// one is guessed on one side of it, then on the other. Until then, and where guesses do not help,
-// some elements are looked at.
+// Chooses pivots. Once the measures at both ends of the band are known, pivots are interpolated on
+// alternating sides of the target. Before that, or if interpolation does not help, they are medians
+// of sampled elements.
 class Pivots {
  public:
   Pivots(uint64_t target, uint64_t margin, const NearestBand &band)
@@ -49,14 +50,14 @@ class Pivots {
         last_near_(begin_) {}
 
   bool was_reached() const { return end_.through != kUnknown; }
-  // Whether the margin allows of no more, or not of much.
+  // Whether the margin allows no further narrowing, or little.
   bool are_done() const {
     return margin_ > 0 &&
            (num_near_ == kMostNear || (!wants_later_begin() && !wants_earlier_end()));
   }
 
-  // Tokens up to a level measure `through`. `is_end`: the band begins or ends there now; otherwise
-  // it is nearer to the target than the margin.
+  // Records that tokens up to `level` measure `through`. `is_end`: the level is a new end of the
+  // band; otherwise it is closer to the target than the margin.
   void set(uint32_t level, uint64_t through, bool is_end) {
     const Point point = {level, through};
     const bool is_reached = through >= target_, is_missed = !is_end || is_before_ == is_reached;
@@ -96,7 +97,7 @@ class Pivots {
   bool wants_later_begin() const { return is_far(target_ - begin_.through); }
   bool wants_earlier_end() const { return !was_reached() || is_far(end_.through - target_); }
 
-  // Two guesses leave less than half; when they once did not, no more is guessed.
+  // Two guesses should halve the values; after the first failure no more guesses are made.
   bool guesses_help(int64_t count) {
     constexpr int kGuesses = 2;
     if (num_guesses_ > 0 && num_guesses_ % kGuesses == 0 && count * 2 > count_before_) {
@@ -107,11 +108,11 @@ class Pivots {
     return !are_useless_;
   }
 
-  // As if what levels measure were spread evenly between two of them.
+  // Interpolates linearly between two levels.
   uint32_t guess(int64_t count) {
     const double target = double(target_), first = double(begin_.through);
     const double last = double(end_.through);
-    // As far from the target as it may be missed by, which the root of the count tells.
+    // Distance from the target: the likely error, by the square root of the count.
     const double least = margin_ > 0 ? 1.25 * double(margin_)
                                      : 1.5 * (last - first) / std::sqrt(double(count) + 1.0);
     const double before = target - first, after = last - target;
@@ -127,8 +128,8 @@ class Pivots {
     return contract::bits_of(float(low + std::clamp(share, 0.0, 1.0) * (high - low))) + 1;
   }
 
-  // The level that half of some elements do not exceed, or three quarters where half did not reach
-  // the target.
+  // The median level of sampled elements, or the upper quartile if the median did not reach the
+  // target.
   uint32_t level_of(const NearestOrder &order, const NearestPart &part, Places *places) const {
     constexpr int64_t kMostProbes = 33, kElementsPerProbe = 64;
     const int quarters = was_reached() || last_near_.level == 0 ? 2 : 3;
@@ -144,16 +145,16 @@ class Pivots {
   }
 
   const uint64_t target_, margin_;
-  Point begin_, end_;  // of the band
-  // Levels nearest to the target are in [least_near_, last_near_], once there is one.
+  Point begin_, end_;  // ends of the band
+  // Levels within the margin of the target are in [least_near_, last_near_], once there is one.
   Point least_near_, last_near_;
   bool are_useless_ = false;
-  bool is_before_ = false;  // where the next one is wanted
+  bool is_before_ = false;  // side of the target for the next pivot
   int num_near_ = 0, num_missed_ = 0, num_guesses_ = 0;
   int64_t count_before_ = 0;
 };
 
-// As select_nearest() to the end, of few values.
+// Finishes select_nearest() by sorting few values.
 bool select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t target,
                    NearestBand *band, NearestPart *part) {
   struct Token {
@@ -186,7 +187,7 @@ bool select_of_few(const NearestOrder &order, const Scaling *scaling, uint64_t t
 
 }  // namespace
 
-// About the key of a value of this excess.
+// Approximate key of a value with this excess.
 uint32_t NearestOrder::key_near(float excess) const {
   return cpu::key_near(rule_.row, excess - rule_.mean);
 }

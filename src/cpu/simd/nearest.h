@@ -1,4 +1,4 @@
-// Typical-p's order of tokens, and the selection of its first ones.
+// Typical-p's order of tokens, and selection of the first tokens in it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sampler::cpu {
 
-// The values whose keys lie in [low, high]; none where low > high.
+// Values with keys in [low, high]; empty if low > high.
 struct KeyRange {
   uint32_t low;
   uint32_t high;
@@ -20,13 +20,13 @@ struct KeyRange {
   float most() const { return contract::value_of_key(high); }
 };
 
-// Levels stand for distances, by which tokens are ordered: integers in the same order. Level 0 is
-// before all of them.
+// Orders tokens by their distance from the mean. Levels are integers in the order of distances,
+// from 1; level 0 precedes all.
 class NearestOrder {
  public:
   static constexpr uint32_t kLastLevel = contract::kInfinityBits + 1;
 
-  // Of values whose keys lie in [low, high].
+  // Covers values with keys in [low, high].
   NearestOrder(const contract::Typical &rule, uint32_t low, uint32_t high)
       : rule_(rule), low_(low), high_(high) {}
 
@@ -34,11 +34,11 @@ class NearestOrder {
   KeyRange all() const { return {low_, high_}; }
   uint32_t level(float x) const { return contract::bits_of(rule_.distance(x) + 0.0f) + 1; }
 
-  // The values of at most this level; without any, `low` is still the first key that is near enough
-  // from below. `inner` and `outer`: those of a lower level, and of a higher one.
+  // Values of at most this level. If the range is empty, `low` is still the first key that is near
+  // enough from below. `inner` and `outer`: ranges of a lower and of a higher level.
   KeyRange within(uint32_t level, const KeyRange &inner, const KeyRange &outer) const;
   KeyRange within(uint32_t level) const { return within(level, none(), all()); }
-  // The values that are likelier than the mean one.
+  // Values likelier than the mean.
   KeyRange likelier() const;
 
  private:
@@ -49,7 +49,7 @@ class NearestOrder {
   uint32_t low_, high_;
 };
 
-// A list of values, and as much memory beside it. Each value stands for so many tokens.
+// A list of values, with scratch memory of the same size. Each value represents `times` tokens.
 struct NearestPart {
   float *values;
   float *spare;
@@ -57,8 +57,8 @@ struct NearestPart {
   uint64_t times;
 };
 
-// Where the running measure of tokens reaches a target: among those of levels in (above, most].
-// Those up to `above` measure `below`, and are so many of the first part.
+// The running measure reaches the target at a level in (above, most]. Tokens up to level `above`
+// measure `below`; the first part had num_below of them.
 struct NearestBand {
   uint32_t above = 0;
   uint32_t most = NearestOrder::kLastLevel;
@@ -66,12 +66,11 @@ struct NearestBand {
   int64_t num_below = 0;
 };
 
-// The parts hold the values of the band's levels, and `below` does not reach the target. The band
-// is made narrower, and the parts are left with its values. With a margin, only as long as the
-// measures at both ends are so far from the target, or further; without, down to one level.
-// `scaling` null: tokens measure 1. False: what the parts measure and `below` together do not reach
-// it, either, and what the band and the parts are left with means nothing; that is not told with a
-// margin.
+// Narrows the band, and the parts to its values. On entry the parts hold the values of the band's
+// levels, and `below` does not reach the target. With a margin > 0, stops before the measures at
+// the band's ends come closer to the target than the margin; with 0, narrows to one level.
+// `scaling` null: each token measures 1. False if `below` and the parts together do not reach the
+// target; band and parts are then undefined. With a margin this is not always detected.
 bool select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
                     const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
                     NearestPart *parts, int num_parts);

@@ -1,4 +1,4 @@
-// Rows of output, and what chains make of a row.
+// Output rows, and the residuals of chains.
 #include <algorithm>
 
 #include "contract/draw.h"
@@ -11,7 +11,7 @@ void SimdRow::copy_values(float *out) const {
   passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
 }
 
-// What f(value, rank) gives for the listed tokens, and `nothing` for all others.
+// Writes f(value, rank) for listed tokens, `nothing` for others.
 template <class F>
 void SimdRow::write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const {
   for (int64_t i = 0; i < row_.count; ++i) contract::store_value(out, dtype, i, nothing);

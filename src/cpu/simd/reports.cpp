@@ -1,4 +1,4 @@
-// What is reported of a row.
+// Reports of a row.
 #include <algorithm>
 
 #include "cpu/simd/row.h"
@@ -8,7 +8,7 @@ namespace sampler::cpu {
 using contract::EntropySums;
 using contract::Rank;
 
-// Tokens of larger values, and of equal ones those of lower ids.
+// Counts tokens with larger values, and with equal values and lower ids.
 int64_t SimdRow::num_before(Rank rank) const {
   if (rank == first_) return 0;
   const float value = contract::value_of_rank(rank);
@@ -49,7 +49,7 @@ void SimdRow::list_first() {
   list_ = {1, first_};
 }
 
-// -inf of a token that is not listed.
+// -inf if the token is not listed.
 float SimdRow::listed_value(int64_t id) const {
   const auto *const place = std::lower_bound(list_ids_, list_ids_ + list_.count, id);
   const bool is_listed = place < list_ids_ + list_.count && *place == id;

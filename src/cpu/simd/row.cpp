@@ -1,3 +1,4 @@
+// Rows on row passes: memory, loading, kept tokens, the list.
 #include "cpu/simd/row.h"
 
 #include <algorithm>
@@ -51,14 +52,14 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
   scratch_ids_ = arrays.scratch_ids;
   spare_ = arrays.spare;
   block_weights_ = arrays.block_weights;
-  // Each pair stands side by side.
+  // The arrays of each pair are adjacent.
   list_wide_ = reinterpret_cast<uint64_t *>(list_values_);
   scratch_wide_ = reinterpret_cast<uint64_t *>(scratch_values_);
 }
 
 // ---- Loading
 
-// Nothing but the view is known of the row.
+// Resets all state of the previous row.
 void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
@@ -79,7 +80,7 @@ uint32_t SimdRow::load_value(const RowView &view, contract::Use use, bool counts
   if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
   begin(view);
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
-  // By `view`: the copy would be waited for.
+  // `view`, not row_: reading the copy back would stall.
   const RowScan scan = (counts ? passes_.scan_range : passes_.scan)(view, maxima_);
   if (!scan.valid) return SAMPLER_ROW_INVALID_VALUE;
   least_ = scan.least;
@@ -95,13 +96,13 @@ int64_t SimdRow::num_maxima() const {
   return (row_.count + kGroupBlock - 1) / kGroupBlock * kVectorElements;
 }
 
-// How many groups have a token of the cut's value or above.
+// Number of groups with a token of at least the cut's value.
 int64_t SimdRow::groups_from(Rank cut) const {
   const RowView maxima = contract::f32_view(maxima_, num_maxima());
   return passes_.count(maxima, 0, maxima.count, contract::value_of_rank(cut));
 }
 
-// Whether the tokens of the cut are few enough to be listed. Mostly the groups they are in tell.
+// Whether the tokens of the cut are few enough to list. The number of their groups usually decides.
 bool SimdRow::is_sparse(Rank cut) const {
   const float value = contract::value_of_rank(cut);
   const int64_t groups = groups_from(cut);
@@ -181,7 +182,7 @@ void SimdRow::list_all(Rank cut) {
   if (is_only_listed_) drop_before_first();
 }
 
-// Takes the tokens before the first out of the list.
+// Removes the tokens before first_ from the list.
 void SimdRow::drop_before_first() {
   int64_t count = 0;
   for (int64_t i = 0; i < list_.count; ++i) {
@@ -194,9 +195,9 @@ void SimdRow::drop_before_first() {
   list_.count = count;
 }
 
-// From here on the row begins with the token `first`. Where all tokens that may be kept are listed,
-// those before it go from the list alone. Otherwise the row becomes a copy without them, in
-// `memory`: of f32, as many as the row has columns.
+// Makes `first` the row's first token. If all tokens that may be kept are listed, only the list
+// drops the earlier ones. Otherwise the row is copied without them to `memory`, which has room for
+// num_cols f32.
 void SimdRow::begin_later(Rank first, float *memory) {
   first_ = first;
   if (list_.count >= 0) {
@@ -210,7 +211,7 @@ void SimdRow::begin_later(Rank first, float *memory) {
     passes_.copy(part_of(row_, begin, end - begin), at_most, memory + begin,
                  maxima_ + begin / kGroupElements);
   };
-  // Of the tokens that equal the first in value, those before it go.
+  // Tokens with the same value and lower ids are dropped, too.
   const int64_t block = index / kGroupBlock * kGroupBlock;
   const int64_t block_end = std::min<int64_t>(block + kGroupBlock, row_.count);
   float kept[kGroupBlock];
@@ -226,8 +227,8 @@ void SimdRow::begin_later(Rank first, float *memory) {
   row_.dtype = SAMPLER_F32;
 }
 
-// Distributes the tokens from `first` to the cut, where no more is asked of the row than draws by
-// its weights: others stay where they are, in the list too, and are passed over.
+// Distributes the tokens from `first` to the cut, for draws by weights only: other tokens stay in
+// the row and the list, and are skipped.
 void SimdRow::draw_from(Rank first, Rank cut, float temperature) {
   has_earlier_ = first != first_;
   has_others_ = true;
@@ -244,7 +245,7 @@ SimdRow::Kept SimdRow::kept_of_list(Rank cut) const {
   return {list_source(), after_ties - list_ids_, value, contract::next_value(value)};
 }
 
-// Leaves the tokens of the cut in the list, which covers it.
+// Reduces the list, which covers the cut, to the tokens of the cut.
 void SimdRow::shrink_list(Rank cut) {
   if (list_.floor >= cut) return;
   const Kept kept = kept_of_list(cut);
@@ -254,7 +255,7 @@ void SimdRow::shrink_list(Rank cut) {
   });
   list_.floor = cut;
   if (num_kept == list_.count) return;
-  // Not in place: what the first range writes beyond its last token would be the second one's.
+  // Not in place: the first range's writes beyond its end would overwrite the second.
   int64_t count = 0;
   for_each_range(kept, 0, list_.count, [&](int64_t begin, int64_t end, float at_least) {
     const ListRange range = {at_least, kUnlimited};
@@ -267,10 +268,10 @@ void SimdRow::shrink_list(Rank cut) {
   list_.count = count;
 }
 
-// A value, at least `lowest`, that k tokens reach or more; `lowest` when it is not known whether
-// there are so many. The k-th largest of group maxima is such a value. Maxima of coarser groups are
-// asked first, when there are many for each of the k. Of the groups themselves fewer than k hold
-// larger tokens, or not many more, however the tokens are dealt to them.
+// A value >= `lowest` that at least k tokens reach, or `lowest` if the maxima show no such value.
+// The k-th largest group maximum is one. If there are many groups per token, maxima of coarser
+// groups are tried first. Their bound is used if at most 2 k groups reach it, otherwise the groups
+// decide, however the tokens are spread.
 float SimdRow::group_bound(int64_t k, float lowest) {
   constexpr int64_t kGroupsPerToken = 8;
   const RowView maxima = contract::f32_view(maxima_, num_maxima());
@@ -284,8 +285,8 @@ float SimdRow::group_bound(int64_t k, float lowest) {
   return cpu::select(passes_, &places_, reaching, nullptr, uint64_t(k), scratch_values_).value;
 }
 
-// A value that k of the maxima reach, and not many more but where they are alike; `lowest` when
-// fewer reach that.
+// A value that at least k of the maxima reach, and not many more except for ties; `lowest` if fewer
+// than k reach that.
 float SimdRow::bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const {
   const auto num_reaching = [&](float bound) {
     return passes_.count(maxima, 0, maxima.count, bound);
@@ -305,8 +306,7 @@ float SimdRow::bound_of_maxima(const RowView &maxima, int64_t k, float lowest) c
   return contract::value_of_key(low);
 }
 
-// Lists the first k tokens of `seen`, and some more. Of the tokens that equal the last of the k,
-// those after it may be left out.
+// Lists at least the first k tokens of `seen`. Ties of the k-th that come after it may be missing.
 void SimdRow::list_top(int64_t k, Rank seen) {
   const float bound = group_bound(k, contract::value_of_rank(seen));
   list_range({bound, k});

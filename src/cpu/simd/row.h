@@ -1,4 +1,5 @@
-// A row of columns worked on by row passes. Gives what ReferenceRow gives.
+// A row computed by row passes. The results equal those of ReferenceRow; candidate lists are not
+// supported.
 #pragma once
 
 #include <algorithm>
@@ -37,73 +38,72 @@ class SimdRow {
  public:
   static constexpr bool kTakesEdits = true;
 
-  // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
+  // Bytes of memory for a row of `num_cols` columns, aligned to 64.
   static size_t memory_bytes(int64_t num_cols);
-  // For calls of an executor that has passes.
+  // The executor has passes.
   SimdRow(const Executor &executor, const contract::Rows &rows, void *memory);
 
-  // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
-  // `counts`: how many of the row's tokens may be drawn will be asked.
+  // Reads the whole row; returns its status. Only chains continue with a row that is not OK, if it
+  // is empty. `counts`: the number of tokens that may be drawn will be needed.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw, bool counts = false);
-  // Of first() no more than its value is known then, until find_first() or list_front().
+  // As load(), but only the value of first() is set until find_first() or list_front().
   uint32_t load_value(const RowView &view, contract::Use use, bool counts = false);
   void find_first();
-  // As load() at once with a bitmask that edits will be told of. False: it must be loaded without.
+  // Loads with the bitmask that the edits will apply. False: the row must be loaded without it.
   bool load_allowed(const RowView &view, const uint32_t *allowed);
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
 
-  // The loaded row's logits become the edited ones, which are kept. The result is its status.
-  // Where more than its first tokens is asked for, as `asks_for_all` says it will be, they are
-  // copied to edited.values().
+  // Applies edits to the loaded row, and refers to `edited` from then on; returns the status. Uses
+  // of more than the first tokens copy the row to edited.values(); `asks_for_all` says that they
+  // will come.
   uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
-  // Does so now: before the row is written.
+  // Makes that copy now. Required before the row is written out.
   void settle();
 
-  // How many of the first tokens are looked at; 0: more than that, or too many.
+  // Number of first tokens that suffice; 0: unknown, or too many.
   int64_t num_first(const contract::RowParameters &parameters,
                     const contract::FilterRules &rules) const;
-  // Before edits that raise none but edited logits: the first `wanted` tokens and some more, or all
-  // there are. None where they are too many.
+  // Before edits that raise no unedited logit: lists the first `wanted` tokens and some more, or
+  // all if there are fewer. Empty if they are too many.
   Front list_front(int64_t wanted);
-  // As take_edits() of edits that are right of the front alone, where nothing but the first
-  // `wanted` tokens is asked for from here on. False, and nothing is done, when other tokens may be
-  // among these.
+  // As take_edits(), for edits that are exact within the front only. From then on only the first
+  // `wanted` tokens may be used. False if other tokens may be among these.
   bool take_front_edits(const EditedRow &edited, int64_t wanted, uint32_t *status);
-  // After that, a front that will do; none where that has too many tokens.
+  // After a false result: a larger front that suffices; empty if it has too many tokens.
   Front widen_front(const EditedRow &edited, int64_t wanted);
-  // After either: the row is as it was loaded.
+  // Restores the row as loaded.
   void drop_front();
 
-  // The row and the parameters are good.
+  // The row and the parameters are valid.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
-  // Gives the kept tokens adaptive-p's logits: from here on the row is one of these, all of which
-  // are kept at temperature 1. `memory` has room for its values, which may be there, and stays with
-  // the row. `draws_alone`: no more is asked of it than draws, and values of tokens.
+  // Replaces the kept tokens by their adaptive-p logits, all kept at temperature 1. `memory` has
+  // room for the row's values and may already hold them; it must outlive the row. `draws_alone`:
+  // from here on the row is only used for draws and values of tokens.
   const Distribution &reweigh(const contract::AdaptiveP &stage, float *memory, bool draws_alone);
-  // How many tokens the distribution keeps.
+  // Number of kept tokens.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const;
 
-  // Before draws from the distribution, `num_draws` of them.
+  // Prepares `num_draws` draws from the distribution.
   void prepare_draws(int64_t num_draws);
-  // The words that outputs of these streams draw with.
+  // The random words for one draw per stream.
   void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) const;
-  // Ids of tokens.
+  // Draws one token id per word.
   void draw(const uint64_t *words, int64_t count, int64_t *ids) const;
   int64_t draw_gumbel(const contract::RandomStream &random) const;
 
-  // The row's values.
+  // Writes the row's values.
   void copy_values(float *out) const;
 
-  // The tokens' probabilities, or the values of the kept ones and -inf.
+  // Writes probabilities, or the values of kept tokens and -inf.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
 
-  // The first `wanted` ranks in rank order, or all there are. The result is their number.
+  // The first `wanted` ranks, or all if there are fewer; returns their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
   float value_of(int64_t id) const {
@@ -111,41 +111,40 @@ class SimdRow {
     return edited_ ? edited_->seen(id) : row_.value(id);
   }
 
-  // For reports: the row as it lies in memory; how many of its tokens, or of another row without
-  // ids, come before the one of this rank; the sums that the entropy of the whole row, and of what
-  // the distribution keeps, is made of.
+  // For reports: the row in memory; the number of its tokens, or of another row's without ids,
+  // before a rank; the entropy sums of the whole row, and of the kept tokens.
   const RowView &view() const { return row_; }
   int64_t num_before(contract::Rank rank) const;
   int64_t num_before(const RowView &view, contract::Rank rank) const;
   contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
   contract::EntropySums kept_entropy_sums() const;
-  // After the last draw: the first `wanted` ranks of kept tokens, or all there are; the bits of
-  // kept ids in words that are 0; the kept tokens by ascending id, and their probabilities.
+  // After the last draw: the first `wanted` kept ranks, or all if there are fewer; the bits of kept
+  // ids, in zeroed words; the kept ids, ascending, and their probabilities.
   int64_t select_kept(int64_t wanted, const contract::Rank **ranks);
   void set_kept_bits(uint32_t *words, int64_t num_words) const;
   int64_t list_kept(const int32_t **ids);
   void write_listed_probabilities(float *out) const;
 
-  // For chains. Rows of probabilities are taken as given.
+  // For chains. Given probabilities are not normalised.
   float probability_of(int64_t id) const;
   void chain_probabilities(float *out) const;
-  // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
-  // False when that is zero everywhere.
+  // Writes max(p - q, 0), where q is the row `draft`; `draft` null: q is 1 for the token
+  // `rejected`. False if that is 0 everywhere.
   bool chain_residual(const SimdRow *draft, int64_t rejected, float *p) const;
-  // For other verification: its parts, of an array p of the row's elements; a token's probability
-  // in what the row was distributed to, whatever it is.
+  // For extended verification: subtracts q, or removes a token, in an array p by element; the
+  // probability of a token in the row's distribution, even for given probabilities.
   void subtract(const SimdRow &draft, float *p) const;
   void remove(int64_t id, float *p) const;
   float kept_probability(int64_t id) const;
-  // Of all tokens, as in chain_probabilities(). `scratch` has room for as many; lists that reports
-  // have asked for are gone.
+  // kept_probability() of all elements. `scratch` has room for all elements. Invalidates lists
+  // returned for reports.
   void kept_probabilities(float *out, float *scratch);
-  // Gives the row's tokens these probabilities, taken as given. False when they are all zero.
+  // Gives the row's tokens these probabilities, not normalised. False if they are all 0.
   bool take(const float *probabilities);
   const Distribution &distribution() const { return distribution_; }
-  // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
+  // Gives the row's tokens these probabilities and distributes them. False if they are all 0.
   bool become(const float *probabilities);
-  // The same with the tokens of another row, or of this one.
+  // The same with the tokens of `loaded`, which may be this row.
   bool become(const SimdRow &loaded, const float *probabilities) {
     row_.count = loaded.row_.count;
     return become(probabilities);
@@ -154,16 +153,15 @@ class SimdRow {
  private:
   friend class RowWindows;  // cpu/simd/row_windows.h
 
-  // Tokens that are listed by ascending id: all of the row from `floor` up.
+  // Listed tokens, in ascending id order: all tokens of rank >= `floor`.
   struct List {
-    int64_t count = -1;  // -1: there is no list
+    int64_t count = -1;  // -1: no list
     contract::Rank floor = 0;
 
     bool covers(contract::Rank cut) const { return count >= 0 && floor <= cut; }
   };
-  // The tokens of a source that a cut keeps: those of at least `at_least` before index `split`, and
-  // of at least `after` from there; before index `first` they are no more than `before_first`, and
-  // from there no more than `at_most`.
+  // Kept tokens of a source. Lower bounds: `at_least` before index `split`, `after` from there on.
+  // Upper bounds: `before_first` before index `first`, `at_most` from there on.
   struct Kept {
     RowView source;
     int64_t split;
@@ -176,10 +174,10 @@ class SimdRow {
 
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-  // A list this much shorter than the row is worth making; otherwise the row is read again.
+  // A list is made only if it is this many times shorter than the row.
   static constexpr int64_t kListShare = 8;
 
-  // f(begin, end, at_least) for the kept ones of source elements [begin, end).
+  // Calls f(begin, end, at_least) for the ranges of kept elements in [begin, end).
   template <class F>
   static void for_each_range(const Kept &kept, int64_t begin, int64_t end, const F &f) {
     const int64_t split = std::clamp(kept.split, begin, end);
@@ -195,7 +193,7 @@ class SimdRow {
     const int64_t end_of_ties = int64_t(contract::id_of_rank(cut)) + 1;
     return {row_, std::min<int64_t>(end_of_ties, row_.count), value, contract::next_value(value)};
   }
-  // Those of the list that a cut keeps, which it covers.
+  // The listed tokens that a cut keeps. The list covers the cut.
   Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
   Kept kept() const;
@@ -207,7 +205,7 @@ class SimdRow {
   bool is_sparse(contract::Rank cut) const;
   float group_bound(int64_t k, float lowest);
   float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
-  // Where these filters cut the tokens down to `seen`; ties are not kept.
+  // The cuts of these filters on `seen`, with exact ties.
   contract::Rank top_k_cut(int64_t k, contract::Rank seen);
   contract::Rank top_p_cut(const contract::RowScale &scale, contract::Share share,
                            contract::Rank seen);
@@ -248,18 +246,17 @@ class SimdRow {
   Places places_;
   RowView row_ = {};
   contract::Rank first_ = 0;
-  float least_ = -kInfinity;  // no value is below it
+  float least_ = -kInfinity;  // a lower bound of all values
   Distribution distribution_ = {};
   List list_;
-  // Whether the row's values are not those of its tokens: it has tokens before the first, or values
-  // from before edits. What is listed is right.
+  // Only the list is valid: row_ still has tokens before first_, or unedited values.
   bool is_only_listed_ = false;
-  bool is_reweighed_ = false;  // by adaptive-p, where that is so
-  // After draw_from(): whether it still has tokens before the first, and its list others than what
-  // is kept.
+  bool is_reweighed_ = false;  // the list holds adaptive-p logits
+  // After draw_from(): whether the row has tokens before first_; whether the list has tokens that
+  // are not kept.
   bool has_earlier_ = false, has_others_ = false;
-  const uint32_t *loaded_with_ = nullptr;  // the bitmask
-  const EditedRow *edited_ = nullptr;      // null: the row has no edits that its values lack
+  const uint32_t *loaded_with_ = nullptr;  // bitmask of load_allowed()
+  const EditedRow *edited_ = nullptr;      // null: row_ has no pending edits
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 
@@ -269,10 +266,10 @@ class SimdRow {
   float *scratch_values_;
   int32_t *scratch_ids_;
   float *spare_;
-  // The memory of the list and the scratch, used as one integer per token.
+  // The memory of the list and of the scratch arrays, as one uint64_t per token.
   uint64_t *list_wide_;
   uint64_t *scratch_wide_;
-  uint64_t *block_weights_;  // of what the distribution keeps
+  uint64_t *block_weights_;  // of the kept tokens
 };
 
 }  // namespace sampler::cpu

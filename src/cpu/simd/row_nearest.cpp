@@ -1,4 +1,4 @@
-// Typical-p of a row: which tokens are nearest to the mean surprise.
+// Typical-p on a row: selects the tokens nearest to the mean surprise.
 #include <algorithm>
 #include <array>
 
@@ -10,10 +10,10 @@ namespace sampler::cpu {
 using contract::Rank;
 using contract::Window;
 
-// One search in a window of the row, by weights or by counts.
+// One search in a window of the row, by weight or by count.
 class RowWindows::Nearest {
  public:
-  // `scaling` null: tokens measure 1.
+  // `scaling` null: each token measures 1.
   Nearest(RowWindows &windows, const NearestOrder &order, const Scaling *scaling, Rank cut)
       : windows_(windows),
         row_(windows.row_),
@@ -22,8 +22,9 @@ class RowWindows::Nearest {
         scaling_(scaling),
         cut_(cut) {}
 
-  // Finds the first tokens that reach the target, as the `count` tokens of the window together do.
-  // Where most of them are among these, the others tell which.
+  // Finds the first tokens, in the order of distance, that reach the target, as the window's
+  // `count` tokens together do. If these are most of the window, works on the remaining tokens
+  // instead.
   void find(uint64_t target, uint64_t total, int64_t count) {
     target_ = target;
     for (int attempt = 0;; ++attempt) {
@@ -46,10 +47,10 @@ class RowWindows::Nearest {
     }
   }
 
-  // The window that they are.
+  // The window of the tokens found.
   Window window(sampler_tie_rule ties, Window seen) {
     const KeyRange range = order_.within(band_.most);
-    // Where the list is not all that there is, listing takes no memory but its own.
+    // If only the list is valid, listing would overwrite arrays in use.
     if (!row_.is_only_listed_) {
       windows_.list_few(contract::rank_of_key(range.low), band_.num_below + part_.count);
     }
@@ -57,7 +58,8 @@ class RowWindows::Nearest {
       return window_from(begin_at_most(range.high, seen), band_.num_below + part_.count,
                          contract::rank_of_key(range.low));
     }
-    // Of those of the last level the likelier come first, from the last of them on.
+    // Within the last level the likelier tokens come first, starting with the last of them in rank
+    // order.
     const KeyRange likelier = order_.likelier(), all = order_.all();
     const uint64_t wanted = target_ - band_.below;
     const int64_t num_likelier = pack_part(likelier);
@@ -77,27 +79,27 @@ class RowWindows::Nearest {
   }
 
  private:
-  // Rows of fewer tokens are not sampled.
+  // Shorter rows are not sampled.
   static constexpr int64_t kLeastSampled = 4096;
-  // Tokens that are heavier than this part of all are looked at one by one.
+  // Tokens heavier than this fraction of the total are listed individually.
   static constexpr uint64_t kHeavyShare = 512;
   static constexpr size_t kMostHeavy = kHeavyShare + kListPadding;
 
-  // Levels between which the target is expected, of which 0 and the last one are sure. About how
-  // many tokens reach `most`, and the target.
+  // Levels between which the target is expected (0 and kLastLevel are always safe), and the
+  // approximate numbers of tokens up to `most` and up to the target.
   struct Hint {
     uint32_t above;
     uint32_t most;
     int64_t num_most;
     int64_t num_kept;
   };
-  // The values of the window that are not in `inner`; count -1: they are not at hand.
+  // The window's values outside `inner`, in values(); count -1: not available.
   struct Outside {
     KeyRange inner;
     int64_t count = -1;
   };
 
-  // Arrays of a row's values: the window's or the sample's, and two that a selection goes through.
+  // Scratch arrays: values of the window or the sample, and two for a selection.
   float *values() const { return row_.scratch_values_; }
   RowView outside() const { return contract::f32_view(values(), outside_.count); }
   NearestPart part_of_none() const {
@@ -108,7 +110,7 @@ class RowWindows::Nearest {
     return scaling_ && hint.above > 0 && hint.num_most * 2 > count;
   }
 
-  // Packs what is not surely kept. False: the target is not there.
+  // Compacts the values that are not surely kept. False if the target lies before them.
   bool leave_surely_kept(uint64_t total, int64_t count) {
     const KeyRange inner = order_.within(band_.above);
     outside_ = {inner, pack_beyond(inner, count, values())};
@@ -119,15 +121,15 @@ class RowWindows::Nearest {
     part_.count = pack_from(outside(), order_.within(band_.most), part_.values);
     return true;
   }
-  // Leaves the level where the target is reached. False: it is beyond the band.
+  // Narrows the band to the level of the target. False if the target is beyond the band.
   bool select_level() {
     return select_nearest(passes_, &row_.places_, order_, scaling_, target_, 0, &band_, &part_, 1);
   }
 
-  // Packs what may be kept, and is not surely so.
+  // Compacts the values that may be kept, but not surely.
   void leave_likely(int64_t num_kept) {
     const KeyRange most = order_.within(band_.most), inner = order_.within(band_.above);
-    // The sample may have found too many.
+    // num_kept is an estimate and may be too high.
     windows_.list_few(rank_from(most), num_kept / 4 * 3);
     const RowView likely = values_of(most);
     part_ = part_of_none();
@@ -151,12 +153,12 @@ class RowWindows::Nearest {
     std::copy_n(static_cast<const float *>(source.values), source.count, part_.values);
   }
 
-  // The first rank of a range, or the window's last one.
+  // Lowest rank of a range within the window.
   Rank rank_from(const KeyRange &range) const {
     return std::max(cut_, contract::rank_of_key(range.low));
   }
 
-  // f(part, at_least) for the parts of the window's tokens from the range's lowest value up.
+  // Calls f(part, at_least) for the parts of the window with values >= the range's lowest.
   template <class F>
   void for_each_part(const KeyRange &range, const F &f) {
     const SimdRow::Kept tokens = windows_.kept(rank_from(range));
@@ -174,7 +176,7 @@ class RowWindows::Nearest {
     });
     return count;
   }
-  // Packs what is not in a range, of the window's `num_tokens`.
+  // Compacts the window's values outside a range. The window has `num_tokens`.
   int64_t pack_beyond(const KeyRange &range, int64_t num_tokens, float *out) {
     int64_t count = 0;
     const bool is_all = num_tokens == windows_.kept(cut_).source.count;
@@ -188,7 +190,7 @@ class RowWindows::Nearest {
     if (range.is_empty()) return 0;
     return passes_.pack(source, range.least(), range.most(), out);
   }
-  // The window's values of a range: a list as it is, if it has nothing else, or packed.
+  // The window's values in a range: the list itself if it has no others, otherwise compacted.
   RowView values_of(const KeyRange &range) {
     const SimdRow::Kept tokens = windows_.kept(rank_from(range));
     const bool has_others =
@@ -217,7 +219,7 @@ class RowWindows::Nearest {
 
   // ---- Ends of windows
 
-  // How many of the last level are of a value or above.
+  // Number of tokens of the last level with values >= `value`.
   int64_t num_from(float value) const {
     return passes_.count(contract::f32_view(part_.values, part_.count), 0, part_.count, value);
   }
@@ -228,7 +230,8 @@ class RowWindows::Nearest {
     return {begin, begin + count};
   }
 
-  // After the n-th token of a value of the last level. All of them need no look at their ids.
+  // The rank of the n-th token of a value of the last level. If that is the last, ids need not be
+  // read.
   Rank end_at(float value, int64_t n) {
     return n == num_from(value) - num_above(value)
                ? contract::rank_of_key(contract::value_key(value))
@@ -239,7 +242,7 @@ class RowWindows::Nearest {
     const int64_t num_before = num_beyond(key);
     return num_before == 0 ? seen.begin : begin_with(largest_up_to(key), 1, num_before, seen);
   }
-  // At the n-th token of the value.
+  // Begins the window at the n-th token of the value.
   int64_t begin_at(float value, int64_t n, Window seen) {
     return begin_with(value, n, num_beyond(contract::value_key(value)) + n - 1, seen);
   }
@@ -251,12 +254,12 @@ class RowWindows::Nearest {
     return windows_.begin_.place;
   }
 
-  // How many tokens have larger keys, which none of the surely kept ones has.
+  // Number of tokens with larger keys. None of them is surely kept.
   int64_t num_beyond(uint32_t key) {
     if (outside_.count < 0) return windows_.count(contract::rank_of_key(key + 1));
     return passes_.count(outside(), 0, outside_.count, contract::value_of_key(key + 1));
   }
-  // The largest value of those kept, whose keys are not above this one.
+  // The largest kept value whose key is at most `key`.
   float largest_up_to(uint32_t key) {
     const float most = contract::value_of_key(key);
     if (outside_.count >= 0 && outside_.inner.high < key) {
@@ -269,8 +272,8 @@ class RowWindows::Nearest {
 
   // ---- Estimates
 
-  // What a sample expects: the target and somewhat more and less; the surer the more often it was
-  // tried. The last one is sure.
+  // Estimates levels around the target from a sample. Each attempt widens the margin; the last hint
+  // is always right.
   Hint make_hint(int attempt, uint64_t total, int64_t count) {
     constexpr int kAttempts = 2;
     constexpr uint64_t kMoreTokens = 512;
@@ -282,7 +285,7 @@ class RowWindows::Nearest {
     const uint64_t rest = total - target_;
     const uint64_t margin = std::min(rest / 8, target_ / 2) << (2 * attempt);
     const uint64_t wanted = scaling_ ? target_ : 2 * target_ + kMoreTokens;
-    // By the smaller part, of which the sample errs by less.
+    // From the smaller part, whose sampling error is smaller.
     const uint64_t rest_of_sample = std::min(total - std::min(wanted, total), sample.weight);
     const uint64_t expected = wanted < total / 2 ? wanted : sample.weight - rest_of_sample;
     if (expected == 0 || expected > sample.weight) return hint;
@@ -298,8 +301,8 @@ class RowWindows::Nearest {
     return hint;
   }
 
-  // Values that stand for the window's: in values() `num_light`, each for kSampleStep tokens, and
-  // beside them the heavy ones, each for itself.
+  // Sample of the window: `num_light` entries in values(), each representing kSampleStep tokens,
+  // and all heavy tokens.
   struct Sample {
     int64_t num_light, num_heavy;
     std::array<float, kMostHeavy> heavy, spare;
@@ -319,7 +322,7 @@ class RowWindows::Nearest {
     return sample;
   }
 
-  // The lowest key that weighs so much of the total, above the window's last one.
+  // Lowest key of heavy tokens, above the window's lowest key.
   uint32_t heavy_key(uint64_t total) const {
     const KeyRange all = order_.all();
     const uint64_t least = total / kHeavyShare + 1;

@@ -1,3 +1,4 @@
+// Windows of an unsorted row: places, ends and sums.
 #include "cpu/simd/row_windows.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ SimdRow::Kept RowWindows::kept(Rank cut) {
   return row_.list_.covers(cut) ? row_.kept_of_list(cut) : row_.kept_of_row(cut);
 }
 
-// How many tokens a cut keeps.
+// Number of tokens that a cut keeps.
 int64_t RowWindows::count(Rank cut) {
   const SimdRow::Kept tokens = kept(cut);
   if (!tokens.source.ids && row_.groups_from(cut) == 0) return 0;
@@ -66,7 +67,7 @@ int64_t RowWindows::count(Rank cut) {
   return result;
 }
 
-// The end of the window that a cut keeps. Its tokens are listed where half of the groups have none.
+// End of the window that a cut keeps. Lists its tokens if at most half of the groups have any.
 int64_t RowWindows::end_of(Rank cut) {
   if (!row_.list_.covers(cut) && row_.groups_from(cut) * 2 <= row_.num_maxima()) {
     row_.list_all(cut);
@@ -89,7 +90,7 @@ ValueRange RowWindows::range_of(Rank cut, float at_most) {
   return result;
 }
 
-// The n-th of the tokens that equal `value`, n >= 1, among those of a cut.
+// Rank of the n-th token equal to `value`, n >= 1, among those of a cut.
 Rank RowWindows::nth_of_value(Rank cut, float value, uint64_t n) {
   const Rank from = std::max(cut, contract::rank_of_key(contract::value_key(value)));
   const RowView source = kept(from).source;
@@ -112,8 +113,7 @@ Rank RowWindows::rank(int64_t place) {
   return nth_of_value(cut, value, uint64_t(place + 1 - base_ - count(before)));
 }
 
-// A rank of the value at this place that the tokens from there on do not exceed, as those before it
-// do.
+// A rank with the value at this place: tokens from there on do not exceed it, tokens before do.
 Rank RowWindows::bound_at(int64_t place) {
   return place != base_ && place == begin_.place ? begin_.first : rank(place);
 }
@@ -146,8 +146,8 @@ void RowWindows::sort_head() {
 
 // ---- Windows
 
-// Before passes over a window: its cut. The row begins where the window does, and where the
-// window's tokens are few they are listed.
+// Prepares passes over a window and returns its cut: the row begins with the window, and its tokens
+// are listed if they are few.
 Rank RowWindows::look_at(Window seen) {
   const Rank cut = cut_at(seen.end);
   if (seen.begin != base_) begin_at(seen, cut);
@@ -155,7 +155,7 @@ Rank RowWindows::look_at(Window seen) {
   return cut;
 }
 
-// Lists the tokens of a cut, where a window of so many of them is worth it, or has to be listed.
+// Lists the tokens of a cut if a window of `num_tokens` is worth it, or only the list is valid.
 void RowWindows::list_few(Rank cut, int64_t num_tokens) {
   const bool is_sparse = num_tokens * SimdRow::kListShare <= row_.row_.count;
   if ((is_sparse || row_.is_only_listed_) && !row_.list_.covers(cut)) row_.list_all(cut);

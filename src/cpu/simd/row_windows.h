@@ -1,7 +1,7 @@
-// Windows of a row that does not lie in rank order: what they ask is answered by passes.
+// Windows of an unsorted row, by row passes.
 //
-// Places are where tokens would stand in rank order. Those of the windows' ends are remembered with
-// the cuts that they stand for; the token at any other place is selected by counting.
+// A place is a token's index in rank order. Ends of windows are cached with their cuts; other
+// places are found by selection.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,17 @@ class RowWindows {
  public:
   using Window = contract::Window;
 
-  // Of a row that is loaded, or of its first `wanted` tokens. `memory` has room for its values;
-  // they stay there with the row.
+  // Windows of a loaded row, or of its first `wanted` tokens. `memory` has room for the row's
+  // values and must outlive the row.
   RowWindows(SimdRow &row, float *memory, int64_t wanted);
 
-  // Of so many elements no more than the first tokens are looked at, if `wanted` is not above this.
+  // Maximum `wanted` for which only the first tokens are listed.
   static int64_t most_listed(int64_t num_elements) {
     constexpr int64_t kWorthListing = 4096;
     return std::min(kWorthListing, num_elements / SimdRow::kListShare);
   }
 
-  // How many tokens there are.
+  // Number of tokens.
   int64_t count() const { return count_; }
 
   float value(int64_t place);
@@ -39,7 +39,7 @@ class RowWindows {
   int64_t top_p(const contract::RowScale &scale, contract::Share share, Window seen);
   Window nearest(const contract::Typical &rule, Window seen);
 
-  // See contract::WindowWalk. The condition holds for values from some bound up.
+  // See contract::WindowWalk. `holds` must be true exactly for values from some bound up.
   template <class Holds>
   int64_t count_while(Window seen, const Holds &holds) {
     const contract::Rank cut = look_at(seen);
@@ -53,23 +53,22 @@ class RowWindows {
     return end_of(contract::rank_of_key(high)) - seen.begin;
   }
 
-  // The row's distribution of these tokens. `draws_alone`: no more is asked of it than draws by
+  // Sets the row's distribution to a window. `draws_alone`: the row is then only used for draws by
   // weights.
   const Distribution &keep(Window window, float temperature, bool draws_alone);
 
  private:
-  // The first tokens that are put in rank order where single ones are asked for.
+  // Number of first tokens that are sorted when single tokens are read.
   static constexpr int64_t kHead = 256;
 
-  // The tokens before place `end` are those that `cut` keeps. `least`: the last one's value; NaN:
-  // it is not known.
+  // `cut` keeps the tokens before `place`. `least`: the last one's value; NaN: unknown.
   struct End {
     int64_t place = -1;
     contract::Rank cut = 0;
     float least = 0.0f;
   };
-  // Where the first token of a value is meant, and not looked for yet, `first` is the highest rank
-  // of that value.
+  // Begin of a window. is_found false: the first token of its value has not been searched yet, and
+  // `first` is the highest rank of that value.
   struct Begin {
     int64_t place = -1;
     contract::Rank first = 0;
@@ -98,20 +97,20 @@ class RowWindows {
   const Passes &passes_;
   float *memory_;
   int64_t count_;
-  int64_t base_ = 0;  // the place of the row's first token
-  // Of all tokens that are left from there on: their cut and end.
+  int64_t base_ = 0;  // place of the row's first token
+  // Cut and end of all remaining tokens.
   contract::Rank widest_;
   int64_t widest_end_;
 
   static constexpr int kRemembered = 32;
   std::array<End, kRemembered> ends_;
   int num_ends_ = 0;
-  Begin begin_;  // the last window that typical-p has begun later
+  Begin begin_;  // begin of typical-p's last window
   std::array<contract::Rank, kHead> head_;
   int64_t head_begin_ = 0, head_count_ = 0;
 };
 
-// The tokens of a row as contract::RankedWindows asks for them.
+// `Tokens` of contract::RankedWindows.
 struct RowTokens {
   RowWindows *windows;
 

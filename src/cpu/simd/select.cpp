@@ -1,3 +1,4 @@
+// Quickselect by row passes, and searches of keys.
 #include "cpu/simd/select.h"
 
 #include <algorithm>
@@ -11,11 +12,11 @@ namespace sampler::cpu {
 
 namespace {
 
-// Rounds whose pivot is an element. One leaves about half of the list, so few lists need 30. What
-// is left after the last is halved by keys, in 32 rounds at most.
+// Rounds with a sampled pivot. Each leaves about half of the list, so few lists need 30. Later
+// rounds bisect the keys: at most 32.
 constexpr int kElementRounds = 60;
 
-// The median of some elements of the list: of more where a bad one costs more.
+// Median of sampled elements; longer lists use larger samples.
 float pivot_of(const float *values, int64_t count, Places *places) {
   constexpr int64_t kMostProbes = 33, kElementsPerProbe = 64;
   float probes[kMostProbes];
@@ -30,7 +31,7 @@ float pivot_of(const float *values, int64_t count, Places *places) {
 float value_before(float x) {
   const uint32_t key = contract::value_key(x) - 1;
   const float value = contract::value_of_key(key);
-  // Before 0 stands -0, which equals it.
+  // Skips -0, which equals 0.
   return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
 }
 
@@ -46,13 +47,13 @@ uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, 
   return first_key(low, high, guess, [&](float x) { return contract::weight(scale, x) >= weight; });
 }
 
-// Quickselect: each pivot leaves the elements on one side of it, or ends the search.
+// Quickselect: each pivot discards the elements on one side, or ends the search.
 Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   RowView left = list;
   uint64_t above = 0;
-  // The keys of all that is left.
+  // Range of the remaining keys.
   uint32_t low = contract::value_key(-kInfinity), high = contract::value_key(kInfinity);
   for (int round = 0; left.count > 0; ++round) {
     const float pivot = round < kElementRounds

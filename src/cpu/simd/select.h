@@ -1,4 +1,4 @@
-// Selection from a list: where the running measure of its elements, by descending value, reaches a
+// Selection from a list: the value at which the running measure, in descending order, reaches a
 // target.
 #pragma once
 
@@ -11,27 +11,27 @@
 
 namespace sampler::cpu {
 
-// The largest value that is smaller than x.
+// The largest value below x.
 float value_before(float x);
 
-// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
+// The lowest key in [low, high] whose value weighs at least `weight`; that of `high` does.
 uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, uint32_t low,
                               uint32_t high);
 
 struct Selected {
-  bool found;      // false: all elements together do not reach it
-  float value;     // of the elements among which the target is reached
-  uint64_t above;  // measure of the larger ones, below the target
+  bool found;      // false: the whole list does not reach the target
+  float value;     // value at which the target is reached
+  uint64_t above;  // measure of larger values, below the target
 };
 
-// `list`: f32 values. `scaling`: what makes weights of them, which are measured; null: each element
-// measures 1. `target` > 0. `scratch` has room for the list and the list padding; it may be the
-// list's own array, which is destroyed then.
+// `list`: f32 values. Elements measure their weight by `scaling`; null: each measures 1. `target` >
+// 0. `scratch` has room for the list and the list padding; it may be the list's own array, which is
+// then overwritten.
 Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch);
 
-// The lowest key in [low, end) for whose value the condition holds, as it does for all larger ones;
-// or `end`. It is looked for from a guess on, in steps that double.
+// The lowest key in [low, end) for whose value `holds` is true, or `end`. It must be true for all
+// larger keys. Galloping search from `guess`.
 template <class Holds>
 uint32_t first_key(uint32_t low, uint32_t end, uint32_t guess, const Holds &holds) {
   const auto holds_at = [&](uint32_t key) { return holds(contract::value_of_key(key)); };
@@ -58,7 +58,7 @@ uint32_t first_key(uint32_t low, uint32_t end, uint32_t guess, const Holds &hold
   return low;
 }
 
-// About the key of a value of this contract::relative_log2().
+// Approximate key of a value with this contract::relative_log2().
 uint32_t key_near(const contract::RowScale &scale, float log2);
 
 }  // namespace sampler::cpu

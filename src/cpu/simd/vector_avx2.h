@@ -1,4 +1,4 @@
-// What wide.h needs of AVX2, FMA and F16C: vectors of 8.
+// AVX2, FMA and F16C primitives for wide.h: vectors of 8.
 #pragma once
 
 #include <immintrin.h>
@@ -68,7 +68,7 @@ SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm256_permute4x64_epi64(packed, 0xD8));
 }
 
-// Keeps x in a register: the compiler would read it from memory for each of its uses.
+// Keeps x in a register: the compiler would reload it from memory for each use.
 SAMPLER_INLINE void hold(Floats &x) {
   asm("" : "+x"(x));
 }
@@ -115,7 +115,7 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return uint32_t(_mm256_movemask_ps(mask.lanes));
 }
-// From bit `first` on. The sign bits alone: no more of a mask is looked at.
+// Bits from `first` on. Sets the lanes' sign bits only, which is all that masks use.
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   const __m256i to_sign =
       _mm256_sub_epi32(_mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24), _mm256_set1_epi32(first));
@@ -125,7 +125,7 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))};
 }
-// A gather would take 8 reads.
+// Nibble tables for byte shuffles: a gather would take 8 loads.
 SAMPLER_INLINE void mark_id(uint32_t id, IdBits *set) {
   for (int i = 0; i < kIdNibbles; ++i) {
     set->nibbles[i][id >> (4 * i) & 15] |= uint8_t(1u << (id % 8));
@@ -158,7 +158,7 @@ SAMPLER_INLINE uint32_t find_32_ids(const IdTables &tables, const int32_t *ids) 
     const __m256i place = _mm256_and_si256(shifted, nibble);
     found = _mm256_and_si256(found, _mm256_shuffle_epi8(tables.nibbles[i], place));
   }
-  // Packing has dealt each four ids to another half.
+  // Packing has moved each group of four ids to another half.
   const __m256i none = _mm256_permutevar8x32_epi32(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()),
                                                    _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   return ~uint32_t(_mm256_movemask_epi8(none));
@@ -215,7 +215,7 @@ SAMPLER_INLINE Floats float_of_signed(Ints x) {
 SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
   return _mm256_min_epu32(a, b);
 }
-// Both halves are exact; the one rounding is the sum's.
+// Both halves are exact; only the sum rounds.
 SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
   const Floats high = float_of_signed(shift_right<16>(x));
   const Floats low = float_of_signed(bit_and(x, splat(int32_t(0xFFFF))));
@@ -237,7 +237,7 @@ SAMPLER_INLINE int64_t sum(Ints x) {
   return _mm_extract_epi64(pair, 0) + _mm_extract_epi64(pair, 1);
 }
 
-// The lanes of each mask, as bytes, side by side.
+// For each mask, the indices of its lanes, compacted, as bytes.
 struct PackTable {
   uint64_t lanes[256];
 };
@@ -253,7 +253,7 @@ constexpr PackTable make_pack_table() {
 }
 constexpr PackTable kPackTable = make_pack_table();
 
-// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+// Compacts and stores the lanes of the mask. Overwrites up to kLanes elements.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   const __m128i lanes = _mm_cvtsi64_si128(int64_t(kPackTable.lanes[bits(mask)]));
   store(p, _mm256_permutevar8x32_ps(x, _mm256_cvtepu8_epi32(lanes)));

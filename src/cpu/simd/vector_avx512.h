@@ -1,4 +1,4 @@
-// What wide.h needs of AVX-512: one vector of 16.
+// AVX-512 primitives for wide.h: one vector of 16.
 #pragma once
 
 #include <immintrin.h>
@@ -67,7 +67,7 @@ SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   _mm512_storeu_si512(p, _mm512_permutex2var_epi16(a, _mm512_load_si512(odd), b));
 }
 
-// Keeps x in a register: the compiler would read it from memory for each of its uses.
+// Keeps x in a register: the compiler would reload it from memory for each use.
 SAMPLER_INLINE void hold(Floats &x) {
   asm("" : "+v"(x));
 }
@@ -120,9 +120,8 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return _mm512_cmpeq_epi32_mask(a, b);
 }
-// Of registers.
-// A look at a table costs so little that two are asked: ids that are taken for others cost a wrong
-// guess each.
+// The tables stay in registers. Looks up two tables, which is cheap: each false positive costs a
+// branch misprediction.
 SAMPLER_INLINE void mark_id(uint32_t id, IdBits *set) {
   set->few[id / 32 % (kFewIdBits / 32)] |= uint32_t(1) << (id % 32);
   const uint32_t shifted = id >> kIdShift;
@@ -220,7 +219,7 @@ SAMPLER_INLINE int64_t sum(Ints x) {
   return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
 }
 
-// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+// Compacts and stores the lanes of the mask. Overwrites up to kLanes elements.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(mask, x));
 }

@@ -1,4 +1,4 @@
-// What wide.h needs of NEON: vectors of 4.
+// NEON primitives for wide.h: vectors of 4.
 #pragma once
 
 #include <arm_neon.h>
@@ -63,7 +63,7 @@ SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   vst1q_u16(p, vuzp2q_u16(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b)));
 }
 
-// Keeps x in a register: the compiler would read it from memory for each of its uses.
+// Keeps x in a register: the compiler would reload it from memory for each use.
 SAMPLER_INLINE void hold(Floats &x) {
   asm("" : "+w"(x));
 }
@@ -200,7 +200,7 @@ SAMPLER_INLINE int64_t sum(Ints x) {
   return vaddlvq_s32(x);
 }
 
-// The bytes of the lanes of each mask, side by side.
+// For each mask, the byte indices of its lanes, compacted.
 struct PackTable {
   uint8_t bytes[16][16];
 };
@@ -217,7 +217,7 @@ constexpr PackTable make_pack_table() {
 }
 constexpr PackTable kPackTable = make_pack_table();
 
-// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+// Compacts and stores the lanes of the mask. Overwrites up to kLanes elements.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   const uint8x16_t bytes = vld1q_u8(kPackTable.bytes[bits(mask)]);
   store(p, vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(x), bytes)));

@@ -1,7 +1,7 @@
-// Vectors of 16 elements on any instruction set, made of as many native ones as needed.
+// Vectors of 16 elements, composed of native vectors of any instruction set.
 //
-// All instruction sets see a row as the same vectors, blocks and groups, so that the passes exist
-// once and the workspace does not depend on the machine.
+// All instruction sets divide a row into the same vectors, blocks and groups, so the passes are
+// written once and the workspace does not depend on the machine.
 #pragma once
 
 namespace sampler::cpu::SAMPLER_ISA {
@@ -20,8 +20,7 @@ struct Mask {
   native::Mask piece[kPieces];
 };
 
-// What f gives for each native vector. A loop would be unrolled late, and take twice as long to
-// compile.
+// Applies f to each native vector. A loop would be unrolled late and double the compile time.
 template <class Wide, class F>
 SAMPLER_INLINE Wide each(const F &f) {
   constexpr int kCount = sizeof(Wide::piece) / sizeof(Wide::piece[0]);
@@ -89,7 +88,7 @@ SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return each<Floats>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::fma(a.piece[i], b.piece[i], c.piece[i]); });
 }
-// x less the integer that is nearest to it, the even one of two, for |x| <= 2^22.
+// x - nearest integer (ties to even), for |x| <= 2^22.
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::minus_nearest(x.piece[i]); });
@@ -119,13 +118,13 @@ SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
     return native::within(x.piece[i], least.piece[i], most.piece[i]);
   });
 }
-// a - b where the mask is set, elsewhere the other.
+// a - b where the mask is set, elsewhere `other`.
 SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
   return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::sub_where(mask.piece[i], a.piece[i], b.piece[i], other.piece[i]);
   });
 }
-// Lane by lane the bits of an integer from bit `first` on, for choose() and bits().
+// Mask from the bits of an integer, one per lane from bit `first` on, for choose() and bits().
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::mask_of_bits(bits, first + i * native::kLanes);
@@ -181,7 +180,7 @@ SAMPLER_INLINE Ints shift_right_signed(Ints x) {
   return each<Ints>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::shift_right_signed<kBits>(x.piece[i]); });
 }
-// Of unsigned integers.
+// Minimum of unsigned integers.
 SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
   return each<Ints>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::min_words(a.piece[i], b.piece[i]); });
@@ -233,15 +232,15 @@ SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
     native::store_high_halves(p + kWidth + i * native::kLanes, b.piece[i], b.piece[i + 1]);
   }
 }
-// Stores the lanes of the mask side by side. What follows them, up to kWidth, is overwritten. The
-// result is their number.
+// Compacts and stores the lanes of the mask; returns their number. Overwrites up to kWidth
+// elements.
 SAMPLER_INLINE int64_t store_packed(float *p, Mask mask, Floats x) {
   int64_t count = 0;
   const auto store_piece = [&](int i) SAMPLER_INLINE_LAMBDA {
     native::store_packed(p + count, mask.piece[i], x.piece[i]);
     count += __builtin_popcount(native::bits(mask.piece[i]));
   };
-  // Not a loop, which would put x into memory.
+  // Not a loop, which would spill x to memory.
   store_piece(0);
   if constexpr (kPieces > 1) store_piece(1);
   if constexpr (kPieces > 2) {
@@ -282,13 +281,13 @@ SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
 SAMPLER_INLINE Halves splat_halves(uint16_t x) {
   return each<Halves>([&](int) SAMPLER_INLINE_LAMBDA { return native::splat_halves(x); });
 }
-// The bits of `seen`, and those of x that adding `addend` to it changes.
+// seen | (x ^ (x + addend)).
 SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
   return each<Halves>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::or_changes(seen.piece[i], x.piece[i], addend.piece[i]);
   });
 }
-// x where its sign bit is clear, else the other.
+// x where its sign bit is clear, else `other`.
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
   return each<Halves>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::if_positive(x.piece[i], other.piece[i]); });

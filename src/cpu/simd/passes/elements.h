@@ -1,4 +1,4 @@
-// Elements of a row by their type, as vectors of f32.
+// Access to a row's elements, of any type, as vectors of f32.
 #pragma once
 
 #include "contract/row_view.h"
@@ -31,7 +31,7 @@ SAMPLER_INLINE float raw_float(uint32_t raw) {
   __builtin_memcpy(&x, &raw, sizeof x);
   return x;
 }
-// Lane by lane; its own index in each lane.
+// Each lane's own index.
 SAMPLER_INLINE Ints lane_indices() {
   static const int32_t indices[kWidth] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return load(indices);
@@ -58,7 +58,7 @@ struct F32 {
 
 struct F16 {
   using Element = uint16_t;
-  static constexpr uint16_t kFirstNaN = 0x7C01;  // bits above it, up to the sign, are NaNs too
+  static constexpr uint16_t kFirstNaN = 0x7C01;  // the last is 0x7FFF, apart from the sign
   static SAMPLER_INLINE Floats read(const uint16_t *p) { return load_f16(p); }
   static SAMPLER_INLINE void write(uint16_t *p, Floats x) { store_f16(p, x); }
   static SAMPLER_INLINE void write_two(uint16_t *p, Floats x, Floats y) {
@@ -85,7 +85,7 @@ struct Bf16 {
   static SAMPLER_INLINE float value(uint16_t x) { return raw_float(uint32_t(x) << 16); }
 
  private:
-  // To nearest even, in the upper half. There is no NaN among what is written.
+  // Rounds to nearest even, in the upper half. Not for NaN.
   static SAMPLER_INLINE Ints rounded(Floats x) {
     const Ints raw = as_ints(x);
     const Ints odd = bit_and(shift_right<16>(raw), splat(int32_t(1)));
@@ -93,7 +93,7 @@ struct Bf16 {
   }
 };
 
-// f(type) for the type of these elements.
+// Calls f(type) with the type of the elements.
 template <class F>
 SAMPLER_INLINE auto with_type(sampler_dtype dtype, const F &f) {
   switch (dtype) {
@@ -116,7 +116,7 @@ SAMPLER_INLINE const int32_t *ids_of(const RowView &source) {
   return static_cast<const int32_t *>(source.ids);
 }
 
-// The first `count` elements, `filler` (an infinity, 0 or NaN) in the other lanes.
+// The first `count` elements, with `filler` (an infinity, 0 or NaN) in the other lanes.
 template <class Type>
 SAMPLER_INLINE Floats read_some(const typename Type::Element *p, int64_t count, float filler) {
   typename Type::Element lanes[kWidth];
@@ -132,13 +132,13 @@ SAMPLER_INLINE void write_some(typename Type::Element *p, int64_t count, Floats 
   __builtin_memcpy(p, lanes, size_t(count) * sizeof *p);
 }
 
-// Those of elements [begin, begin + kWidth) that a bitmask allows; `begin` is a multiple of kWidth.
+// Mask of elements [begin, begin + kWidth) that a bitmask allows. `begin` is a multiple of kWidth.
 SAMPLER_INLINE Mask allowed_of(const uint32_t *words, int64_t begin) {
   return mask_of_bits(words[begin / 32], int(begin % 32));
 }
 
-// f(x, index, lanes) for the vectors of elements [begin, end). The last one may have fewer lanes
-// than kWidth: those after them hold NaN, which is neither above nor below anything.
+// Calls f(x, index, lanes) for the vectors of elements [begin, end). The last may have fewer than
+// kWidth lanes: the others hold NaN, for which all comparisons are false.
 template <class Type, class F>
 SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t begin, int64_t end,
                                     const F &f) {
@@ -147,11 +147,11 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
   if (i < end) f(read_some<Type>(p + i, end - i, kNaN), i, end - i);
 }
 
-// The most elements that are widened at once.
+// Maximum number of elements widened at once.
 constexpr int64_t kWidened = kWeightBlock;
 
-// Elements [begin, end) as f32, in `memory` unless they are: for passes whose arithmetic is much
-// more than that, so that they are compiled once for all types.
+// Elements [begin, end) as f32, in `memory` unless they are f32. For passes with much arithmetic,
+// which are compiled once for all types.
 SAMPLER_INLINE const float *widened(const RowView &source, int64_t begin, int64_t end,
                                     float (&memory)[kWidened]) {
   if (source.dtype == SAMPLER_F32) return elements<F32>(source.values) + begin;

@@ -8,7 +8,7 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// The words of the blocks with these indices: word w is that of id 4 i + w for index i.
+// Blocks of random words: word w of the block with index i belongs to id 4 i + w.
 SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
   const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
   const Words counter = {{splat(int32_t(uint32_t(random.offset))),
@@ -37,7 +37,7 @@ struct LogitScore {
   SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
     return fma(x, splat(scale), noise);
   }
-  // At least what the score of x is without its noise, but for roundings that no noise outweighs.
+  // Upper bound of the score of x without noise, up to rounding (see kRounded).
   SAMPLER_INLINE double without_noise(float x) const { return double(x) * double(scale); }
 };
 
@@ -45,20 +45,21 @@ struct ProbabilityScore {
   SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
     return add(log2_shifted(x, 0), noise);
   }
-  // The bits of a number, as an integer, are its log2 in steps of 2^-23, less 0.0861 at most.
+  // The bits of a float, as an integer, approximate log2 in units of 2^-23, from below by at most
+  // 0.0861.
   SAMPLER_INLINE double without_noise(float x) const {
     return double(raw_bits(x)) * 0x1p-23 - 127 + 0.0862;
   }
 };
 
-// The words of kWordElements ids from a multiple of 4 on.
+// Ids per set of blocks; the first is a multiple of 4.
 constexpr int64_t kWordElements = 4 * kWidth;
 
 SAMPLER_INLINE Words blocks_from(const contract::RandomStream &random, int64_t first_id) {
   return gumbel_blocks(random, add(lane_indices(), splat(int32_t(first_id >> 2))));
 }
 
-// Their words by ascending id, and zeros for a vector that reaches beyond the last.
+// Stores their words by ascending id, padded by one vector of zeros.
 SAMPLER_INLINE void store_words(const Words &blocks, uint32_t *words) {
   int32_t block[4][kWidth];
   for (int w = 0; w < 4; ++w) store(block[w], blocks.word[w]);
@@ -68,14 +69,14 @@ SAMPLER_INLINE void store_words(const Words &blocks, uint32_t *words) {
   for (int i = 0; i < kWidth; ++i) words[kWordElements + i] = 0;
 }
 
-// Whether any word, as an f32, is at most this.
+// Whether any word, converted to f32, is at most `least`.
 SAMPLER_INLINE bool any_at_most(const Words &blocks, float least) {
   const Ints a = min_words(blocks.word[0], blocks.word[1]);
   const Ints b = min_words(blocks.word[2], blocks.word[3]);
   return bits(ge(splat(least), float_of_unsigned(min_words(a, b)))) != 0;
 }
 
-// The words of any ids.
+// Random words of arbitrary ids.
 SAMPLER_INLINE Ints words_of(const contract::RandomStream &random, Ints ids) {
   const Words blocks = gumbel_blocks(random, shift_right<2>(ids));
   const Floats place = float_of_signed(bit_and(ids, splat(int32_t(3))));
@@ -86,7 +87,7 @@ SAMPLER_INLINE Ints words_of(const contract::RandomStream &random, Ints ids) {
   return as_ints(word);
 }
 
-// The best element of those seen, lane by lane.
+// The best element so far, per lane.
 template <class Score>
 class GumbelScan {
  public:
@@ -103,12 +104,12 @@ class GumbelScan {
         choose(better, as_floats(add(lane_indices(), splat(int32_t(index)))), best_index_);
   }
 
-  // Whether elements up to `largest` are wanted at all, and the last word, as an f32, with which
-  // one of them may be better than the best so far. The noise of a word u is at most 32 - log2(u),
-  // and log2(u) at least what the bits of f32(u) say: u's are below (159 - noise) 2^23.
+  // wants(): whether values up to `largest` can be kept. last_word(): the largest word, as an f32,
+  // with which one of them may beat the best so far. The noise of a word u is at most 32 - log2(u),
+  // and the bits of f32(u) bound log2(u) from below, so they must be below (159 - noise) * 2^23.
   SAMPLER_INLINE bool wants(float largest) const { return largest >= at_least_; }
   SAMPLER_INLINE float last_word(float largest) const {
-    constexpr double kRounded = 0.01;    // more than all that is rounded on the way
+    constexpr double kRounded = 0.01;    // exceeds all rounding errors
     constexpr double kAll = 0x4F800000;  // the bits of 2^32
     const double noise = double(result().score) - score_of_.without_noise(largest);
     const double bits = (159 + kRounded - noise) * 0x1p23;
@@ -134,12 +135,12 @@ class GumbelScan {
   const Score &score_of_;
   const float at_least_;
   const Floats least_;
-  // No score is as low, so the first element is better.
+  // Below every score.
   Floats best_ = splat(-kInfinity);
   Floats best_index_ = as_floats(splat(int32_t(-1)));
 };
 
-// Elements whose largest decides which of their words are looked at.
+// Elements whose largest value decides which words are examined.
 constexpr int64_t kContenders = 8 * kWordElements;
 
 SAMPLER_INLINE float largest_of(const float *p, int64_t count) {
@@ -150,8 +151,8 @@ SAMPLER_INLINE float largest_of(const float *p, int64_t count) {
   return largest(top);
 }
 
-// The best element of a row, whose ids are its indices. Words are made for 64 neighbours at once.
-// Few of them make an element better than the best before it; the others' noise is not computed.
+// The best element of a row, whose ids are its indices. Generates words for 64 neighbours at once.
+// Computes the noise only of words that may beat the best so far.
 template <class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
@@ -190,7 +191,7 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
   return scan.result();
 }
 
-// The best element of a list, which has room for a vector beyond its last element.
+// The best element of a list, which is padded by one vector.
 template <class Score>
 GumbelBest gumbel_list(const RowView &list, const Score &score_of,
                        const contract::RandomStream &random, int64_t begin, int64_t end,

@@ -1,4 +1,4 @@
-// Passes that list tokens, or pack their values side by side.
+// Passes that list tokens or compact values.
 #pragma once
 
 #include "cpu/simd/passes/elements.h"
@@ -6,15 +6,15 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// 63 where there is none.
+// 63 if x is 0.
 SAMPLER_INLINE int lowest_bit(uint64_t x) {
   return __builtin_ctzll(x | uint64_t(1) << 63);
 }
 
-// So far ahead memory is prefetched that is written to, mostly less than a cache line at once.
+// Prefetch distance of writes, most of which are shorter than a cache line.
 constexpr int64_t kAhead = 64;
 
-// Tokens of a row, their values and positions side by side.
+// Writes tokens of a row: values and positions.
 template <class Type>
 struct TokenWriter {
   static constexpr int kVectors = 4;
@@ -24,8 +24,8 @@ struct TokenWriter {
   int32_t *positions;
   int64_t count = 0;
 
-  // Adds what is in the masks of the kVectors vectors from element `first` on. Mostly that is two
-  // tokens at most: these are written without a jump that the processor would have to guess.
+  // Appends the masked elements of kVectors vectors, the first of which begins at element `first`.
+  // Usually there are at most two tokens, which are written without a branch.
   SAMPLER_INLINE void append(const Floats (&x)[kVectors], const Mask (&wanted)[kVectors],
                              int64_t first) {
     uint64_t masks[kVectors], any = 0;
@@ -64,7 +64,7 @@ struct TokenWriter {
   }
 };
 
-// kMasked: tokens that are allowed.
+// kMasked: only tokens that the bitmask allows.
 template <class Type, bool kMasked>
 Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
@@ -101,7 +101,7 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
   return {list.count, end_of_ties};
 }
 
-// Values of elements, side by side.
+// Writes compacted values.
 struct ValueWriter {
   float *values;
   int64_t count = 0;
@@ -112,7 +112,7 @@ struct ValueWriter {
   }
 };
 
-// Of another list, of which most is wanted.
+// Lists from another list, most of which is kept.
 Listed list_listed(const RowView &source, int64_t begin, int64_t end, float at_least,
                    float *out_values, int32_t *out_ids) {
   const Floats least = splat(at_least);
@@ -153,7 +153,7 @@ void set_bits(const RowView &source, int64_t begin, int64_t end, float at_least,
   });
 }
 
-// Packs elements whose values are wanted.
+// Compacts the values that `wanted` selects.
 template <class Wanted>
 SAMPLER_INLINE int64_t pack_wanted(const RowView &source, float *out, const Wanted &wanted) {
   return with_type(source.dtype, [&](auto type) {
@@ -199,7 +199,7 @@ int64_t pick_ids(const int32_t *ids, int64_t count, const IdBits &wanted, int32_
   for (int64_t i = 0; i < whole; i += kIdsInMask) {
     uint64_t mask = native::find_ids(tables, ids + i);
     if (mask == 0) continue;
-    // How many there are is not to be guessed.
+    // Unconditional writes avoid a branch on the count.
     const int num = __builtin_popcountll(mask);
     for (int j = 0; j < kUnguessed; ++j, mask &= mask - 1) {
       out[num_found + j] = ids[i + lowest_bit(mask)];
@@ -228,7 +228,7 @@ int64_t count_id(const int32_t *ids, int64_t count, int32_t id) {
   return result;
 }
 
-// The places are a linear congruential generator's upper bits.
+// Positions are the upper bits of a linear congruential generator.
 int64_t sample(const RowView &row, float at_least, uint64_t key, float *out) {
   static_assert(kSampleStep == 32, "the five upper bits");
   constexpr int64_t kStep = kSampleStep * kWidth;

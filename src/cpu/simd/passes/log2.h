@@ -1,4 +1,4 @@
-// Logarithms of vectors: contract/log2.h, operation by operation.
+// Logarithms of vectors, with the operations of contract/log2.h.
 #pragma once
 
 #include "contract/log2.h"

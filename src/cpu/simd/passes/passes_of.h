@@ -1,8 +1,8 @@
-// All row passes over vectors of 16. Included once by each unit that is compiled for an instruction
-// set, after that set's vectors, which name its namespace: SAMPLER_ISA.
+// All row passes, over vectors of 16. Included once by the unit of each instruction set, after its
+// vectors, which define the namespace SAMPLER_ISA.
 //
-// The arithmetic is the contract's, operation by operation; see src/contract for what it computes.
-// Everything has internal linkage (inline.h says why).
+// The operations are the contract's; see src/contract. Everything has internal linkage, see
+// inline.h.
 #pragma once
 
 #include "cpu/simd/passes/gumbel.h"

@@ -30,7 +30,7 @@ SAMPLER_INLINE Words philox(Words counter, Ints key0, Ints key1) {
 
 void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *out) {
   static_assert(uint32_t(contract::Purpose::kSample) == 0, "the counter's last word is 0");
-  // So many at once that none is read as part of a vector soon after it is written.
+  // Large enough that vector loads do not stall on recent scalar stores.
   constexpr int64_t kAtOnce = 4 * kWidth;
   for (int64_t begin = 0; begin < count; begin += kAtOnce) {
     const int64_t end = smaller(count - begin, kAtOnce);

@@ -1,4 +1,4 @@
-// From values to relative probabilities and weights.
+// Conversion of values to relative probabilities and weights.
 #pragma once
 
 #include "contract/weight.h"
@@ -7,21 +7,21 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// How many vectors the weight pass works on at once: as many as there are registers for.
+// Vectors per step of the weight pass: as many as fit the registers.
 constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 2;
 
-// Relative probabilities are made of values in two steps, with something in between. In the end
-// each is `x` times `power`, a power of two.
+// Intermediate state of the two-step conversion. The result is x * power, where `power` is a power
+// of two.
 template <int kCount>
 struct Halfway {
   Floats x[kCount], power[kCount];
-  Floats surprise[kCount];  // if asked for
+  Floats surprise[kCount];  // if requested
   Mask nonzero[kCount];
 
   SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
 };
 
-// Which elements weigh something: all, those from a value up, or up to another one, too.
+// Elements with a weight: all; those from a lower bound; those between two bounds.
 struct AllElements {
   static constexpr bool kLeavesOut = false;
 };
@@ -41,18 +41,17 @@ struct Between {
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
   static constexpr float kNothing = -kInfinity, kLowest = -__FLT_MAX__;
-  // The low bits of t + kShift are 128 and the integer nearest to t: as an exponent those of
-  // 2^(integer + 1).
+  // The low bits of t + kShift are 128 + n for the integer n nearest to t: the exponent of 2^(n +
+  // 1).
   static constexpr float kShift = 0x1.8p23f + 128.0f;
   Floats row_max, scale;
 
   explicit SAMPLER_INLINE RelativeToMax(const contract::RowScale &row)
       : row_max(splat(row.max)), scale(splat(row.scale)) {}
 
-  // Of several vectors at once, step by step, so that none waits for its own last result. What is
-  // not `nonzero` comes out so small that it weighs nothing. kSurprises: `surprise` is minus
-  // contract::relative_log2(), -(t + 1); no more than that of the lowest t, which weighs nothing,
-  // and its surprise still less.
+  // Interleaves several vectors to hide latency. Lanes that are not `nonzero` get a result too
+  // small to weigh anything. kSurprises: `surprise` is -contract::relative_log2() = -(t + 1),
+  // capped at that of the lowest t, whose weight and surprise round to 0.
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     for (Floats &x : v.x) {
@@ -103,7 +102,7 @@ struct RelativeByPower {
     first = splat(power_of_two(part));
     second = splat(power_of_two(row.exponent - part));
   }
-  // The surprise of 0 is some number.
+  // The surprise of 0 is any number.
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     if constexpr (Bounds::kLeavesOut) {
@@ -135,7 +134,7 @@ struct AsGiven {
   SAMPLER_INLINE Floats operator()(Floats x) const { return x; }
 };
 
-// f(relative) for what makes a row's values relative probabilities.
+// Calls f(relative) with the row's conversion to relative probabilities.
 template <class F>
 SAMPLER_INLINE auto with_relative(const contract::RowScale &row, const F &f) {
   return row.kind == SAMPLER_LOGITS ? f(RelativeToMax(row)) : f(RelativeByPower(row));
@@ -145,21 +144,20 @@ SAMPLER_INLINE auto with_relative(const Scaling &scaling, const F &f) {
   return scaling.as_given ? f(AsGiven()) : with_relative(scaling.row, f);
 }
 
-// The bits of what contract::weight_of() makes of a relative probability, from which it takes those
-// of kHighLimb and kLowLimb.
+// The bits of the limbs in contract::weight_of(), before kHighLimb and kLowLimb are subtracted.
 struct Limbs {
   Ints high;
   Ints low;
 };
 
-// Of x times a power of two, which an fma does not round.
+// Limbs of x * power. The fma does not round the product.
 SAMPLER_INLINE Limbs limbs_of(Floats x, Floats power) {
   const Floats high = fma(x, power, splat(contract::kHighLimb));
   const Floats rest = fma(x, power, sub(splat(contract::kHighLimb), high));
   return {as_ints(high), as_ints(add(rest, splat(contract::kLowLimb)))};
 }
 
-// Sum of the weights of up to kWeightBlock relative probabilities: weight_of(), its limbs apart.
+// Sum of the weights of up to kWeightBlock relative probabilities, with the limbs summed apart.
 class WeightSum {
  public:
   template <int kCount>
@@ -173,7 +171,7 @@ class WeightSum {
     for (int i = 0; i < kCount; ++i) low_ = add(low_, as_ints(rest[i]));
     vectors_ += kCount;
   }
-  // The limbs' constants are subtracted modulo 2^32, in which the lanes' sums are small.
+  // Subtracts the limbs' constants modulo 2^32; the lanes' true sums fit.
   SAMPLER_INLINE uint64_t total() const {
     const uint32_t high_offset = vectors_ * uint32_t(raw_bits(contract::kHighLimb));
     const uint32_t low_offset = vectors_ * uint32_t(raw_bits(contract::kLowLimb));

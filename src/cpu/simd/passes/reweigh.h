@@ -1,4 +1,4 @@
-// Passes over the logits that adaptive-p makes of a row.
+// Passes that compute adaptive-p's logits.
 #pragma once
 
 #include "contract/adaptive.h"
@@ -7,8 +7,7 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// contract::AdaptiveP, operation by operation. Divisions are as fast as what would take their
-// place.
+// The operations of contract::AdaptiveP. Alternatives to the divisions are not faster.
 template <class Relative>
 struct AdaptiveLogits {
   static constexpr float kNothing = Relative::kNothing;
@@ -34,7 +33,7 @@ struct AdaptiveLogits {
   }
 };
 
-// f(logits) for what makes a row's values adaptive-p's logits.
+// Calls f(logits) with the row's conversion to adaptive-p logits.
 template <class F>
 SAMPLER_INLINE auto with_logits(const contract::AdaptiveP &stage, const F &f) {
   return stage.seen.kind == SAMPLER_LOGITS ? f(AdaptiveLogits<RelativeToMax>(stage))
@@ -52,7 +51,7 @@ float reweigh(const RowView &row, const contract::AdaptiveP &stage, float at_lea
       for_each_relative<Type>(
           p, logits, AllElements(), 0, row.count,
           [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-            // Values are read again: there is no register to keep them in.
+            // Reloads the values: registers are exhausted.
             int64_t place = index;
             for (Floats &y : vectors.x) {
               const Floats x =

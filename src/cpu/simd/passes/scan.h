@@ -1,4 +1,4 @@
-// Passes for the largest values, and for places and numbers of values.
+// Passes that find the largest values, find positions and count.
 #pragma once
 
 #include "cpu/simd/passes/elements.h"
@@ -6,7 +6,7 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// What a scan knows of the vectors that it has seen. kFindsLeast: the least value of f32, too.
+// Running result of a scan. kFindsLeast: also the lowest value, of f32.
 template <bool kIsProbability, bool kFindsLeast = false>
 struct Scanned {
   static constexpr bool kHasBottom = kIsProbability || kFindsLeast;
@@ -47,10 +47,9 @@ SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *ma
   return i;
 }
 
-// The bad 16-bit floats among those seen. Bad logits are NaNs: adding what the first NaN lacks to
-// 2^15 changes the sign bit of a NaN, and of no other value. Bad probabilities are those with a
-// sign, of which the lowest is kept: the lower the value, the larger the unsigned integer. (A NaN
-// without a sign is above +inf.)
+// Detects invalid 16-bit floats. Invalid logits are NaNs: adding 2^15 - (first NaN) changes the
+// sign bit of NaNs only. Invalid probabilities have a sign: the largest unsigned integer is kept,
+// which is the lowest value. (A NaN without a sign is above +inf.)
 template <class Type, bool kIsProbability>
 class BadHalves {
  public:
@@ -70,8 +69,8 @@ class BadHalves {
   Halves seen_ = splat_halves(0), to_sign_ = splat_halves(0x8000 - Type::kFirstNaN);
 };
 
-// 16-bit floats are compared as integers with the same bits. If any value is positive, the largest
-// signed integer is that of the largest value. If all have a sign, the smallest unsigned one is.
+// Compares 16-bit floats by their bits. If any value is positive, the largest signed integer is the
+// largest value. If all have a sign, the smallest unsigned integer is.
 template <class Type, bool kIsProbability>
 SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float *maxima,
                                    Scanned<kIsProbability> *scanned) {
@@ -173,8 +172,7 @@ RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima)
   return {bits(valid) == 0xFFFFu, largest(top), -kInfinity};
 }
 
-// Vectors of elements [i, i + kGroupBlock) or fewer, as they are written; the result is the
-// largest.
+// Copies up to kGroupBlock elements; returns the largest per lane.
 template <class Type, bool kIsProbability, bool kIsLimited>
 SAMPLER_INLINE Floats copy_block(const typename Type::Element *p, int64_t begin, int64_t end,
                                  Floats most, float *out, Scanned<kIsProbability> *scanned) {
@@ -274,7 +272,7 @@ int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least)
   });
 }
 
-// Of a whole block of groups, which at `p` begins.
+// Counts in a whole block, which begins at `p`.
 template <class Type, class Elements>
 SAMPLER_INLINE int64_t count_block(const Elements *p, Floats least) {
   int64_t result = 0;
@@ -299,7 +297,7 @@ int64_t count_groups(const RowView &row, const float *maxima, int64_t begin, int
       const int64_t block = i / kGroupBlock;
       const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
       if (bits(ge(load(maxima + block * kWidth), least)) == 0) {
-        // None is as large.
+        // No element reaches `at_least`.
       } else if (block_end - i == kGroupBlock) {
         result += count_block<Type>(p + i, least);
       } else {

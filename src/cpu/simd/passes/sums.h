@@ -1,4 +1,4 @@
-// Passes for what windows are decided by: entropies, deviations, bounds.
+// Passes for the windows: entropies, deviations, bounds.
 #pragma once
 
 #include "contract/deviation.h"
@@ -8,8 +8,8 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// What makes of values their relative probabilities, and beside them, in `surprise`, what is times
-// `power` contract::relative_surprise().
+// Conversion to relative probabilities that also sets `surprise`, such that surprise * power is
+// contract::relative_surprise().
 template <class Relative>
 struct WithSurprise : Relative {
   using Relative::Relative;
@@ -45,14 +45,14 @@ contract::EntropySums sum_entropy(const RowView &source, const contract::RowScal
   });
 }
 
-// The integer that is nearest to x, for |x| <= 2^22.
+// Nearest integer, for |x| <= 2^22.
 SAMPLER_INLINE Ints integer_of(Floats x) {
   const Floats shift = splat(0x1.8p23f);
   return sub(as_ints(add(x, shift)), as_ints(shift));
 }
 
-// The sums of integers up to 2^22 and of their squares, of up to kWeightBlock of them. They are
-// squared in two parts of 11 bits, whose products are exact in f32.
+// Sums of up to kWeightBlock integers <= 2^22, and of their squares. Squares are computed from two
+// parts of 11 bits, whose products are exact in f32.
 class DeviationSum {
  public:
   SAMPLER_INLINE void take(Ints deviation) {

@@ -1,4 +1,4 @@
-// Passes over weights, and those that write rows.
+// Passes that sum weights or write rows.
 #pragma once
 
 #include "cpu/simd/passes/relative.h"
@@ -6,9 +6,9 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// use(vectors, index, lanes) for the relative probabilities of those elements of [begin, end) that
-// are within the bounds, and of the others as nothing. The next vectors are begun before these are
-// finished: the steps of both fill each other's waits.
+// Calls use(vectors, index, lanes) with the relative probabilities of elements [begin, end);
+// elements outside the bounds weigh nothing. Software pipelining: the next vectors are begun before
+// the current ones are finished.
 template <class Type, class Relative, class Bounds, class Use>
 SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Relative &relative,
                                       const Bounds &bounds, int64_t begin, int64_t end,
@@ -44,7 +44,7 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
   }
 }
 
-// f(relative, type, bounds) for a source and what of it is at least `at_least`.
+// Calls f(relative, type, bounds) for a source and a lower bound.
 template <class F>
 SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, float at_least,
                                  const F &f) {
@@ -57,7 +57,7 @@ SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, 
   });
 }
 
-// f(relative, bounds) alike, where elements are widened.
+// The same for widened elements: f(relative, bounds).
 template <class F>
 SAMPLER_INLINE auto with_widened(const Scaling &scaling, float at_least, const F &f) {
   return with_relative(scaling.row, [&](auto relative) {
@@ -66,7 +66,7 @@ SAMPLER_INLINE auto with_widened(const Scaling &scaling, float at_least, const F
   });
 }
 
-// f(block, begin, end) for the parts that elements [begin, end) have in blocks.
+// Calls f(block, begin, end) for the part of [begin, end) in each block.
 template <class F>
 SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
   for (int64_t i = begin; i < end;) {
@@ -77,8 +77,7 @@ SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
   }
 }
 
-// f(p, begin, count) for these parts: f32 elements p[0, count), the first of which is element
-// `begin`.
+// Calls f(p, begin, count) for each part, widened to f32: p[0] is element `begin`.
 template <class F>
 SAMPLER_INLINE void for_each_widened(const RowView &source, int64_t begin, int64_t end,
                                      const F &f) {
@@ -138,7 +137,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
               p, relative, bounds, 0, count,
               [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
                 all.take(vectors.x, vectors.power);
-                // Values are read again: there is no register to keep them in.
+                // Reloads the values: registers are exhausted.
                 for (Floats &x : vectors.x) {
                   const Floats value = lanes < kWidth ? read_some<F32>(p + index, lanes, -kInfinity)
                                                       : F32::read(p + index);
