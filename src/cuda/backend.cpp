@@ -1,4 +1,4 @@
-// The CUDA backend: discovery, workspaces and launches, on the runtime linked into the library.
+// The CUDA backend: devices, workspaces and launches. The CUDA runtime is linked statically.
 #include "cuda/backend.h"
 
 #include <cuda.h>
@@ -22,8 +22,8 @@ Error error_of(const char *call, cudaError_t error) {
   return {call, cudaGetErrorString(error), error == cudaErrorMemoryAllocation};
 }
 
-// Takes away the error that a call of ours leaves pending in the runtime, at the end of its life.
-// Not where one of the caller's was pending before: what then stands there is the caller's to find.
+// Clears on destruction the pending runtime error that the library's calls left, unless one of the
+// caller's was pending before.
 class PendingError {
  public:
   PendingError() : was_pending_(cudaPeekAtLastError() != cudaSuccess) {}
@@ -37,7 +37,7 @@ class PendingError {
   bool was_pending_;
 };
 
-// The driver's codes are the runtime's.
+// Driver and runtime share their error codes.
 Error error_of(const char *call, CUresult result) {
   return error_of(call, cudaError_t(result));
 }
@@ -47,9 +47,9 @@ Function *driver_function(void *address) {
   return reinterpret_cast<Function *>(address);
 }
 
-// Makes the device's context current for as long as the object lives, and then whatever was, if
-// anything. Neither cudaSetDevice nor a runtime call without a context would: the one replaces the
-// caller's context, the other makes one for it. What fails meanwhile stays with us.
+// Makes the device's context current for the lifetime of the object, then restores the caller's, if
+// any. cudaSetDevice would replace the caller's context, and a runtime call without a context would
+// create one. Errors do not stay pending.
 class CurrentDevice {
  public:
   explicit CurrentDevice(const Device &device) : device_(device) {
@@ -71,9 +71,10 @@ class CurrentDevice {
   Error error_;
 };
 
-// A function of the driver, which the library is not linked with: machines without it use the CPU.
+// Looks up a driver function. The library is not linked with the driver, so that machines without
+// it can use the CPU.
 Error find_driver_function(const char *name, void **function) {
-  constexpr unsigned kVersion = 12000;  // of CUDA, whose declarations of it are in <cuda.h>
+  constexpr unsigned kVersion = 12000;  // CUDA version of the declarations in <cuda.h>
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
   const char *const call = "cudaGetDriverEntryPointByVersion";
@@ -90,7 +91,7 @@ Error find_driver_function(const char *name, void **function) {
   return error_of(call, error);
 }
 
-// Keeps the device's primary context.
+// Retains the device's primary context.
 Error retain_context(Device *device) {
   void *retain = nullptr;
   const struct {
@@ -112,7 +113,7 @@ Error retain_context(Device *device) {
   return error_of("cuDevicePrimaryCtxRetain", result);
 }
 
-// Whether and how a request's rows are streamed.
+// The streaming plan of a request; default: not streamed.
 template <class Request>
 kernels::Stream stream_of(const Request &, const Device &) {
   return {};
@@ -123,8 +124,8 @@ kernels::Stream stream_of(const contract::SampleRequest &request, const Device &
                               device.shape.stream_blocks);
 }
 
-// Of the general kernel, which has all rows or those that streaming leaves. Without rows any will
-// do.
+// Plan of the general kernel, which computes all rows, or those that streaming leaves. Without rows
+// any plan is valid.
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device,
                       const kernels::Stream &stream = {}) {
@@ -133,9 +134,8 @@ kernels::Plan plan_of(const Request &request, const Device &device,
   return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
 }
 
-// What a call keeps in the workspace: bitmaps, or what the teams of spread rows leave for each
-// other; the rows that its stages edit; lists that are packed; then the numbers per row that the
-// host gave it.
+// Layout of a call's workspace: bitmaps, or data that teams of spread rows or streams exchange;
+// edited rows; packed lists; per-slot parameters from the host.
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
@@ -153,7 +153,7 @@ struct Layout {
 
   size_t before_parameters() const { return team_bytes() + stage_bytes + list_bytes; }
 
-  // Bytes that it takes of a block of any alignment.
+  // Size, for a block of any alignment.
   size_t bytes() const {
     const size_t used = before_parameters() + parameter_bytes;
     return used ? used + alignment() - 1 : 0;
@@ -175,8 +175,7 @@ size_t bitmap_bytes(int64_t num_teams) {
   return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t);
 }
 
-// Puts the lists that a request packs to `memory`, or, of null, nowhere. The result is the bytes
-// that they take.
+// Places a request's packed lists in `memory`; null: only counts. Returns their bytes.
 template <class Request>
 size_t place_kept_lists(Request *, char *) {
   return 0;
@@ -214,7 +213,7 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   return layout;
 }
 
-// Whether a request is one of the kernels that have stages.
+// Whether a request runs on the kernels with stages.
 bool is_staged(const contract::SampleRequest &request) {
   return request.pipeline || request.reports || request.out_observations;
 }
@@ -225,8 +224,7 @@ bool is_staged(const contract::RowsRequest &request) {
 bool is_staged(const contract::ChainRequest &request) {
   return request.more != nullptr;
 }
-// Makes what a request has twice the same again, once its arrays and its memory are in the
-// workspace.
+// Updates duplicate members of a request after its arrays and memory were moved to the workspace.
 template <class Request>
 void settle(kernels::Staged<Request> *request) {
   request->stages.adaptive.top_p = request->parameters.top_p;
@@ -244,15 +242,15 @@ void settle(kernels::ShardRequest *request) {
   if (request->which == Call::kFilter) adaptive.top_p = request->filter.parameters.top_p;
 }
 
-// All launches of an operation.
+// Enqueues all launches of an operation.
 template <class Request>
 cudaError_t launch_all(const Request &request, const kernels::Plan &plan, const Device &,
                        CUstream_st *stream) {
   return kernels::launch(request, plan, stream);
 }
 
-// Lists that are packed have one launch before the rows, for the number of their tokens, and one
-// after them. Without rows it is the second alone.
+// Packed lists add two launches: one before the rows, which zeroes the number of entries, and one
+// after them, which packs. Without rows only the second is launched.
 cudaError_t launch_all(const kernels::StagedSampleRequest &request, const kernels::Plan &plan,
                        const Device &device, CUstream_st *stream) {
   const contract::Reports &wanted = request.wanted;
@@ -275,7 +273,7 @@ cudaError_t launch_all(const kernels::StagedSampleRequest &request, const kernel
                          stream);
 }
 
-// f(request), by the type of its kernels: those of a request with stages are others.
+// Calls f(request) with the request type of its kernels. Requests with stages have other kernels.
 template <class F>
 auto visit(const contract::AnyRequest &any, const F &f) {
   return any.visit([&](const auto &request) {
@@ -337,7 +335,7 @@ void release(const Device &device, void *memory) {
 Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  // From pageable memory it returns when that has been read.
+  // From pageable memory it returns once the source has been read.
   return error_of("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
 }
 
@@ -382,7 +380,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
   if (device.host_parameters) {
     contract::SampleRequest request;
     request.num_rows = max_rows;
-    // Whether they are null is all that counts.
+    // Only non-null matters.
     visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
     request.random.seed.per_slot = request.random.offset.per_slot = true;
     layout.parameter_bytes = host_array_bytes(request);
@@ -399,7 +397,7 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
 
 namespace {
 
-// Enqueues all of a request, whose arrays may move to the workspace.
+// Enqueues a request. Host arrays are moved to the workspace.
 template <class Request>
 Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device);
@@ -462,7 +460,7 @@ size_t state_number_bytes(const Device &device, int64_t num_slots) {
   if (!device.host_parameters) return 0;
   contract::AcceptRequest request;
   request.slots = {nullptr, num_slots};
-  const Layout somewhere;  // whether arrays are null is all that counts
+  const Layout somewhere;  // only non-null matters
   visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&somewhere, array); });
   return host_array_bytes(request);
 }
@@ -471,7 +469,7 @@ template <class Request>
 Error run_state(const Request &any, const Device &device, void *numbers, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  Request request = any;  // its arrays may move to the device
+  Request request = any;  // its arrays may be moved to the device
   if (device.host_parameters) {
     const cudaError_t uploaded = upload_host_arrays(&request, numbers, stream);
     if (uploaded != cudaSuccess) return error_of("cudaLaunchKernelExC", uploaded);

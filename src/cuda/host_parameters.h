@@ -1,5 +1,5 @@
-// A call's numbers per slot or row that are host arrays: packed, taken to the workspace, and read
-// there.
+// Per-slot and per-row parameters in host arrays: packed and copied to the workspace, where kernels
+// read them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,7 @@
 
 namespace sampler::cuda {
 
-// Calls visit(&array, count) for each array of numbers that a request can have, null ones included.
+// Calls visit(&array, count) for each parameter array of a request, including null ones.
 template <class Visit>
 void visit_parameters(contract::Parameters *parameters, int64_t num_slots, const Visit &visit) {
   visit(&parameters->temperature.array, num_slots);
@@ -43,7 +43,7 @@ void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
   visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
 
-// Its top_p is that of all parameters.
+// top_p is visited with the request's parameters.
 template <class Visit>
 void visit_adaptive_numbers(contract::AdaptiveParameters *adaptive, int64_t num_slots,
                             const Visit &visit) {
@@ -55,7 +55,7 @@ void visit_adaptive_numbers(contract::AdaptiveParameters *adaptive, int64_t num_
   visit(&adaptive->top_p_reset_tokens, num_slots);
 }
 
-// The numbers of stages, and the tokens that are forced.
+// Parameters of the stages, and forced tokens.
 template <class Visit>
 void visit_stage_numbers(contract::Pipeline *stages, int64_t num_slots, const Visit &visit) {
   visit(&stages->dynamic_range.array, num_slots);
@@ -101,7 +101,7 @@ void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
   visit_randomness(&request->random, num_slots, visit);
 }
 
-// Those of the drafter's rows may be the target's, and are taken once more then.
+// The drafter's arrays may equal the target's, and are then copied twice.
 template <class Visit>
 void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
   contract::ChainRequest *const chain = request;
@@ -116,7 +116,7 @@ void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
 template <class Visit>
 void visit_host_arrays(contract::ResidualRequest *, const Visit &) {}
 
-// Of its requests all but one have no arrays.
+// Only one of its requests has arrays.
 template <class Visit>
 void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   visit_host_arrays(&request->sample, visit);
@@ -128,7 +128,7 @@ void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   visit_stage_numbers(&request->stages, call.slots().number(request->plan.num_rows), visit);
 }
 
-// Calls of state.h: of accepted tokens, the numbers of adaptive stages.
+// Calls of state.h. Only accept has arrays: the parameters of adaptive stages.
 template <class Visit>
 void visit_host_arrays(contract::RowsOfSlots *, const Visit &) {}
 template <class Visit>
@@ -137,7 +137,7 @@ void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
   visit(&request->adaptive.top_p.array, request->slots.count);
 }
 
-// The same of arrays that are the host's on every handle.
+// The same for arrays that are on the host with every handle.
 template <class Request, class Visit>
 void visit_arrays_on_host(Request *, const Visit &) {}
 template <class Visit>
@@ -145,7 +145,7 @@ void visit_arrays_on_host(kernels::VerifyRequest *request, const Visit &visit) {
   visit(&request->rules.numbers.synthetic_rates, request->num_drafts);
 }
 
-// All of them. `has_parameters`: the numbers that a handle may have on the host are there.
+// All host arrays. `has_parameters`: the handle's parameters are on the host.
 template <class Request, class Visit>
 void visit_all_on_host(Request *request, bool has_parameters, const Visit &visit) {
   if (has_parameters) visit_host_arrays(request, visit);
@@ -157,7 +157,7 @@ void point_to(const void *address, const T **array) {
   *array = static_cast<const T *>(address);
 }
 
-// The bytes of an array in the workspace, up to the next one's place.
+// Bytes of an array in the workspace, with padding.
 template <class T>
 size_t packed_bytes(const T *array, int64_t count) {
   constexpr size_t kAlignment = alignof(uint64_t);
@@ -173,7 +173,7 @@ size_t host_array_bytes(Request request, bool has_parameters = true) {
   return bytes;
 }
 
-// Enqueues the writing of words to device memory, as many at once as a launch takes.
+// Enqueues writes to device memory, kUploadWords words per launch.
 class Uploader {
  public:
   Uploader(void *to, CUstream_st *stream) : stream_(stream) {
@@ -181,7 +181,7 @@ class Uploader {
     upload_.num_words = 0;
   }
 
-  // `bytes` of `data`, then zeros up to `padded_bytes`, whole words.
+  // Appends `bytes` bytes of `data`, then zeros up to `padded_bytes`, a multiple of a word.
   void add(const void *data, size_t bytes, size_t padded_bytes) {
     for (size_t done = 0; done < padded_bytes;) {
       if (upload_.num_words == kernels::kUploadWords) flush();
@@ -196,7 +196,7 @@ class Uploader {
     }
   }
 
-  // The first launch that failed, if one did.
+  // Returns the first launch error.
   cudaError_t flush() {
     if (upload_.num_words > 0 && error_ == cudaSuccess) error_ = kernels::launch(upload_, stream_);
     upload_.to += upload_.num_words;
@@ -205,13 +205,13 @@ class Uploader {
   }
 
  private:
-  kernels::Upload<kernels::kUploadWords> upload_;  // only the words filled so far are set
+  kernels::Upload<kernels::kUploadWords> upload_;  // only the words filled so far are initialised
   CUstream_st *stream_;
   cudaError_t error_ = cudaSuccess;
 };
 
-// Enqueues the copy of all of a request's host arrays to `memory`, host_array_bytes() aligned to 8,
-// and points the request there.
+// Enqueues the copy of a request's host arrays to `memory` (host_array_bytes() bytes, aligned to
+// 8), and points the request to the copies.
 template <class Request>
 cudaError_t upload_host_arrays(Request *request, void *memory, CUstream_st *stream,
                                bool has_parameters = true) {

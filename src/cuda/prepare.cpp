@@ -1,3 +1,4 @@
+// Reads a device's attributes and prepares its kernels.
 #include "cuda/prepare.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace {
 using kernels::KernelShape;
 using kernels::Share;
 
-// The attributes are asked for so that the kernel is loaded now. It would be when it is first used
-// otherwise, perhaps while a stream is captured, where that fails.
+// Reading the attributes loads the kernel. Otherwise it would be loaded at its first use, which
+// fails while a stream is captured.
 Outcome load(const void *kernel, cudaFuncAttributes *attributes) {
   return {"cudaFuncGetAttributes", cudaFuncGetAttributes(attributes, kernel)};
 }
@@ -30,7 +31,7 @@ Outcome count_blocks(const void *kernel, const Attributes &attributes, Share *sh
   return {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", error};
 }
 
-// Clusters of a size that the device does not have are none.
+// An unsupported cluster size counts as 0 clusters.
 Outcome count_clusters(const void *kernel, int index, Share *share) {
   const kernels::LaunchConfig config(1, 1 << index, size_t(share->dynamic_bytes), nullptr);
   int clusters = 0;
@@ -43,7 +44,7 @@ Outcome count_clusters(const void *kernel, int index, Share *share) {
   return {"cudaOccupancyMaxActiveClusters", error};
 }
 
-// Of the kernel without clusters and the one with them.
+// Prepares a kernel's variants without and with clusters.
 Outcome prepare(const void *alone, const void *clustered, const Attributes &attributes,
                 KernelShape *shape) {
   cudaFuncAttributes of_alone = {}, of_clustered = {};
@@ -119,7 +120,7 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
 
 Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out) {
   out->num_multiprocessors = attributes.num_multiprocessors;
-  out->overlaps_launches = attributes.has_clusters;  // both from compute capability 9.0 on
+  out->overlaps_launches = attributes.has_clusters;  // both need compute capability 9.0
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::upload_kernel_address(), &unused);
   if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), &unused);

@@ -1,4 +1,4 @@
-// The kernels of a device that is opened: loaded, allowed what they may have, and asked what fits.
+// Prepares the kernels of a device: loads them, sets their attributes, and reads their occupancy.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,13 +7,13 @@
 
 namespace sampler::cuda {
 
-// A call and how it ended.
+// A CUDA call and its result.
 struct Outcome {
   const char *call;
   cudaError_t error;
 };
 
-// What a device says of itself.
+// Attributes of a device.
 struct Attributes {
   int num_multiprocessors = 0;
   int has_clusters = 0;
@@ -22,7 +22,7 @@ struct Attributes {
 
 Outcome read_attributes(int device_id, Attributes *out);
 
-// On the current device. The first call that failed, or the last one.
+// Works on the current device. Returns the first failed call, or the last call.
 Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out);
 
 }  // namespace sampler::cuda

@@ -1,5 +1,5 @@
-// The CUDA backend of a build without CUDA: no handle for it can be created, so nothing else is
-// ever called.
+// Stub of the CUDA backend for builds without CUDA. No handle for it can be created, so the other
+// functions are never called.
 #include "cuda/backend.h"
 
 namespace sampler::cuda {
