@@ -1,15 +1,16 @@
-// What libgcc.a and libstdc++.a of newer systems ask of the C library, for older ones that do not
-// have it.
+// Functions that libgcc.a and libstdc++.a of newer systems need, for older C libraries that lack
+// them.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// libstdc++ counts references without atomic operations while a process has one thread. Never here.
+// Nonzero would let libstdc++ count references without atomic operations. 0 is always safe.
 __attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
 
-// By their own names strtol and its like take binary numbers, since glibc 2.38.
+// Since glibc 2.38 strtol and its family are compiled to __isoc23_ names, which accept binary
+// numbers.
 #define SAMPLER_OLD_STRTO(type, name)                                                     \
   type old_##name(const char *, char **, int) __asm__(#name);                             \
   __attribute__((visibility("hidden"))) type __isoc23_##name(const char *, char **, int); \
@@ -21,7 +22,7 @@ SAMPLER_OLD_STRTO(long long, strtoll)
 SAMPLER_OLD_STRTO(unsigned long, strtoul)
 SAMPLER_OLD_STRTO(unsigned long long, strtoull)
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE  // glibc 2.35: the unwinder asks by this function alone
+#ifdef DLFO_STRUCT_HAS_EH_DBASE  // glibc 2.35: the unwinder uses only this function
 
 struct Search {
   uintptr_t address;
@@ -47,7 +48,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *data) {
   return 1;
 }
 
-// Where the frames of the object are described that has `address`. -1: nowhere.
+// Finds the object that contains `address`, and its unwind tables. -1: none.
 __attribute__((visibility("hidden"))) int _dl_find_object(void *address,
                                                           struct dl_find_object *found) {
   struct Search search = {(uintptr_t)address, found};

@@ -1,6 +1,6 @@
-# Makes the library load with glibc 2.28, whatever the build machine has: functions that have got newer
-# versions since are linked as they were in 2.28, from libraries that have their names and nothing else.
-# With glibc 2.34 or newer the loader finds the same versions in libc.so.6.
+# Lets the library load with glibc 2.28 and newer. Functions with newer symbol versions are linked with their
+# versions of 2.28, from stub libraries that define the names only. From glibc 2.34 on the loader finds these
+# versions in libc.so.6.
 
 set(_list "${CMAKE_CURRENT_LIST_DIR}/old_symbols.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_list}")
@@ -21,7 +21,7 @@ foreach(_line IN LISTS _lines)
 endforeach()
 list(REMOVE_DUPLICATES _libraries)
 if(NOT SAMPLER_HAS_CUDA)
-  set(_libraries libpthread.so.0) # others are the CUDA runtime's
+  set(_libraries libpthread.so.0) # only the CUDA runtime needs the others
 endif()
 
 set(_dir "${CMAKE_CURRENT_BINARY_DIR}/glibc")

@@ -1,4 +1,4 @@
-// The calls of state.h on the host.
+// Runs the calls of state.h on the host.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sampler::state {
 
-// Each row in turn.
+// Runs all rows in order.
 template <class Request>
 void run(const Request &request) {
   for (int64_t row = 0; row < request.num_rows; ++row) contract::run_state_row(request, row);

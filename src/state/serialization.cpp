@@ -1,6 +1,7 @@
-// The serialised form of sequences: a header; of each its length, that of its prompt, its adaptive
-// values and its tokens; the checksum of all bytes before it. Integers are little-endian, floats
-// their bits. Where the values after each number of tokens are kept, all of them stand there.
+// Serialised format of sequences: a header; for each sequence its length, its prompt length, its
+// adaptive values and its tokens; a checksum of all bytes before it. Integers are little-endian;
+// floats are stored as their bits. A state that keeps values stores one set per length, others one
+// set.
 #include "state/serialization.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void put_values(unsigned char *at, const AdaptiveValues &values) {
   }
 }
 
-// A sequence in the data, where its lengths are right.
+// View of a serialised sequence with valid lengths.
 struct SequenceData {
   int32_t length, prompt_length;
   bool keeps_values;
@@ -72,7 +73,7 @@ struct SequenceData {
   const unsigned char *end() const { return tokens + size_t(length) * kTokenBytes; }
 };
 
-// Null, or what is wrong.
+// Null, or a description of the error.
 const char *fault_of_contents(const SequenceData &data) {
   for (int32_t i = 0; i < data.length; ++i) {
     if (data.token(i) < 0) return "have a token that is none";
@@ -92,7 +93,7 @@ const char *fault_of_contents(const SequenceData &data) {
   return nullptr;
 }
 
-// Null, or what is wrong. `*at` goes to the end of the sequence.
+// Null, or a description of the error. Advances `*at` to the end of the sequence.
 const char *check_sequence(bool keeps_values, const unsigned char **at, const unsigned char *end,
                            int64_t *longest) {
   constexpr const char *kShort = "are shorter than their sequences";

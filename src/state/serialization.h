@@ -1,4 +1,4 @@
-// Sequences as bytes.
+// Serialisation of sequences.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,26 @@
 
 namespace sampler::state {
 
-// How many bytes the slots [first, first + count) take.
+// Serialised size of slots [first, first + count).
 size_t serialized_bytes(const contract::Sequences &sequences, int64_t first, int64_t count);
 void serialize(const contract::Sequences &sequences, int64_t first, int64_t count,
                unsigned char *out);
 
-// What is wrong with serialised data.
+// Errors in serialised data.
 enum class Fault { kNone, kCorrupt, kTooManySlots, kTooLong };
 
 struct Checked {
   Fault fault = Fault::kNone;
   const char *reason = "";  // kCorrupt: "data ..."
   int64_t num_slots = 0;
-  int64_t longest = 0;  // tokens, of the sequences looked at
+  int64_t longest = 0;  // tokens of the longest sequence checked
 };
 
-// Looks at every byte. `first`, in [0, num_slots]: where the sequences are to go.
+// Checks every byte. `first`, in [0, num_slots]: destination of the first sequence.
 Checked check_serialized(const contract::Sequences &sequences, int64_t first,
                          const unsigned char *data, size_t bytes);
 
-// Of data that have been found good.
+// `data` must have passed check_serialized().
 void deserialize(const contract::Sequences &sequences, int64_t first, const unsigned char *data);
 
 }  // namespace sampler::state
