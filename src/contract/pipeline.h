@@ -136,8 +136,7 @@ struct Pipeline {
   AdaptiveParameters adaptive;
 
   Sequences sequences;  // by slot; replaces adaptive_values, history and prompt_lengths
-  const float *adaptive_values =
-      nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: initial values
+  const float *adaptive_values = nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: initial
 
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;

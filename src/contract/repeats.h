@@ -116,7 +116,7 @@ struct Breakers {
       const int64_t id = text[i - depth];
       begin = bound(begin, end, depth, id, false);
       end = bound(begin, end, depth, id, true);
-      // A breaker precedes those that it is a prefix of.
+      // A breaker precedes the breakers that it is a prefix of.
       while (begin < end && int64_t(offsets[begin + 1]) - int64_t(offsets[begin]) == depth + 1) {
         longest = depth + 1;
         ++begin;

@@ -38,7 +38,7 @@ SAMPLER_HD inline const TokenCount *find_count(const TokenCount *counts, int64_t
 // Header of a slot.
 struct SequenceHeader {
   int32_t length;          // tokens
-  int32_t prompt_length;   // the first tokens
+  int32_t prompt_length;   // tokens of the prompt, which comes first
   int32_t counted_length;  // length of the longest prefix whose distinct tokens have entries
   int32_t num_distinct;    // number of entries
 };
@@ -231,7 +231,7 @@ struct Sequences {
   char *slots = nullptr;  // null: no state
   int64_t num_slots = 0;
   SequenceLayout layout;
-  uint32_t *locks = nullptr;  // by slot, 0: free; for calls whose rows run in parallel
+  uint32_t *locks = nullptr;  // by slot, 0: unlocked; for rows that run in parallel
 
   SAMPLER_HD explicit operator bool() const { return slots != nullptr; }
   SAMPLER_HD bool has(int64_t slot) const { return slot >= 0 && slot < num_slots; }

@@ -877,20 +877,19 @@ class ShardRounds {
     if (call_.wants_entropies()) call_.reports->out_entropies[output_] = entropy();
   }
 
-  SAMPLER_HD bool reports_drawn_distribution() const {
+  SAMPLER_HD bool reports_processed() const {
     return call_.sample->logprob_kind == SAMPLER_LOGPROB_PROCESSED;
   }
 
   // Lowest cut: only tokens of the distribution are asked for.
   SAMPLER_HD Reported reported() const {
-    if (reports_drawn_distribution())
-      return {draw_scale(), 0, row_.kept_weight, row_.greedy, ~Rank(0)};
+    if (reports_processed()) return {draw_scale(), 0, row_.kept_weight, row_.greedy, ~Rank(0)};
     return {reported_scale(), 0, row_.reported_weight, false, ~Rank(0)};
   }
 
   SAMPLER_HD float entropy() const {
     if (!is_good()) return quiet_nan();
-    if (reports_drawn_distribution()) {
+    if (reports_processed()) {
       return row_.greedy ? 0.0f : entropy_in_nats({row_.kept_weight, row_.kept_surprise});
     }
     return entropy_in_nats({row_.reported_weight, row_.reported_surprise});
@@ -898,8 +897,7 @@ class ShardRounds {
 
   SAMPLER_HD void write_top() const {
     const Reports &to = *call_.reports;
-    const int64_t in_distribution =
-        reports_drawn_distribution() ? row_.kept_count : row_.num_listed;
+    const int64_t in_distribution = reports_processed() ? row_.kept_count : row_.num_listed;
     const int64_t count = is_good() ? smaller(row_.num_listed, in_distribution) : 0;
     const Reported reported = count > 0 ? this->reported() : Reported();
     const Rank *const ranks = list().ranks;

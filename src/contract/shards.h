@@ -182,7 +182,7 @@ constexpr int kNumDigitValues = 1 << kDigitBits;
 // Radix search for the key at which a weight is reached.
 struct DigitSearch {
   uint32_t key = 0;      // digits found so far
-  uint64_t missing = 0;  // weight still needed below the tokens above them
+  uint64_t missing = 0;  // weight that larger keys lack to the target
 
   // Range of keys whose weights are summed for digit `digit`, and a key's value of that digit.
   SAMPLER_HD uint32_t lowest(int digit) const {

@@ -290,7 +290,7 @@ class Verifier {
     return find_token(position, token);
   }
 
-  // With the relaxed rule, only if no child is within its bounds.
+  // The standard rule. Under the relaxed rule it decides only if no child is within the bounds.
   SAMPLER_HD uint32_t decide_standard(int32_t position, int32_t *next, int64_t *token) {
     uint32_t status = SAMPLER_ROW_OK;
     if (rule_ == SAMPLER_ACCEPT_RELAXED) {
