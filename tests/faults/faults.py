@@ -628,8 +628,8 @@ FAULTS = [
     Fault(
         "lookup_goes_on_from_any_context",
         "prompt lookup takes the tokens that it matched in the last call for those of any context",
-        [("src/decoding/ngram/prompt_lookup.cpp", "std::equal(matched, matched + num_more_, more)",
-          "matched != more")],
+        [("src/decoding/ngram/prompt_lookup.cpp", "std::equal(matched, matched + num_extra_, extra)",
+          "matched != extra")],
         [("ngram_test", "LookupInterface.ContextsMayGoOnFromTheLastOne")]),
     Fault(
         "both_drafters_taken",
@@ -1281,7 +1281,7 @@ FAULTS = [
     Fault(
         "maxima_of_fewer_than_top_k",
         "on a device a top-k of all tokens looks at those that the reports want alone",
-        [("kernels/staged.cuh", "drawn_row_is_told() && !keeps_all", "drawn_row_is_told()")],
+        [("kernels/staged.cuh", "drawn_row_is_told() && !keeps_all", "reports_drawn_row()")],
         [stages_on_device("Reports")]),
     Fault(
         "edited_row_after_windows",
@@ -1434,8 +1434,8 @@ FAULTS = [
     Fault(
         "rounds_leave_no_text",
         "what a round gives does not enter the texts that stages see",
-        [("src/decoding/session/verify_batch.cpp", "group.count > 0 ? tell(entry, group)",
-          "group.count < 0 ? tell(entry, group)")],
+        [("src/decoding/session/verify_batch.cpp", "group.count > 0 ? accept(entry, group)",
+          "group.count < 0 ? accept(entry, group)")],
         [decoding("LoopStages.SampleMatchGivesTheTextWithoutDraftsOfEveryPreset")]),
     # ---- Sessions
     Fault(

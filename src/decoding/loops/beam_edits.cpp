@@ -8,7 +8,7 @@ namespace sampler::decoding {
 
 namespace {
 
-// The numbers of edits that can be by text, 4 bytes each: where their arrays lie.
+// Offsets in sampler_row_params of the arrays of edits by text; their elements have 4 bytes.
 constexpr size_t kNumbers[] = {
     offsetof(sampler_row_params, repetition_penalty),
     offsetof(sampler_row_params, frequency_penalty),
@@ -32,7 +32,7 @@ void set_array(sampler_row_params *params, size_t place, const uint32_t *array) 
   std::memcpy(reinterpret_cast<char *>(params) + place, &array, sizeof array);
 }
 
-// Copies the numbers of edits.
+// Copies the parameters of the edits.
 void copy_edits(const sampler_params &from, sampler_params *to) {
   to->repetition_penalty = from.repetition_penalty;
   to->frequency_penalty = from.frequency_penalty;
@@ -132,7 +132,7 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       workspace_bytes_(prepare()),
       workspace_(place, workspace_bytes_) {}
 
-// Fills in what stays as it is, and checks it. The result is what a call needs as workspace.
+// Fills in and checks the arguments that stay the same. Returns the workspace bytes of a call.
 size_t BeamEdits::prepare() {
   static_assert(kNumNumbers == sizeof kNumbers / sizeof kNumbers[0]);
   const sampler_row_params *const by_text = generation_.args().row_params;
@@ -160,13 +160,13 @@ size_t BeamEdits::prepare() {
   pipeline_.max_history_tokens = longest_text(generation_);
   if (pipeline_.token_bitmasks) pipeline_.token_bitmask_indices = masks_.data();
 
-  // Of no rows: it checks its arguments, and writes nothing.
+  // With no rows the call checks its arguments and writes nothing.
   auto args = capi::sized<sampler_filter_args>();
   args.input = rows_of(generation_.target(), {nullptr, 0}, 0);
   complete(&args);
   require_call(place_, [&] { return sampler_filter(place_.handle, &args); });
 
-  // Of arrays only whether they are there matters.
+  // The workspace depends on which arrays are non-NULL, not on their addresses.
   static constexpr uint64_t kSomewhere = 0;
   void *const there = const_cast<uint64_t *>(&kSomewhere);
   args.input = rows_of(generation_.target(), {static_cast<unsigned char *>(there), 0}, num_slots());

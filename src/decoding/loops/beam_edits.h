@@ -1,5 +1,5 @@
-// Edits of the beams' rows: biases, allowed and banned tokens, bad words, masks, a least length,
-// penalties, DRY and n-grams, by what each beam has said. Of CPU handles.
+// Edits of the beams' rows by each beam's history, on CPU handles: biases, allowed and banned
+// tokens, bad words, masks, minimum lengths, penalties, DRY and n-grams.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace sampler::decoding {
 
-// The edits among these parameters, at temperature 1 and without windows.
+// The edits of `params`, at temperature 1 and without windows.
 sampler_params edits_of(const sampler_params &params);
 
-// What has no meaning for beams: all parameters but edits.
+// `params` with the edits reset. What remains has no meaning for beams.
 sampler_params without_edits(const sampler_params &params);
 sampler_row_params without_edits(const sampler_row_params &params);
 
-// Lists by text become lists by beam: each as often as a text has beams. Lists of all texts stay.
+// Expands lists by text to lists by beam, num_beams copies each. A list of all texts stays one.
 class BeamLists {
  public:
-  // Their offsets ascend. `values`: a number for each token, or null.
+  // Offsets must ascend. `values`: one per token, or null.
   BeamLists(const ExecutionTarget &place, const sampler_token_lists &lists, const float *values,
             int64_t num_beams);
 
@@ -39,12 +39,12 @@ class BeamLists {
 
 class BeamEdits {
  public:
-  // Beam b of text i is slot i num_beams + b of the calls, which is its sequence. Checks what is
-  // asked for as sampler_filter does, and takes all memory.
+  // Beam b of text i is slot i * num_beams + b of the calls, and that sequence. Checks the
+  // parameters as sampler_filter does, and allocates all memory.
   BeamEdits(const ExecutionTarget &place, Generation &generation, int64_t num_beams);
 
-  // Writes the probabilities of the rows that follow these beams, as the edits leave them. `args`
-  // has the rows and the outputs.
+  // Writes the probabilities of the beams' next rows, after the edits. `args` has the rows and the
+  // outputs.
   void filter(const Array<Feed> &feeds, sampler_filter_args *args);
 
  private:
@@ -60,7 +60,7 @@ class BeamEdits {
   int64_t num_beams_;
   sampler_params params_;
   sampler_row_params row_params_;
-  Array<uint32_t> numbers_;           // [kNumNumbers, slots], those that are by text
+  Array<uint32_t> numbers_;           // [kNumNumbers, slots], the numbers given by text
   Array<int32_t> slots_, masks_;      // by row
   Array<int32_t> history_;            // slot after slot
   Array<int64_t> offsets_, lengths_;  // of the slots' histories

@@ -11,11 +11,11 @@ namespace sampler::decoding {
 
 namespace {
 
-// The score of a beam that a bad row ended.
+// Score of a beam that a bad row ended.
 constexpr double kWorst = -double(__builtin_inff());
 
 struct Beam {
-  int64_t slot;    // which of the text's caches, and of its places for tokens, is its own
+  int64_t slot;    // index of its cache and token buffer among the text's
   int64_t length;  // prompt and new tokens
   double log_probability;
   double score;
@@ -24,21 +24,21 @@ struct Beam {
   bool goes_on() const { return reason == SAMPLER_FINISH_NONE; }
 };
 
-// A beam of the next step: one of this step's as it is, or with one more token.
+// A beam of the next step: a beam of this step, unchanged or with one more token.
 struct Candidate {
   size_t parent;
-  int32_t token_id;  // -1: as it is
+  int32_t token_id;  // -1: unchanged
   double log_probability;
   double score;
 };
 
-// `score` is what candidates are ranked by.
+// Ranks candidates by `score`.
 bool is_better(const Candidate &a, const Candidate &b) {
   if (a.score != b.score) return a.score > b.score;
   return a.parent != b.parent ? a.parent < b.parent : a.token_id < b.token_id;
 }
 
-// What a beam of the next step gets of its parent's slot.
+// A copy of the parent's slot for a beam of the next step.
 struct Copy {
   Beam *beam;
   int64_t source;
@@ -46,11 +46,11 @@ struct Copy {
 
 struct BeamText {
   int64_t prompt_length;
-  int64_t capacity;  // tokens of a slot
-  int32_t *tokens;   // slot after slot
+  int64_t capacity;  // tokens per slot
+  int32_t *tokens;   // [slots, capacity]
   Beam *beams;       // best first
   size_t num_beams;
-  Beam *pool;  // of beams that have ended, best first
+  Beam *pool;  // ended beams, best first
   size_t num_pooled;
 
   int32_t *tokens_of(const Beam &beam) const { return tokens + beam.slot * capacity; }
@@ -62,7 +62,7 @@ bool has_pool(const sampler_beam_search_args &args) {
   return args.rule == SAMPLER_BEAMS_POOL;
 }
 
-// Of a pool's rule so many of a beam's likeliest tokens that num_beams of them do not end it.
+// Tokens considered per beam: with a pool, enough that num_beams of them do not end it.
 int64_t width_of(const sampler_beam_search_args &args, const Generation &generation,
                  int64_t shared_width) {
   const int64_t num_ends = generation.args().end_token_ids ? generation.args().num_end_tokens : 1;
@@ -113,7 +113,7 @@ class BeamSearch {
     }
   }
 
-  // Writes what it found, also when it fails.
+  // Writes the results, also after a failure.
   void run() {
     generation_->mark_started();
     run_and_write([&] { search(); }, [&] { write_outputs(); });
@@ -152,7 +152,7 @@ class BeamSearch {
   }
   static double worst_of(const BeamText &text) { return text.pool[text.num_pooled - 1].score; }
 
-  // feeds_: the beams that go on, of texts that do, in order.
+  // Sets feeds_ to the running beams of running texts, in order.
   void find_open_beams() {
     feeds_.clear();
     for (size_t i = 0; i < texts_.size(); ++i) {
@@ -214,7 +214,8 @@ class BeamSearch {
     return log_probability / power((least + length) / (least + 1), double(args_.alpha));
   }
 
-  // The best num_beams, the best first. Takes rows from `row` on and returns the one after them.
+  // Finds the best num_beams candidates, best first. Reads rows from `row` on and returns the row
+  // after them.
   size_t find_candidates(const BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
                          const float *values, const sampler_row_status *row_status) {
     candidates_.clear();
@@ -240,7 +241,7 @@ class BeamSearch {
     return row;
   }
 
-  // Keeps the best in a heap, the worst of them in front.
+  // Keeps the best num_beams in a heap, the worst at the front.
   void add_candidate(Array<Candidate> *heap, const Candidate &candidate) const {
     if (int64_t(heap->size()) == args_.num_beams) {
       if (!is_better(candidate, (*heap)[0])) return;
@@ -251,8 +252,8 @@ class BeamSearch {
     std::push_heap(heap->begin(), heap->end(), is_better);
   }
 
-  // The same with a pool: the best that go on and the best that end, ranked by their sums. Beams
-  // with bad rows go to the pool.
+  // As find_candidates, with a pool: the best running and the best ended candidates by sum of
+  // log-probabilities. Beams with bad rows go to the pool.
   size_t find_pool_candidates(BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
                               const float *values, const sampler_row_status *row_status) {
     candidates_.clear();
@@ -278,9 +279,9 @@ class BeamSearch {
     return row;
   }
 
-  // Those that end among the first num_beams of all candidates go to the pool.
+  // Moves ended candidates that rank among the best num_beams of all to the pool.
   void pool_ended(BeamText &text) {
-    size_t num_better = 0;  // that go on
+    size_t num_better = 0;  // running candidates that rank higher
     for (size_t i = 0; i < ending_.size(); ++i) {
       const Candidate &ending = ending_[i];
       while (num_better < candidates_.size() && is_better(candidates_[num_better], ending)) {
@@ -299,8 +300,7 @@ class BeamSearch {
     }
   }
 
-  // `beam` with its parent's slot, where its tokens are but for the last, token_id, unless that is
-  // -1.
+  // Adds `beam`, with the tokens of its parent's slot and then token_id; -1: no further token.
   void add_to_pool(BeamText &text, const Beam &beam, int32_t token_id) {
     Beam pooled = beam;
     pooled.slot = args_.num_beams + int64_t(text.num_pooled);
@@ -326,7 +326,7 @@ class BeamSearch {
                                                             : SAMPLER_FINISH_NONE;
   }
 
-  // The candidates become the beams.
+  // Replaces the text's beams by the candidates.
   void advance(size_t index) {
     BeamText &text = texts_[index];
     next_.clear();
@@ -354,8 +354,8 @@ class BeamSearch {
     text.num_beams = next_.size();
   }
 
-  // One of a parent's next beams takes over its slot: the first that goes on, if there is one. The
-  // others get free slots, to which the contents of the parent's are copied.
+  // One child takes over its parent's slot: the first that runs on, if any. The others get free
+  // slots, to which the parent's contents are copied.
   void share_slots() {
     is_taken_.clear();
     is_taken_.fill(size_t(args_.num_beams), false);
@@ -409,7 +409,7 @@ class BeamSearch {
     stats.target_forwards = cache_.num_forwards();
   }
 
-  // `beam` null: there is none.
+  // `beam` null: no result.
   void write_result(size_t place, const BeamText &text, const Beam *beam) {
     const sampler_generation_args &args = generation_->args();
     int32_t *const row = args.out_token_ids + place * size_t(args.max_new_tokens);
@@ -428,8 +428,8 @@ class BeamSearch {
 
   const sampler_beam_search_args &args_;
   Generation *generation_;
-  int64_t first_width_, width_;  // tokens looked at of the prompt's row, of others
-  int64_t num_slots_;            // of a text: a pool's come after those with caches
+  int64_t first_width_, width_;  // tokens considered of the prompt's row, of later rows
+  int64_t num_slots_;            // per text; slots of a pool follow those with caches
   int64_t max_rows_;
   Workspace workspace_;
   std::optional<BeamEdits> edits_;
@@ -442,7 +442,7 @@ class BeamSearch {
   Array<Beam> beams_, pools_;
   Array<BeamText> texts_;
   Array<Feed> feeds_;
-  // For the text that is worked on.
+  // Scratch of the current text.
   Array<Candidate> candidates_, ending_;
   Array<Beam> next_;
   Array<Copy> copies_;

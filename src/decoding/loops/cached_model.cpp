@@ -43,7 +43,7 @@ void CachedModel::Spans::clear() {
   num_logit_rows = 0;
 }
 
-// The feed's tokens [begin, end).
+// Adds the feed's tokens [begin, end).
 void CachedModel::Spans::add(int32_t sequence, const Feed &feed, int64_t begin, int64_t end) {
   const int64_t num_logits = std::max<int64_t>(0, end - std::max(begin, feed.first_with_logits()));
   sequences.push_back(sequence);
@@ -60,7 +60,7 @@ void CachedModel::Spans::add(int32_t sequence, const Feed &feed, int64_t begin, 
   num_logit_rows += num_logits;
 }
 
-// One forward over spans_.
+// Runs one forward over spans_.
 void CachedModel::run(const LogitRows &logits, int64_t first_row) {
   sampler_forward_args args = {};
   args.struct_size = sizeof args;

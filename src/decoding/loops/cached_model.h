@@ -1,4 +1,4 @@
-// A caller's model: its callbacks, and what its caches hold.
+// A caller's model: its callbacks and the contents of its caches.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace sampler::decoding {
 
-// Tokens of a sequence, some of which the model lacks, and how many of the last ones need logits.
+// A sequence's tokens, some not yet in the model's cache. The last num_logits need logits.
 struct Feed {
-  int64_t sequence;  // from the first of the call on
+  int64_t sequence;  // counted from the call's first
   const int32_t *tokens;
   int64_t length;
   int64_t num_logits;
-  // What each token after the first with logits follows, counted from that one's successor; -1:
-  // that one. Null: each follows the one before it.
+  // Parent of each token after the first with logits, as an index counted from that one's
+  // successor; -1: the first with logits. Null: each token follows the one before it.
   const int32_t *parents = nullptr;
 
   int64_t first_with_logits() const { return length - num_logits; }
-  // The place of the token that the one at `place` follows.
+  // Index of the parent of the token at `place`.
   int64_t parent_of(int64_t place) const {
     const int64_t draft = place - first_with_logits() - 1;
     return parents && draft >= 0 ? place - draft + parents[draft] : place - 1;
@@ -35,9 +35,8 @@ struct LogitRows {
 
 class CachedModel {
  public:
-  // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
-  // At most max_tokens tokens and max_rows rows of logits at once. `has_trees`: feeds may have
-  // parents.
+  // Caches of sequences [first_sequence, first_sequence + num_sequences), all empty. A forward has
+  // at most max_tokens tokens and max_rows rows of logits. `has_trees`: feeds may have parents.
   CachedModel(const ExecutionTarget &place, const sampler_model &model,
               const sampler_generation_args &generation, int64_t num_sequences, int64_t max_tokens,
               int64_t max_rows, bool has_trees = false);
@@ -46,22 +45,22 @@ class CachedModel {
   int64_t num_forwards() const { return num_forwards_; }
   int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }
 
-  // Brings caches to the feeds' lengths, in as many forwards as max_span_tokens makes it, and
+  // Extends the caches to the feeds' lengths, in as many forwards as max_span_tokens requires, and
   // writes the logits, feed after feed. A cache must be shorter than its feed. A tree and the token
-  // before it stay together.
+  // before it are not split.
   void forward(const Array<Feed> &feeds, const LogitRows &logits);
 
-  // Cuts off what follows `length` tokens; without caches, everything. Nothing to cut: no call.
+  // Truncates a cache to `length` tokens; without caches, to 0. No call if there is nothing to cut.
   void keep(int64_t sequence, int64_t length);
   void fork(int64_t source, int64_t destination);
 
  private:
-  // A piece of a feed, and the spans of one forward.
+  // The spans of one forward; each is a piece of a feed.
   struct Spans {
     Array<int32_t> sequences;
     Array<int64_t> indices, starts, token_offsets, logit_counts;
     Array<int32_t> token_ids;
-    Array<int32_t> parents;  // in the span; of a model with trees
+    Array<int32_t> parents;  // within the span; only for models with trees
     const bool has_parents;
     bool is_chains;  // each token follows the one before it
     int64_t num_logit_rows;

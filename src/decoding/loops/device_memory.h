@@ -1,4 +1,4 @@
-// Memory that the operations of a handle work on, as the loops see it.
+// Memory of a handle's device, as the loops see it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace sampler::decoding {
 
-// Bytes on the handle's device; for a CPU handle, plain memory. Failures throw.
+// Bytes on the handle's device; host memory for a CPU handle. Failures throw.
 class DeviceBytes {
  public:
   DeviceBytes(const ExecutionTarget &place, size_t bytes);
@@ -19,11 +19,11 @@ class DeviceBytes {
   unsigned char *data() const { return data_; }
   size_t size() const { return size_; }
 
-  // In the order of the stream. `source` may be reused at once.
+  // In stream order. `source` may be reused on return.
   void upload(const void *source, size_t bytes);
   void move(size_t to, size_t from, size_t bytes);  // regions that do not overlap
 
-  // The first bytes, once all work on the stream has finished, in host memory of that size.
+  // Copies the first `bytes` bytes to host memory after all work on the stream has finished.
   void download(void *to, size_t bytes);
 
  private:
@@ -44,7 +44,7 @@ class Output {
         bytes_(place, bytes_of(capacity, sizeof(T))),
         host_(place, on_cuda_ ? bytes_.size() : 0) {}
   T *data() const { return reinterpret_cast<T *>(bytes_.data()); }
-  // The first so many, valid until the next call of this.
+  // The first `count` elements, valid until the next call.
   const T *on_host(size_t count) {
     if (!on_cuda_) return data();
     bytes_.download(host_.data(), count * sizeof(T));
@@ -61,7 +61,7 @@ class Output {
 template <class T>
 class Input {
  public:
-  // A parameter is one that a handle with host_parameters takes on the host.
+  // `is_parameter`: a handle with host_parameters takes the array in host memory.
   Input(const ExecutionTarget &place, int64_t capacity, bool is_parameter = false)
       : stays_on_host_(is_parameter && place.handle->on_cuda &&
                        place.handle->device.host_parameters),

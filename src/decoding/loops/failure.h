@@ -1,4 +1,5 @@
-// How a loop stops early: the error text is set, the status travels up to the entry point.
+// How a loop stops early: the error text is set, the exception carries the status to the entry
+// point.
 #pragma once
 
 #include "capi/entry.h"
@@ -13,7 +14,7 @@ inline void require(sampler_status status) {
   if (status != SAMPLER_OK) throw Failure{status};
 }
 
-// Calls a function of the host's that is to return SAMPLER_OK.
+// Calls a host's function, which must return SAMPLER_OK.
 template <class Callback>
 void call_back(capi::Entry *entry, const char *name, const Callback &callback) {
   const sampler_status status = entry->call_host(callback);

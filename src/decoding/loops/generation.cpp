@@ -10,7 +10,7 @@ namespace sampler::decoding {
 namespace {
 
 constexpr int32_t kDefaultEndToken = 1;
-constexpr int64_t kTokenTextBytes = 128;  // in a line, at most
+constexpr int64_t kTokenTextBytes = 128;  // most bytes of one token in a trace line
 
 int64_t capacity_of(const sampler_generation_args &args, int64_t text) {
   const int64_t length = args.prompt_offsets[text + 1] - args.prompt_offsets[text];
@@ -23,7 +23,7 @@ int64_t capacity_of_all(const sampler_generation_args &args) {
   return sum;
 }
 
-// Numbers and words, and the tokens in brackets.
+// Most bytes of a trace line: numbers and words, and the tokens in brackets.
 int64_t line_bytes(const sampler_generation_args &args, int64_t max_drafts) {
   return args.trace || args.debug ? 256 + (max_drafts + 1) * (kTokenTextBytes + 2) : 0;
 }
@@ -58,7 +58,7 @@ Generation::Generation(const ExecutionTarget &place, const sampler_generation_ar
   }
 }
 
-// The default may be no token of the vocabulary.
+// The default end token may be outside the vocabulary.
 void Generation::mark_end(int32_t token_id) {
   if (token_id < 0 || token_id >= target_.vocabulary_size) return;
   ends_[size_t(token_id) / 64] |= uint64_t(1) << (token_id % 64);
@@ -100,7 +100,7 @@ void Generation::append_token(int32_t token_id) {
   line_.push_back(']');
 }
 
-// "text 0 round 3: 2 of 5 drafts [a][b] | [c][d][e], then [f]"
+// Formats a trace line: "text 0 round 3: 2 of 5 drafts [a][b] | [c][d][e], then [f]".
 const char *Generation::make_line(const Text &text, const Round &round) {
   line_.clear();
   append("text %" PRId64 " round %" PRId64 ": ", text.index, text.num_rounds);

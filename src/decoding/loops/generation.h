@@ -1,4 +1,4 @@
-// What all loops share: the texts, where they end, and what becomes of their tokens.
+// State that all loops share: the texts, their end tokens and their outputs.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct Text {
   int64_t index;    // in the call
   int32_t *tokens;  // the prompt, new tokens and, during a round, drafts
   int64_t prompt_length;
-  int64_t length;    // of what was handed out
-  int64_t capacity;  // tokens, at most
+  int64_t length;    // tokens handed out
+  int64_t capacity;  // most tokens
   uint64_t seed;
   sampler_finish_reason reason = SAMPLER_FINISH_NONE;
   int64_t num_rounds = 0;
@@ -37,7 +37,7 @@ void run_and_write(const Loop &loop, const Write &write) {
   write();
 }
 
-// A round of a text, for its counts and its trace.
+// A round of a text, for the statistics and the trace.
 struct Round {
   const int32_t *drafts = nullptr;
   int64_t num_drafted = 0;
@@ -48,8 +48,7 @@ struct Round {
 
 class Generation {
  public:
-  // `args` and what it points to have been checked and outlive this. A round of a text has at most
-  // max_drafts drafts.
+  // `args` and its arrays must be checked, and outlive this. max_drafts is per text and round.
   Generation(const ExecutionTarget &place, const sampler_generation_args &args, int64_t max_drafts);
 
   const sampler_generation_args &args() const { return args_; }
@@ -57,26 +56,26 @@ class Generation {
   capi::Entry *entry() const { return entry_; }
   Array<Text> &texts() { return texts_; }
   int64_t num_texts() const { return args_.num_sequences; }
-  // Tokens that the texts can have, all together.
+  // Most tokens of all texts together.
   int64_t capacity() const { return capacity_; }
   sampler_generation_stats &stats() { return stats_; }
 
-  // `token_id` is in the vocabulary.
+  // `token_id` must be in the vocabulary.
   bool is_end(int32_t token_id) const {
     return ends_[size_t(token_id) / 64] >> (token_id % 64) & 1;
   }
 
-  // From now on the outputs hold what this call writes.
+  // From now on the outputs are this call's.
   void mark_started() { has_started_ = true; }
   bool has_started() const { return has_started_; }
 
-  // Hands out the next tokens of a text, which stand after those that were handed out before.
+  // Hands out the next `count` tokens of a text, after those handed out before.
   void hand_out(Text *text, int64_t count, sampler_finish_reason reason);
 
-  // Counts a round of a text and tells of it.
+  // Counts and traces a round of a text.
   void finish_round(Text *text, const Round &round);
 
-  // All but the lengths of caches, and the statistics.
+  // Writes all outputs but cache lengths and statistics.
   void write_outputs();
 
  private:
@@ -89,10 +88,10 @@ class Generation {
   const sampler_generation_args &args_;
   const sampler_model &target_;
   int64_t capacity_;
-  Array<uint64_t> ends_;  // a bit a token
+  Array<uint64_t> ends_;  // one bit per token
   Array<int32_t> tokens_;
   Array<Text> texts_;
-  Array<char> line_;  // of a round
+  Array<char> line_;  // trace line of a round
   bool has_started_ = false;
   sampler_generation_stats stats_ = {};
 };

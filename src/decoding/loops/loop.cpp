@@ -82,13 +82,13 @@ sampler_session_add_args text_of(const Text &text, const Generation &generation,
   return args;
 }
 
-// What a model is fed of a span, in pieces and from where its cache needs it.
+// The feed of a span. The model starts where its cache ends, and takes the feed in pieces.
 Feed feed_of(const sampler_span &span, const int32_t *parents = nullptr) {
   return {span.sequence, span.token_ids - span.start, span.start + span.num_tokens, span.num_logits,
           parents};
 }
 
-// Of a tree: moves the drafts that became text before the others.
+// Moves the accepted drafts of a tree before the others.
 void put_kept_first(const int32_t *parents, const int32_t *text, int64_t num_kept,
                     int32_t *drafts) {
   int32_t last = -1;
@@ -168,7 +168,7 @@ void Loop::add_texts() {
   }
 }
 
-// Texts whose prompts fill the context end first. Then n-grams learn the prompts.
+// Ends texts whose prompts fill the context, then teaches the n-grams the prompts.
 void Loop::start() {
   generation_->mark_started();
   for (Text &text : generation_->texts()) {
@@ -194,7 +194,7 @@ void Loop::plan() {
   session_->plan(*entry_, args);
 }
 
-// A round of all texts.
+// Runs one round of all texts.
 void Loop::round() {
   if (measured_) {
     session_->gamma().limit_drafts(measured_->choose(session_->gamma().round_texts(), true));
@@ -212,7 +212,7 @@ void Loop::round() {
   stats.num_plain_rounds += speculative_ && drafts_.empty();
 }
 
-// Until all texts have their drafts: a step of the drafter for each.
+// Steps the drafter until all texts have their drafts.
 void Loop::draft() {
   for (plan(); num_drafter_spans_ > 0; plan()) {
     feeds_.clear();
@@ -228,7 +228,7 @@ void Loop::draft() {
   }
 }
 
-// The target's logits, and what there was before them.
+// Runs the target over the planned spans, and records the texts' lengths and drafts before it.
 void Loop::forward() {
   feeds_.clear();
   drafted_.clear();
@@ -263,7 +263,7 @@ void Loop::verify() {
   require(session_->advance(*entry_, args));
 }
 
-// Hands out what has become of a text, and has all else know it.
+// Hands out a text's new tokens, and updates its caches and draft source.
 void Loop::finish(size_t span) {
   const int32_t index = spans_.data()[span].sequence;
   const Drafted &drafted = drafted_[span];

@@ -1,4 +1,4 @@
-// Rounds of a session until all its texts have ended: the loops around a model.
+// The loop around a model: rounds of a session until all its texts have ended.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace sampler::decoding {
 
 class Loop {
  public:
-  // `speculative` null: nothing is drafted. `has_stages`: tokens are drawn through stages, or by
-  // parameters of each text.
+  // `speculative` null: no drafts. `has_stages`: tokens are sampled with stages or with parameters
+  // by text.
   Loop(const ExecutionTarget &place, const sampler_speculative_args *speculative, bool has_stages,
        Generation *generation);
 
-  // Writes what it generated, even if it fails.
+  // Runs all rounds. Writes the generated tokens even after a failure.
   void run();
 
  private:
-  // What a text had in a round before its tokens came.
+  // A text's length and drafts before the round is verified.
   struct Drafted {
-    int64_t begin;  // its length
+    int64_t begin;  // the text's length
     int64_t first, count;
     float entropy;
   };
@@ -49,7 +49,7 @@ class Loop {
   capi::Entry *entry_;
   Generation *generation_;
   const sampler_speculative_args *speculative_;
-  const bool has_trees_;  // a position has more than one draft
+  const bool has_trees_;  // a position may have several drafts
   LoopHost host_;
   CachedModel target_;
   std::optional<CachedModel> drafter_;
@@ -60,7 +60,7 @@ class Loop {
   Array<sampler_span> spans_, drafter_spans_;  // of the last plan
   Array<Drafted> drafted_;                     // by span
   Array<int32_t> drafts_;
-  Array<int32_t> parents_;                   // of drafts, [spans, max_drafts]; without trees none
+  Array<int32_t> parents_;                   // of drafts, [spans, max_drafts]; empty without trees
   Array<int32_t> masks_;                     // by row
   Array<int32_t> token_ids_;                 // [spans, max_drafts + 1]
   Array<int64_t> counts_, accepted_counts_;  // by span

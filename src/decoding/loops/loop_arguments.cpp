@@ -28,7 +28,7 @@ void require_callback(Check &check, const char *model, const char *name, Functio
   check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s of the %s is NULL; it is required", name, model);
 }
 
-// Without `end` any value from `low` on.
+// `end` INT64_MAX: no upper limit.
 void model_range(Check &check, const char *model, const char *name, int64_t value, int64_t low,
                  int64_t end = INT64_MAX) {
   if (end == INT64_MAX && value == end) return;
@@ -49,7 +49,7 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   check.enumeration("reads_parents", out->reads_parents, 2);
 }
 
-// The sequences that the texts, `beams` each, take of a model.
+// Checks that the model has sequences for all texts, `beams` each.
 void check_sequences(Check &check, const char *model, const sampler_model &limits,
                      const sampler_generation_args &args, int64_t beams) {
   if (!check.ok()) return;
@@ -130,7 +130,7 @@ void read_pipeline(Check &check, GenerationArguments *out) {
   out->args.pipeline = &pipeline;
 }
 
-// Lists by text, which become lists by beam.
+// Checks lists by text that are expanded to lists by beam.
 void check_beam_lists(Check &check, const char *name, const sampler_token_lists &lists,
                       int64_t num_texts) {
   if (!check.ok() || lists.num_lists <= 1) return;  // sampler_filter checks them
@@ -161,7 +161,7 @@ void check_beam_lists(Check &check, const char *name, const sampler_token_lists 
   }
 }
 
-// What beam search takes of a pipeline.
+// Checks the members of a pipeline that beam search takes.
 void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t num_texts) {
   if (!check.ok()) return;
   if (pipeline.token_id_type != SAMPLER_ID_I32) {
@@ -186,7 +186,7 @@ void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t
   check_beam_lists(check, "stop", pipeline.stop, num_texts);
 }
 
-// Numbers by text of edits that become numbers by beam.
+// Checks numbers by text of edits, which are expanded to numbers by beam.
 void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t num_texts) {
   const struct {
     const char *name;
@@ -217,10 +217,10 @@ void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t 
   }
 }
 
-// Of beam search the edits are taken.
+// kEdits: beam search, which takes the edits only.
 enum class Stages { kEdits, kTaken };
 
-// How tokens are drawn.
+// Reads and checks the sampling parameters.
 void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   sampler_generation_args &args = out->args;
   out->params = sampler_params_default();
@@ -244,7 +244,7 @@ void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   }
 }
 
-// What all loops have. `beams` caches and `results` outputs for each text.
+// Reads and checks what all loops have. `beams` caches and `results` outputs per text.
 void read_generation(Check &check, const char *name, const sampler_generation_args *user,
                      int64_t beams, int64_t results, Stages stages, GenerationArguments *out) {
   sampler_generation_args &args = out->args;
@@ -343,7 +343,7 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
 }
 
-// The rule that drafts are verified by, and its rates.
+// Checks the acceptance rule and its numbers.
 void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   const sampler_speculative_args &args = arguments.args;
   const sampler_acceptance_params &acceptance = arguments.acceptance;
@@ -370,7 +370,7 @@ void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   }
 }
 
-// Drafts of several tokens a position, and what the target has to know for them.
+// Checks draft trees, and that the target supports them.
 void check_trees(Check &check, const SpeculativeArguments &arguments) {
   const sampler_speculative_args &args = arguments.args;
   const int64_t top_k = args.draft_top_k, gamma = most_drafts(args);

@@ -1,5 +1,5 @@
-// The arguments of the loops: read from the caller's structs, and checked rule by rule before
-// anything is called back or written.
+// The arguments of the loops: read from the caller's structs and checked before anything is called
+// back or written.
 #pragma once
 
 #include "capi/check.h"
@@ -18,7 +18,7 @@ SAMPLER_DEFAULT_TRAITS(sampler_beam_search_args)
 
 namespace sampler::decoding {
 
-// The structs of a call as this library knows them, which point to each other.
+// A call's structs in this library's versions; their pointers refer to each other.
 struct GenerationArguments {
   sampler_generation_args args;
   sampler_params params;

@@ -11,7 +11,7 @@ namespace sampler::decoding {
 
 namespace {
 
-// Copies the statistics out at the end, if the loop began.
+// Copies the statistics out at the end, if the loop started.
 class StatsWriter {
  public:
   explicit StatsWriter(Generation *generation) : generation_(generation) {}
@@ -39,7 +39,7 @@ void run(Check &check, sampler_handle *handle, const GenerationArguments &argume
   loop(place, &generation);
 }
 
-// What beam search has of CPU handles alone.
+// Beam search takes edits on CPU handles only.
 void need_cpu(Check &check, const sampler_handle *handle, bool has_edits) {
   if (!check.ok() || !has_edits || !handle->on_cuda) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
@@ -47,7 +47,7 @@ void need_cpu(Check &check, const sampler_handle *handle, bool has_edits) {
              "handles alone");
 }
 
-// The way of every loop: `body(check)` checks and runs.
+// The entry of every loop: `body(check)` checks the arguments and runs.
 template <class Body>
 sampler_status enter_loop(sampler_t handle, const Body &body) noexcept {
   return capi::enter(handle, [&](Entry &entry) {

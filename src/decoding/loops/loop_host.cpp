@@ -33,7 +33,7 @@ sampler_row_params row_params_of(const sampler_generation_args &args) {
   return row_params;
 }
 
-// How tokens are drawn, and the lists of it, masks of rows apart.
+// Sampling parameters and their lists, without the rows' masks.
 sampler_params params_of(const sampler_generation_args &args, bool has_stages) {
   sampler_params params = sampler_params_default();
   if (args.params && (has_stages || !is_greedy(args))) params = *args.params;

@@ -1,5 +1,5 @@
-// The loops. Arguments have been checked; what fails throws a Failure, or what a callback throws.
-// All memory is taken before the first callback.
+// The loops. Arguments must be checked. Failures throw a Failure, or what a callback throws. All
+// memory is allocated before the first callback.
 #pragma once
 
 #include "decoding/loops/device_memory.h"
@@ -8,7 +8,7 @@
 
 namespace sampler::decoding {
 
-// Drafts of a round, at most.
+// Most drafts of a round.
 inline int64_t most_drafts(const sampler_speculative_args &args) {
   return args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma;
 }

@@ -1,5 +1,5 @@
-// Memory of a loop: taken by the handle's hooks as the loop begins, before it calls anything of the
-// host's, and given back when it ends. Nothing grows.
+// Memory of a loop: allocated by the handle's hooks before the first callback, freed at the end.
+// Nothing grows.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct ExecutionTarget {
   sampler_stream stream;
 };
 
-// The product of counts that are not negative; INT64_MAX where it is beyond that.
+// The product of nonnegative counts; INT64_MAX on overflow.
 int64_t product(std::initializer_list<int64_t> counts);
 
-// count * size, or what no machine has.
+// count * size; SIZE_MAX on overflow.
 size_t bytes_of(int64_t count, size_t size);
 
-// A block of the handle's allocator, aligned to 64 bytes; none for no bytes. A Failure if memory is
-// refused.
+// A block of the handle's allocator, aligned to 64 bytes; none for 0 bytes. Throws a Failure when
+// out of memory.
 class HostBlock {
  public:
   HostBlock(const ExecutionTarget &place, size_t bytes);
@@ -43,7 +43,7 @@ class HostBlock {
   capi::Block block_;
 };
 
-// A vector of fixed capacity, empty at first.
+// A vector of fixed capacity, initially empty.
 template <class T>
 class Array {
  public:
@@ -61,7 +61,7 @@ class Array {
   T *end() const { return data() + size_; }
 
   void clear() { size_ = 0; }
-  // Keeps the first so many, at most all.
+  // Keeps the first `size` elements, at most all.
   void truncate(size_t size) { size_ = size; }
   void push_back(const T &value) { fill(1, value); }
   // Adds `count` copies of a value.

@@ -1,5 +1,5 @@
-// The library's operations as the loops call them: parameters from the call's arguments, numbers
-// per text from the host, workspace made beforehand.
+// The library's operations as the loops call them: parameters from the call's arguments, numbers by
+// text in host memory, a workspace allocated beforehand.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace sampler::decoding {
 
-// Calls one of the library's functions, to which the loop is a host.
+// Calls a function of the library; the loop is its host.
 template <class Call>
 void require_call(const ExecutionTarget &place, const Call &call) {
   require(place.entry->call_host(call));
@@ -31,17 +31,17 @@ inline sampler_rows rows_of(const sampler_model &model, const LogitRows &logits,
   return rows;
 }
 
-// What the operations of a loop work in, one after the other.
+// Workspace of a loop's operations, one after the other.
 class Workspace {
  public:
-  // For calls on up to max_rows rows of a model's vocabulary, and one that needs least_bytes.
+  // For calls on up to max_rows rows of num_cols, and for a call that needs least_bytes.
   Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols,
             size_t least_bytes = 0)
       : place_(place),
         bytes_(place,
                std::max(least_bytes, capi::largest_workspace(*place.handle, max_rows, num_cols))) {}
 
-  // To its log and its parallel_for these look like the host's calls.
+  // The handle's log and parallel_for cannot tell these calls from the host's.
   template <class Args>
   void run(sampler_status (*function)(sampler_t, const Args *), Args *args) {
     args->exec = {place_.stream, bytes_.data(), bytes_.size()};

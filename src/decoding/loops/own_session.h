@@ -1,4 +1,4 @@
-// The session of a loop, in memory that the loop takes as it begins.
+// The session of a loop, in memory that is allocated when the loop starts.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace sampler::decoding {
 
 class OwnSession {
  public:
-  // `host`, the loop's, outlives it.
+  // `host`, the loop's, must outlive this.
   OwnSession(const ExecutionTarget &place, const Session::Config &config, SessionHost *host);
   ~OwnSession();
   OwnSession(const OwnSession &) = delete;

@@ -1,23 +1,23 @@
-// Balanced search trees of nodes that lie in a caller's table: AA trees (Andersson: "Balanced
-// search trees made simple", 1993). No node of n is deeper than 2 log2(n + 1), whatever the keys
+// Balanced search trees of nodes in a caller's table: AA trees (Andersson: "Balanced search trees
+// made simple", 1993). In a tree of n nodes the depth is at most 2 log2(n + 1), whatever the keys
 // and their order.
 //
-// `Nodes` has key(node), level(node) and child(node, side), 0 the side of lesser keys, and
-// set_level and set_child. Node 0 is none; its level is 0.
+// `Nodes` has key(node), level(node), child(node, side), set_level and set_child; side 0 has the
+// lesser keys. Node 0 means none; its level is 0.
 #pragma once
 
 #include <cstdint>
 
 namespace sampler::decoding {
 
-// 0: no node has the key.
+// Returns 0 if no node has the key.
 template <class Nodes>
 uint32_t find_in_tree(const Nodes &nodes, uint32_t root, uint64_t key) {
   while (root != 0 && nodes.key(root) != key) root = nodes.child(root, key > nodes.key(root));
   return root;
 }
 
-// Lifts a child to the place of its parent.
+// Rotates a child into its parent's place; returns the child.
 template <class Nodes>
 uint32_t lift_child(const Nodes &nodes, uint32_t parent, int side) {
   const uint32_t child = nodes.child(parent, side);
@@ -26,7 +26,7 @@ uint32_t lift_child(const Nodes &nodes, uint32_t parent, int side) {
   return child;
 }
 
-// Makes a tree one again where a node was added below its root. Returns the new root.
+// Rebalances a tree after an insertion below its root. Returns the new root.
 template <class Nodes>
 uint32_t balance(const Nodes &nodes, uint32_t root) {
   if (nodes.level(nodes.child(root, 0)) == nodes.level(root)) root = lift_child(nodes, root, 0);
@@ -38,7 +38,7 @@ uint32_t balance(const Nodes &nodes, uint32_t root) {
   return root;
 }
 
-// Adds a node of a new key, of level 1 and without children. Returns the new root.
+// Inserts a node with a new key, level 1 and no children. Returns the new root.
 template <class Nodes>
 uint32_t add_to_tree(const Nodes &nodes, uint32_t root, uint32_t node) {
   uint32_t way[64];
@@ -47,8 +47,8 @@ uint32_t add_to_tree(const Nodes &nodes, uint32_t root, uint32_t node) {
     way[depth] = at;
     at = nodes.child(at, nodes.key(node) > nodes.key(at));
   }
-  // A node looks at its children and its right child's. So nothing changes at a node if
-  // nothing changed at the two below it on the way.
+  // Balancing reads a node's children and its right child's children, so nothing changes at a node
+  // if nothing changed at the two below it on the path.
   uint32_t below = node;
   for (int num_unchanged = 0; depth > 0 && num_unchanged < 2;) {
     const uint32_t at = way[--depth], level = nodes.level(at);

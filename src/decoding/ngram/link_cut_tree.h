@@ -1,9 +1,9 @@
-// A tree whose ways from the root to a node are written at once: a link-cut tree (Sleator, Tarjan:
-// "Self-adjusting binary search trees", 1985). Each node has a number `last_end`; setting it on a
-// whole way takes amortised logarithmic time.
+// A tree in which whole paths from the root to a node are written at once: a link-cut tree
+// (Sleator, Tarjan: "Self-adjusting binary search trees", 1985). Each node has a number `last_end`;
+// setting it on a path takes amortised logarithmic time.
 //
-// Ways are kept as splay trees, in which nodes nearer to the root come first. `Node` lies in a
-// caller's array and has a LinkCutPlace as its member `place`. Node 0 is none.
+// Paths are kept as splay trees, ordered by depth. `Node` lies in a caller's array and has a
+// LinkCutPlace as its member `place`. Node 0 means none.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace sampler::decoding {
 
 struct LinkCutPlace {
-  // The parent in a splay tree; for its root, the tree's parent of the uppermost node of its way.
+  // Parent in the splay tree; at its root, the tree parent of the path's uppermost node.
   uint32_t above;
   uint32_t child[2];
   uint32_t last_end : 31;
-  uint32_t is_new_end : 1;  // last_end is to be set in all of the splay tree below, too
+  uint32_t is_new_end : 1;  // pending: last_end applies to the whole splay subtree
 };
 
 template <class Node>
@@ -24,8 +24,7 @@ class LinkCutTree {
   LinkCutTree() = default;
   explicit LinkCutTree(Node *nodes) : nodes_(nodes) {}
 
-  // Makes the way from the root to a node one splay tree, of which the node is the root and the
-  // last.
+  // Makes the path from the root to a node one splay tree, with the node as its root and last node.
   void expose(uint32_t node) {
     uint32_t lower = 0;
     for (uint32_t at = node; at != 0; at = place(at).above) {
@@ -36,7 +35,7 @@ class LinkCutTree {
     splay(node);
   }
 
-  // Makes a node the root of its splay tree. What is to be set above it has been pushed.
+  // Rotates a node to the root of its splay tree. Pending updates above it must have been pushed.
   void splay(uint32_t node) {
     while (!is_splay_root(node)) {
       const uint32_t parent = place(node).above;
@@ -57,7 +56,7 @@ class LinkCutTree {
     push(node);
   }
 
-  // Puts a new node into the way to an exposed one, right before that.
+  // Inserts a new node into the path to an exposed node, right before it.
   void insert_before(uint32_t node, uint32_t added) {
     LinkCutPlace &lower = place(node), &upper = place(added);
     upper.last_end = lower.last_end;
@@ -67,14 +66,14 @@ class LinkCutTree {
     lower.above = added;
   }
 
-  // `node` is a splay tree's root: sets it for all nodes in the tree.
+  // Sets last_end of all nodes of the splay tree with root `node`.
   void set_last_end(uint32_t node, uint32_t last_end) {
     place(node).last_end = last_end;
     place(node).is_new_end = 1;
   }
 
-  // Searches the way to an exposed node, on which high nodes come before low ones. 0: there is
-  // none. The last_end of both is set.
+  // Binary search on the path to an exposed node, where high nodes precede low ones: the last high
+  // and the first low node, 0 if there is none. Their last_end is up to date.
   template <class IsLow>
   void search_way(uint32_t node, const IsLow &is_low, uint32_t *last_high, uint32_t *first_low) {
     *last_high = *first_low = 0;
@@ -86,7 +85,7 @@ class LinkCutTree {
       *(here ? first_low : last_high) = at;
       at = place(at).child[here ? 0 : 1];
     }
-    splay(last);  // pays for the way down
+    splay(last);  // pays for the descent
   }
 
  private:
@@ -106,7 +105,7 @@ class LinkCutTree {
     here.is_new_end = 0;
   }
 
-  // Moves a node to the place of its parent in the splay tree.
+  // Rotates a node into its parent's place in the splay tree.
   void rotate(uint32_t node) {
     const uint32_t parent = place(node).above, above = place(parent).above;
     if (!is_splay_root(parent)) place(above).child[place(above).child[1] == parent] = node;

@@ -1,4 +1,4 @@
-// What the entry points of n-gram storages and of prompt lookup share.
+// Checks and helpers that the entry points of n-gram storages and prompt lookup share.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace sampler::decoding {
 using capi::Check;
 using capi::Entry;
 
-// An array of tokens: where it is, and that those from `first` on are of the vocabulary.
+// Check an array of tokens: its address, and that the ids from `first` on are in the vocabulary.
 void check_array(Check &check, const char *name, const char *count_name, const int32_t *token_ids,
                  int64_t num_tokens);
 void check_ids(Check &check, const char *name, const int32_t *token_ids, int64_t first,
@@ -37,14 +37,14 @@ inline void check_tokens(Check &check, const char *name, const char *count_name,
 
 void check_vocabulary_size(Check &check, int64_t vocabulary_size);
 
-// The least share of a draft, in [0, 1].
+// Checks a draft's least share, in [0, 1].
 void check_share(Check &check, const char *name, float share);
 
-// What a propose takes beside its context.
+// Checks the arguments of `propose` other than its context.
 void check_proposal(Check &check, int64_t num_drafts, int64_t least_count, float least_share,
                     const int32_t *out_token_ids, const int64_t *out_num_drafts);
 
-// The outputs of a next_token. `token` -1: it is unknown.
+// The outputs of next_token. `token` -1: unknown.
 void check_next_token_outputs(Check &check, const int32_t *out_token_id, const int32_t *out_known);
 void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t vocabulary_size,
                       int32_t *out_token_id, int32_t *out_known);
@@ -52,13 +52,13 @@ void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t voc
 sampler_status write_interface(Check &check, const sampler_ngram &functions,
                                sampler_ngram *out_ngram);
 
-// A body as an exported function.
+// Runs a body as an exported function.
 template <class Body>
 sampler_status enter(const Body &body) {
   return capi::enter(capi::Log{}, body);
 }
 
-// What a sampler_ngram points to: a function as a call of its own.
+// The functions that a sampler_ngram points to: `function` as an entry point of its own.
 template <auto function>
 struct Entered;
 template <class... Args, sampler_status (*function)(Entry &, Args...)>
@@ -68,7 +68,7 @@ struct Entered<function> {
   }
 };
 
-// A storage or a lookup, taken for a call. False, and an error: it is NULL or serves another call.
+// A storage or lookup, locked for a call. False, with an error: it is NULL or serves another call.
 template <class Handle>
 class Taken {
  public:

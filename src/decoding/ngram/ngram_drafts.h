@@ -1,4 +1,4 @@
-// Drafts of n-grams: what loops and sessions ask a sampler_ngram for.
+// Drafting with a sampler_ngram, for loops and sessions.
 #pragma once
 
 #include <algorithm>
@@ -9,21 +9,22 @@
 namespace sampler::decoding {
 
 struct NgramRules {
-  bool proposes;  // by `propose`, up to the first that the limits leave out
+  bool proposes;  // drafts come from `propose`, up to the first below the limits
   bool drafts_unknown;
   int64_t least_count;
   float least_share;
 };
 
-// A text with room for drafts behind it, and what unknown contexts are drafted with.
+// A text with room for drafts after it, and the seed of drafts for unknown contexts.
 struct NgramText {
   int32_t *tokens;
   int64_t length, num_new;
   uint64_t seed;
 };
 
-// Puts at most `wanted` drafts behind the text, up to one that ends it, and returns how many.
-// call(name, function) calls one of the functions, and is false where drafts end because it failed.
+// Writes at most `wanted` drafts after the text, up to the first that ends it; returns their
+// number. call(name, function) calls one of the n-gram functions; false, after a failure, ends the
+// drafts.
 template <class Call, class IsEnd>
 int64_t draft_by_ngrams(const sampler_ngram &ngram, const NgramRules &rules, const NgramText &text,
                         int64_t wanted, int64_t vocabulary_size, const Call &call,

@@ -1,6 +1,6 @@
-// The serialised form of a storage: a header, the contexts in the order of their numbers from 1 on,
-// the n-grams in ascending order of (context, next token), the checksum of all bytes before it.
-// Integers are little-endian.
+// The serialised form of a storage: a header, the contexts by ascending number from 1, the n-grams
+// by ascending (context, next token), the checksum of all bytes before it. Integers are
+// little-endian.
 #include <algorithm>
 #include <cstring>
 
@@ -40,7 +40,7 @@ void put_record(unsigned char *at, uint32_t first, uint32_t second, uint32_t thi
 
 }  // namespace
 
-// All entries but those of contexts are n-grams.
+// All entries but the contexts' are n-grams.
 size_t NgramStorage::serialized_bytes() const {
   return kHeaderBytes + size_t(table_.num_used()) * sizeof(Record) + kChecksumBytes;
 }
@@ -102,7 +102,7 @@ NgramStorage::Loaded NgramStorage::deserialize(const unsigned char *data, size_t
       num_grams != num_records - num_contexts) {
     return corrupt("have another size than their header says");
   }
-  // What the table has room for, too.
+  // The table's capacity relies on this, too.
   if (config_.all_orders && num_contexts > num_grams) return corrupt("have an empty context");
 
   uint64_t num_slots = NgramTable::kLeastSlots;
@@ -127,7 +127,7 @@ NgramStorage::Loaded NgramStorage::deserialize(const unsigned char *data, size_t
   return Loaded::kOk;
 }
 
-// Each of these returns null, or what is wrong.
+// Each returns null, or what is wrong.
 const char *NgramStorage::read_tables(const unsigned char *data, uint64_t num_contexts,
                                       uint64_t num_grams, NgramTable *out) const {
   if ((out->num_updates | out->num_dropped) >> 63 != 0) return "have a negative statistic";
@@ -135,7 +135,7 @@ const char *NgramStorage::read_tables(const unsigned char *data, uint64_t num_co
   return why ? why : read_grams(data + num_contexts * sizeof(Record), num_grams, out);
 }
 
-// Until the n-grams are read, a context's best_count is its length.
+// Until the n-grams are read, best_count holds the context's length.
 const char *NgramStorage::read_contexts(const unsigned char *data, uint64_t num_contexts,
                                         NgramTable *out) const {
   for (uint64_t i = 0; i < num_contexts; ++i, data += sizeof(Record)) {

@@ -6,15 +6,14 @@ namespace sampler::decoding {
 
 namespace {
 
-// Tokens of a text whose places are fetched ahead of the one that is learned.
+// Prefetch distance, in tokens of the text that is learned.
 constexpr int64_t kPrefetchDistance = 4;
 
 }  // namespace
 
-// ---- Room
-// ----------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
-// An empty table beside blocks of other_bytes.
+// An empty table, in addition to blocks of other_bytes.
 NgramStorage::Room NgramStorage::allocate(uint64_t num_slots, size_t other_bytes,
                                           NgramTable *out) const {
   if (num_slots > NgramTable::kMostSlots) return Room::kLimit;
@@ -33,7 +32,7 @@ void NgramStorage::release(NgramTable *table) const {
   *table = {};
 }
 
-// A table of twice the size with the contents of this one.
+// A table of twice the size with this one's contents.
 NgramStorage::Room NgramStorage::allocate_doubled(NgramTable *out) const {
   const Room room = allocate(std::max(2 * table_.num_slots(), NgramTable::kLeastSlots),
                              bytes_of(table_) + bytes_of(before_), out);
@@ -61,11 +60,10 @@ void NgramStorage::abandon() {
   may_grow_ = false;
 }
 
-// ---- Learning
-// ------------------------------------------------------------------------------------
+// ---- Learning -----------------------------------------------------------------------------------
 
-// Fetches what learning `next` will look at. GCC takes a function that does no more for one without
-// an effect, and leaves its calls out: it must not be a function of its own.
+// Prefetches the entries that learning `next` visits. Always inlined: GCC takes a function that
+// only prefetches for one without effect, and drops its calls.
 [[gnu::always_inline]] inline void NgramStorage::prefetch(const int32_t *context_end,
                                                           int64_t num_tokens, uint32_t next) const {
   if (table_.num_slots() == 0) return;
@@ -79,8 +77,8 @@ void NgramStorage::abandon() {
   }
 }
 
-// Runs `learn`, which learns up to so many tokens. Where that might not fit, it works on a copy
-// from the start; where even the copy would pass the limit, nothing grows and nothing can fail.
+// Runs `learn`, which learns up to num_next_tokens tokens. If they might not fit, it works on a
+// copy from the start; if even the copy might exceed the limit, nothing grows and nothing can fail.
 template <class Learn>
 bool NgramStorage::learn_all_or_nothing(int64_t num_next_tokens, const Learn &learn) {
   if (table_.num_free() / uint64_t(2 * max_context()) < uint64_t(num_next_tokens)) {
@@ -122,7 +120,7 @@ bool NgramStorage::initialize(const int32_t *token_ids, int64_t num_tokens) {
   });
 }
 
-// One token that follows a context of num_tokens tokens. False: no memory.
+// Learns one token after a context of num_tokens tokens. False: out of memory.
 bool NgramStorage::learn(const int32_t *next, const int32_t *context_end, int64_t num_tokens) {
   const int depth = int(std::min<int64_t>(num_tokens, max_context()));
   if (depth < (config_.all_orders ? 1 : max_context())) return true;
@@ -146,7 +144,7 @@ bool NgramStorage::learn_orders(const int32_t *context_end, int depth, uint32_t 
       const Room room = make_room(is_new ? 2 : 1);
       if (room == Room::kOutOfMemory) return false;
       if (room == Room::kLimit) {
-        // A context that is not kept has no longer ones.
+        // A context that is dropped has no longer ones.
         table_.num_dropped += is_new ? uint64_t(depth - length + 1) : 1;
         if (is_new) return true;
         context = child;
@@ -192,16 +190,15 @@ void NgramStorage::count(Slot *gram) {
     ++gram->value;
     ++context.sum;
   }
-  if (gram->value <= context.best_count) return;  // among equals the incumbent stays
+  if (gram->value <= context.best_count) return;  // ties keep the incumbent
   if (context.best == kNone) ++table_.num_known;
   context.best = gram->token();
   context.best_count = gram->value;
 }
 
-// ---- Asking
-// --------------------------------------------------------------------------------------
+// ---- Lookup -------------------------------------------------------------------------------------
 
-// Goes from the root to the longest known context that ends where `context` does; returns its
+// Walks from the root to the longest known context that ends where `context` does; returns its
 // length.
 int NgramStorage::walk(const int32_t *context, int64_t num_tokens, uint32_t *number,
                        uint64_t *hash) const {
@@ -225,14 +222,14 @@ int32_t NgramStorage::next_token(const int32_t *context, int64_t num_tokens) con
   uint64_t hash;
   const int length = walk(context, num_tokens, &number, &hash);
   if (length == 0) return -1;
-  // kNone, as an int32, is -1: a part of a context of one level has no count.
+  // kNone, as an int32, is -1: with a single order, shorter contexts have no counts.
   return int32_t(table_.context(number).best);
 }
 
 int64_t NgramStorage::propose(const int32_t *context, int64_t num_tokens, int64_t num_drafts,
                               int64_t least_count, float least_share,
                               int32_t *out_token_ids) const {
-  // The end of the context and, after it, of the drafts.
+  // The last tokens of the context and the drafts.
   int32_t end[kMostContext];
   int64_t length = std::min<int64_t>(num_tokens, max_context());
   std::copy_n(context + num_tokens - length, length, end);

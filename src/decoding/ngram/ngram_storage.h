@@ -1,4 +1,4 @@
-// Counts of n-grams: which token followed which context, and how often.
+// Counts of n-grams: how often a token followed a context.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace sampler::decoding {
 
-// Where a storage takes its blocks. Null when there is no memory; neither function throws.
+// Allocator of a storage's blocks. `allocate` returns null when out of memory; neither throws.
 struct Memory {
   void *(*allocate)(void *user, size_t bytes);
   void (*deallocate)(void *user, void *memory, size_t bytes);
@@ -20,10 +20,10 @@ class NgramStorage {
   static constexpr int kMostContext = 15;
 
   struct Config {
-    bool all_orders;          // else of `order` tokens only
+    bool all_orders;          // else n-grams of `order` tokens only
     int order;                // in [2, kMostContext + 1]
     int64_t vocabulary_size;  // in [1, 2^20)
-    uint64_t memory_limit;    // bytes of blocks, old and new together; 0: none
+    uint64_t memory_limit;    // bytes of blocks, old and new together; 0: no limit
     Memory memory;
   };
 
@@ -32,23 +32,23 @@ class NgramStorage {
   NgramStorage(const NgramStorage &) = delete;
   NgramStorage &operator=(const NgramStorage &) = delete;
 
-  // The likeliest token after the longest known context; -1: nothing is known.
+  // The most frequent token after the longest known context; -1: unknown.
   int32_t next_token(const int32_t *context, int64_t num_tokens) const;
   bool has_gram(const int32_t *context, int64_t num_tokens) const;
 
-  // Up to num_drafts tokens, each the likeliest after those before it, up to the first that is
-  // unknown or below a limit; returns their number. Takes O(order log n) for each.
+  // Writes up to num_drafts tokens, each the most frequent after those before it, up to the first
+  // that is unknown or below a limit; returns their number. O(order log n) per token.
   int64_t propose(const int32_t *context, int64_t num_tokens, int64_t num_drafts,
                   int64_t least_count, float least_share, int32_t *out_token_ids) const;
 
-  // False, and all as it was: no memory.
+  // False, with everything unchanged: out of memory.
   [[nodiscard]] bool update(const int32_t *context, int64_t num_tokens,
                             const int32_t *next_token_ids, int64_t num_next_tokens);
   [[nodiscard]] bool initialize(const int32_t *token_ids, int64_t num_tokens);
   void reset();
 
-  // Forgets everything, and leaves the blocks alone: a learner did not finish, so it is unknown
-  // which blocks there are.
+  // Forgets everything without freeing the blocks: after an interrupted update it is unknown which
+  // blocks exist.
   void abandon();
 
   int max_context() const { return config_.order - 1; }
@@ -62,7 +62,7 @@ class NgramStorage {
   void serialize(unsigned char *out) const;
 
   enum class Loaded { kOk, kCorrupt, kOtherKind, kOutOfMemory, kOverLimit };
-  // Not kOk: the contents are as before, and *reason, where it is kCorrupt or kOtherKind, says why.
+  // Unless kOk, the contents are unchanged; *reason is set for kCorrupt and kOtherKind.
   Loaded deserialize(const unsigned char *data, size_t bytes, const char **reason);
 
  private:
@@ -100,7 +100,7 @@ class NgramStorage {
   Config config_;
   NgramTable table_;
 
-  // What to go back to when learning needs more room and there is no memory for it.
+  // The table to return to when memory runs out during learning.
   NgramTable before_;
   bool may_grow_ = false;
 };

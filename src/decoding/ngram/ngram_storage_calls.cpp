@@ -12,7 +12,7 @@ using sampler::decoding::NgramStorage;
 struct sampler_ngram_storage {
   sampler::capi::Allocator allocator;
   sampler::capi::Owner owner;
-  sampler::capi::Entry *entry;  // of the call that may allocate or release blocks now
+  sampler::capi::Entry *entry;  // the call that may now allocate or free blocks
   int64_t memory_limit;
   NgramStorage contents;
 
@@ -29,15 +29,15 @@ constexpr int kDefaultOrder = 3;
 constexpr int kMaxOrder = NgramStorage::kMostContext + 1;
 constexpr int64_t kLeastMemoryLimit = 4096;
 
-// Bytes of a storage without its table. A number, so that under a memory_limit the same n-grams are
-// dropped whatever members there are.
+// Bytes charged for a storage without its table. Fixed, so that a memory_limit drops the same
+// n-grams whatever the members.
 constexpr size_t kStorageBytes = 264;
 static_assert(sizeof(sampler_ngram_storage) <= kStorageBytes &&
               kStorageBytes < size_t(kLeastMemoryLimit));
 
 using Storage = Taken<sampler_ngram_storage>;
 
-// All of a context, or its last `most_tokens` tokens.
+// Checks a context whole, or its last `most_tokens` tokens.
 void check_context(Check &check, const int32_t *context, int64_t num_tokens, int64_t most_tokens,
                    int64_t vocabulary_size) {
   check_tokens(check, "context", "num_tokens", context,

@@ -47,7 +47,7 @@ void NgramTable::copy(const NgramTable &other) {
   }
 }
 
-// Adds what is a node, or will be one.
+// Adds an entry that is a node, or becomes one.
 [[gnu::noinline]] void NgramTable::copy_node(const NgramTable &other, const Slot &entry) {
   uint32_t hash = entry.hash;
   if (entry.is_node()) {
@@ -58,11 +58,10 @@ void NgramTable::copy(const NgramTable &other) {
   add(hash, entry.context, entry.edge & (kGram | kToken), entry.value);
 }
 
-// ---- The tree
-// ------------------------------------------------------------------------------------
+// ---- The tree -----------------------------------------------------------------------------------
 
-// The entries that found no place in their window. Slot 0 is never a node's: the highest free slots
-// are taken, and a sixteenth of all is free at the least.
+// The entries outside their window. Slot 0 is never a node: nodes take the highest free slots, and
+// at least a sixteenth of all slots is free.
 class NgramTable::Nodes {
  public:
   explicit Nodes(Slot *slots) : slots_(slots) {}
@@ -116,8 +115,8 @@ class NgramTable::Nodes {
   return slot;
 }
 
-// The last free slot. There is one: five eighths of the slots are entries at most, and each is a
-// node with half a slot for its children at worst.
+// Takes the last free slot. There is one: at most five eighths of the slots are entries, and each
+// is at worst a node with half a slot for its children.
 uint32_t NgramTable::take_slot() {
   do --free_end_;
   while (slots_[free_end_].context != kNone);

@@ -1,16 +1,16 @@
 // The hash table of an n-gram storage, in one block of memory.
 //
-// Contexts are the nodes of a tree: the root's children are contexts of one token, and the children
-// of a context are those that have one token more in front. So the walk from the root along a
-// text's end, backwards, meets every context that is known there, the longest last.
+// Contexts form a tree: the root's children are contexts of one token, and a context's children
+// have one more token in front. The walk from the root, backwards along a text's end, meets every
+// known context, the longest last.
 //
 // The table has an entry for each child, key (context, earlier token), value the child's number,
 // and one for each n-gram, key (context, next token), value its count.
 //
-// The hash is no secret, so a text can be made whose entries all want the same slots. An entry
-// therefore lies among the first kWindow slots from the one that its hash names or, where those
-// were taken when it came, in any slot, as a node of a balanced tree. Each search looks at kWindow
-// slots and 2 log2(n + 1) nodes at most, whatever the text.
+// The hash is not secret, so a text can be made whose entries all hash to the same slot. An entry
+// therefore lies within kWindow slots of its hash or, if those were taken, in any slot, as a node
+// of a balanced tree. A search visits at most kWindow slots and 2 log2(n + 1) nodes, whatever the
+// text.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace sampler::decoding {
 
-// The hash of a context's tokens, the latest first, and from it those of its children.
+// The hash of a context's tokens, latest first; its children's hashes extend it.
 constexpr uint64_t kRootHash = 0x243F6A8885A308D3u;
 
 inline uint64_t extend(uint64_t hash, uint32_t token) {
@@ -40,14 +40,14 @@ class NgramTable {
   static constexpr uint64_t kLeastSlots = 64;
   static constexpr uint64_t kMostSlots = uint64_t(1) << 31;
 
-  // In Slot::edge, beside the token: the entry is an n-gram's.
+  // Flag in Slot::edge, beside the token: the entry is an n-gram's.
   static constexpr uint32_t kGram = uint32_t(1) << 31;
 
   struct Slot {
     uint32_t context;  // kNone: the slot is free
     uint32_t edge;     // the earlier token, or kGram and the next token
     uint32_t value;    // the child's number, or the count
-    uint32_t hash;     // of the context's tokens and the edge; of a node: where its children are
+    uint32_t hash;     // of the context's tokens and the edge; in a node: the place of its children
 
     uint64_t key() const { return uint64_t(edge) << 32 | context; }
     bool is_entry() const { return context < kLink; }
@@ -56,23 +56,23 @@ class NgramTable {
     uint32_t level() const { return (edge & ~kGram) >> kLevelShift; }
     bool is_node() const { return level() != 0; }
   };
-  // Contexts are numbered as they come, so a parent has a lower number; the root is 0.
+  // Contexts are numbered by arrival, so a parent has a lower number; the root is 0.
   struct Context {
     uint32_t parent, token;
-    uint32_t best, best_count;  // the likeliest next token, and its count; best kNone: no count
-    uint64_t sum;               // of the counts of all its next tokens
+    uint32_t best, best_count;  // the most frequent next token and its count; best kNone: no count
+    uint64_t sum;               // of the counts of all next tokens
   };
 
-  // Entries that may be in use of so many slots: searches stay short.
+  // Most entries in use of num_slots slots, so that searches stay short.
   static uint64_t room_of(uint64_t num_slots) { return num_slots / 8 * 5; }
 
-  // The size of a block: the contexts, then, at a multiple of 16 bytes, the slots. With all orders
-  // every context but the root has an n-gram at least.
+  // Bytes of a block: the contexts, then, at a multiple of 16 bytes, the slots. With all orders
+  // every context but the root has at least one n-gram.
   static size_t bytes_of(uint64_t num_slots, bool all_orders);
 
   // No table.
   NgramTable() = default;
-  // An empty one in a block of bytes_of(num_slots, all_orders), num_slots a power of two in
+  // An empty table in a block of bytes_of(num_slots, all_orders); num_slots a power of two in
   // [kLeastSlots, kMostSlots].
   NgramTable(void *block, uint64_t num_slots, bool all_orders);
 
@@ -80,17 +80,17 @@ class NgramTable {
   uint64_t num_slots() const { return num_slots_; }  // 0: no table
   uint64_t num_used() const { return num_used_; }
   uint64_t num_free() const { return room_of(num_slots_) - num_used_; }
-  uint32_t num_contexts() const { return num_contexts_; }  // the root apart: the latest's number
+  uint32_t num_contexts() const { return num_contexts_; }  // without the root: the latest's number
   Context &context(uint32_t number) const { return contexts_[number]; }
   const Slot *begin() const { return slots_; }
   const Slot *end() const { return slots_ + num_slots_; }
 
-  // The entry of a key; null: it is unknown.
+  // The entry of a key; null if unknown.
   Slot *find(uint32_t hash, uint32_t context, uint32_t edge) const;
-  // A new one for an unknown key. There must be room.
+  // Adds an entry for an unknown key. There must be room.
   Slot *add(uint32_t hash, uint32_t context, uint32_t edge, uint32_t value);
   uint32_t add_context(uint32_t hash, uint32_t parent, uint32_t token);
-  // Adds all contexts and entries of a table to an empty one, which has room for them.
+  // Adds all contexts and entries of `other` to an empty table, which must have room for them.
   void copy(const NgramTable &other);
 
   uint64_t hash_of(uint32_t context) const;
@@ -98,18 +98,18 @@ class NgramTable {
     __builtin_prefetch(slots_ + (hash & (num_slots_ - 1)), 1);
   }
 
-  // What the storage counts.
+  // Statistics of the storage.
   uint64_t num_known = 0;  // contexts with a count
   uint64_t num_updates = 0, num_dropped = 0;
 
  private:
   static constexpr uint64_t kWindow = 32;
 
-  // In Slot::edge: a node's level in the tree; 0: the entry is in its window.
+  // Shift of a node's level in Slot::edge; level 0: the entry is in its window.
   static constexpr int kLevelShift = 20;
   static constexpr uint32_t kToken = (uint32_t(1) << kLevelShift) - 1;
 
-  // In each member of a slot that holds the children of two nodes, beside a node's slot.
+  // Flag in each member of a slot that holds the children of two nodes; the other bits name a node.
   static constexpr uint32_t kLink = uint32_t(1) << 31;
 
   class Nodes;
@@ -126,8 +126,8 @@ class NgramTable {
   uint64_t num_used_ = 0;
   uint32_t num_contexts_ = 0;
 
-  // The tree: its root; where the next node's children go if half a slot is left for them, else 0;
-  // and a slot from which on all are taken.
+  // The tree: its root; the place of the next node's children if half a slot is left, else 0; a
+  // slot from which on all are taken.
   uint32_t root_ = 0, next_children_ = 0, free_end_ = 0;
 };
 
@@ -141,7 +141,7 @@ inline NgramTable::Slot *NgramTable::find(uint32_t hash, uint32_t context, uint3
   return find_node(context, edge);
 }
 
-// The first free slot of a window; null: there is none.
+// The first free slot of a window; null if there is none.
 inline NgramTable::Slot *NgramTable::find_free(uint32_t hash) const {
   for (uint64_t i = hash; i != hash + kWindow; ++i) {
     Slot *const slot = slots_ + (i & (num_slots_ - 1));

@@ -14,7 +14,7 @@ uint64_t most_states(int64_t max_tokens) {
   return 2 * uint64_t(max_tokens) + 2;
 }
 
-// A quarter of the slots stays free, so that searches end soon.
+// A quarter of the slots stays free, so that searches stay short.
 uint64_t num_slots_for(int64_t max_tokens) {
   return 4 * uint64_t(max_tokens) + 4;
 }
@@ -64,11 +64,10 @@ void PromptLookup::reset() {
   num_tokens_ = 0;
   text_ = kRoot;
   match_ = {};
-  match_end_ = num_more_ = 0;
+  match_end_ = num_extra_ = 0;
 }
 
-// ---- The automaton
-// -------------------------------------------------------------------------------
+// ---- The automaton ------------------------------------------------------------------------------
 
 PromptLookup::StateId PromptLookup::new_state(uint32_t length) {
   states_[num_states_] = {};
@@ -76,8 +75,8 @@ PromptLookup::StateId PromptLookup::new_state(uint32_t length) {
   return num_states_++;
 }
 
-// The edges of one state that found no place in their window. Slot 0 is never a node's: the highest
-// free slots are taken, and a quarter of all stays free.
+// The edges of a state outside their window. Slot 0 is never a node: nodes take the highest free
+// slots, and a quarter of all slots stays free.
 class PromptLookup::Nodes {
  public:
   explicit Nodes(Edge *edges) : edges_(edges) {}
@@ -107,7 +106,7 @@ class PromptLookup::Nodes {
   Edge *edges_;
 };
 
-// An edge. Where there is none: the free slot where it would be put or, where its window is full,
+// The edge of (from, token). If there is none: the free slot for it or, if its window is full,
 // null.
 inline PromptLookup::Edge *PromptLookup::find(StateId from, int32_t token) const {
   uint64_t hash = (uint64_t(from) << 32 | uint32_t(token)) * 0x9E3779B97F4A7C15u;
@@ -126,13 +125,13 @@ inline PromptLookup::Edge *PromptLookup::find(StateId from, int32_t token) const
   return node == 0 ? nullptr : edges_ + node;
 }
 
-// kNone: there is no such edge.
+// Returns kNone if there is no such edge.
 PromptLookup::StateId PromptLookup::target(StateId from, int32_t token) const {
   const Edge *const edge = find(from, token);
   return edge ? edge->to : kNone;
 }
 
-// `place` is what `find` gave.
+// `place` is the result of find().
 void PromptLookup::add_edge(Edge *place, StateId from, int32_t token, StateId to) {
   if (!place) return add_node(from, token, to);
   *place = {from, token, to, states_[from].first_edge};
@@ -148,7 +147,7 @@ void PromptLookup::add_edge(Edge *place, StateId from, int32_t token, StateId to
   state.edge_tree = add_to_tree(Nodes(edges_), state.edge_tree, node);
 }
 
-// Gives a state copies of the edges in a tree.
+// Copies the edges of a tree to a state.
 void PromptLookup::copy_edges(uint32_t edge_tree, StateId to) {
   if (edge_tree == 0) return;
   const Nodes nodes(edges_);
@@ -157,8 +156,8 @@ void PromptLookup::copy_edges(uint32_t edge_tree, StateId to) {
   for (const int side : {0, 1}) copy_edges(nodes.child(edge_tree, side), to);
 }
 
-// Gives the parts of up to `length` tokens of a state a state of their own, between it and its
-// link.
+// Splits off a new state, between `state` and its link, for the state's substrings of at most
+// `length` tokens.
 PromptLookup::StateId PromptLookup::split(StateId state, uint32_t length) {
   const StateId part = new_state(length);
   links_.expose(state);
@@ -174,7 +173,7 @@ PromptLookup::StateId PromptLookup::split(StateId state, uint32_t length) {
   return part;
 }
 
-// The state of the text with one token more, without its place in the link-cut tree.
+// Returns the state of the text plus `token`, without its place in the link-cut tree.
 PromptLookup::StateId PromptLookup::extend(int32_t token) {
   const StateId text = new_state(states_[text_].length + 1);
   StateId from = text_, to = kNone;
@@ -207,7 +206,7 @@ PromptLookup::StateId PromptLookup::extend(int32_t token) {
 
 void PromptLookup::append(int32_t token) {
   tokens_[num_tokens_++] = token;
-  num_more_ = 0;
+  num_extra_ = 0;
   text_ = extend(token);
   const StateId longest = states_[text_].link;
   states_[text_].place.above = longest;
@@ -222,13 +221,12 @@ void PromptLookup::append(int32_t token) {
         &match_.state);
   }
   match_end_ = states_[match_.state].place.last_end;
-  // The text has a new end, where all parts on this way end.
+  // The text has a new end, where all substrings on this path end.
   links_.splay(longest);
   links_.set_last_end(longest, uint32_t(num_tokens_));
 }
 
-// ---- Asking
-// --------------------------------------------------------------------------------------
+// ---- Lookup -------------------------------------------------------------------------------------
 
 int64_t PromptLookup::propose(int64_t num_drafts, int32_t *out_token_ids) const {
   if (match_.length < limits_.min_match) return 0;
@@ -244,11 +242,11 @@ int64_t PromptLookup::continue_match(int64_t num_drafts, int32_t *out_token_ids)
   return num_drafts;
 }
 
-// The longest end of a match and one token more that stands in the text.
+// Matches the longest suffix of `at` plus `token` that occurs in the text.
 void PromptLookup::match(int32_t token, Match *at) {
   StateId next = target(at->state, token);
   if (next == kNone) {
-    // Where a part goes on with the token, its ends do.
+    // Where a substring continues with the token, so do its suffixes.
     links_.expose(at->state);
     StateId end, longer;
     links_.search_way(
@@ -267,47 +265,48 @@ void PromptLookup::match(int32_t token, Match *at) {
   if (states_[link].length >= at->length) at->state = link;
 }
 
-int64_t PromptLookup::num_matched(const int32_t *more, int64_t num_more) const {
+int64_t PromptLookup::num_matched(const int32_t *extra, int64_t num_extra) const {
   const int32_t *const matched = tokens_ + num_tokens_;
-  return num_more_ <= num_more && std::equal(matched, matched + num_more_, more) ? num_more_ : 0;
+  return num_extra_ <= num_extra && std::equal(matched, matched + num_extra_, extra) ? num_extra_
+                                                                                     : 0;
 }
 
-PromptLookup::Match PromptLookup::match_more(const int32_t *more, int64_t num_more,
-                                             int64_t matched) {
-  Match found = matched > 0 ? more_match_ : match_;
-  for (int64_t i = matched; i < num_more; ++i) match(more[i], &found);
-  if (num_more <= max_tokens_ - num_tokens_) {
-    std::copy(more + matched, more + num_more, tokens_ + num_tokens_ + matched);
-    more_match_ = found;
-    num_more_ = num_more;
+PromptLookup::Match PromptLookup::match_extended(const int32_t *extra, int64_t num_extra,
+                                                 int64_t matched) {
+  Match found = matched > 0 ? extended_match_ : match_;
+  for (int64_t i = matched; i < num_extra; ++i) match(extra[i], &found);
+  if (num_extra <= max_tokens_ - num_tokens_) {
+    std::copy(extra + matched, extra + num_extra, tokens_ + num_tokens_ + matched);
+    extended_match_ = found;
+    num_extra_ = num_extra;
   }
   return found;
 }
 
-// Where in the text a match ends, of which tokens after the text may be the last; -1: it is too
-// short.
-int64_t PromptLookup::end_of(const Match &found, bool has_more) {
+// Where in the text the match ends; -1: too short. `is_extended`: the match has tokens after the
+// text.
+int64_t PromptLookup::end_of(const Match &found, bool is_extended) {
   if (found.length < limits_.min_match) return -1;
-  if (!has_more) return match_end_;
+  if (!is_extended) return match_end_;
   links_.splay(found.state);
   return states_[found.state].place.last_end;
 }
 
-int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more, int64_t matched) {
-  const int64_t end = end_of(match_more(more, num_more, matched), num_more > 0);
+int32_t PromptLookup::next_token(const int32_t *extra, int64_t num_extra, int64_t matched) {
+  const int64_t end = end_of(match_extended(extra, num_extra, matched), num_extra > 0);
   if (end < 0) return -1;
-  return end < num_tokens_ ? tokens_[end] : more[0];
+  return end < num_tokens_ ? tokens_[end] : extra[0];
 }
 
-int64_t PromptLookup::propose(const int32_t *more, int64_t num_more, int64_t matched,
+int64_t PromptLookup::propose(const int32_t *extra, int64_t num_extra, int64_t matched,
                               int64_t num_drafts, int32_t *out_token_ids) {
-  Match found = match_more(more, num_more, matched);
+  Match found = match_extended(extra, num_extra, matched);
   int64_t num_proposed = 0;
   while (num_proposed < num_drafts) {
-    const int64_t end = end_of(found, num_more + num_proposed > 0);
+    const int64_t end = end_of(found, num_extra + num_proposed > 0);
     if (end < 0) break;
     const int32_t token = end < num_tokens_ ? tokens_[end]
-                          : num_more > 0    ? more[0]
+                          : num_extra > 0   ? extra[0]
                                             : out_token_ids[0];
     out_token_ids[num_proposed++] = token;
     if (num_proposed < num_drafts) match(token, &found);

@@ -12,10 +12,10 @@ using sampler::decoding::PromptLookup;
 struct sampler_prompt_lookup {
   sampler::capi::Allocator allocator;
   sampler::capi::Owner owner;
-  size_t bytes;  // of the block that begins here
+  size_t bytes;  // size of the block that begins here
   int64_t vocabulary_size;
   PromptLookup text;
-  bool is_outgrown;  // the sequence had more tokens than there was room for
+  bool is_outgrown;  // the sequence was longer than max_tokens
 
   void reset() {
     text.reset();
@@ -120,16 +120,16 @@ sampler_status propose(Entry &entry, sampler_prompt_lookup *handle, int64_t num_
   return check.status();
 }
 
-// The tokens that a context has beyond the text; what has been matched has been checked. Fewer than
-// 0: it is shorter, or the text ended long before.
-int64_t check_more(Check &check, const Lookup &lookup, const int32_t *context, int64_t num_tokens,
-                   int64_t *matched) {
+// Returns the number of context tokens beyond the text, and checks those not matched yet. Negative:
+// the context is shorter, or the text was outgrown.
+int64_t check_extra(Check &check, const Lookup &lookup, const int32_t *context, int64_t num_tokens,
+                    int64_t *matched) {
   const int64_t text = lookup->text.num_tokens();
-  const int64_t num_more = lookup->is_outgrown ? -1 : num_tokens - text;
+  const int64_t num_extra = lookup->is_outgrown ? -1 : num_tokens - text;
   check_array(check, "context", "num_tokens", context, num_tokens);
-  *matched = check.ok() && num_more > 0 ? lookup->text.num_matched(context + text, num_more) : 0;
-  check_ids(check, "context", context, text + *matched, text + num_more, lookup->vocabulary_size);
-  return num_more;
+  *matched = check.ok() && num_extra > 0 ? lookup->text.num_matched(context + text, num_extra) : 0;
+  check_ids(check, "context", context, text + *matched, text + num_extra, lookup->vocabulary_size);
+  return num_extra;
 }
 
 sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *context,
@@ -140,11 +140,11 @@ sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *contex
   if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
   int64_t matched;
-  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
+  const int64_t num_extra = check_extra(check, lookup, context, num_tokens, &matched);
   check_next_token_outputs(check, out_token_id, out_known);
   if (!check.ok()) return check.status();
   const int32_t token =
-      num_more < 0 ? -1 : lookup->text.next_token(context + text, num_more, matched);
+      num_extra < 0 ? -1 : lookup->text.next_token(context + text, num_extra, matched);
   write_next_token(token, seed, offset, lookup->vocabulary_size, out_token_id, out_known);
   return SAMPLER_OK;
 }
@@ -158,14 +158,14 @@ sampler_status lookup_propose_more(Entry &entry, void *user, const int32_t *cont
   if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
   int64_t matched;
-  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
+  const int64_t num_extra = check_extra(check, lookup, context, num_tokens, &matched);
   check_proposal(check, num_drafts, least_count, least_share, out_token_ids, out_num_drafts);
   if (!check.ok()) return check.status();
-  // Each has the count 1, and the share 1.
-  const bool is_wanted = num_more >= 0 && least_count <= 1;
-  *out_num_drafts =
-      is_wanted ? lookup->text.propose(context + text, num_more, matched, num_drafts, out_token_ids)
-                : 0;
+  // Each draft has count 1 and share 1.
+  const bool is_wanted = num_extra >= 0 && least_count <= 1;
+  *out_num_drafts = is_wanted ? lookup->text.propose(context + text, num_extra, matched, num_drafts,
+                                                     out_token_ids)
+                              : 0;
   return SAMPLER_OK;
 }
 
@@ -187,12 +187,12 @@ sampler_status lookup_update(Entry &entry, void *user, const int32_t *context, i
   if (!lookup) return check.status();
   int64_t matched;
   const int64_t text = lookup->text.num_tokens();
-  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
+  const int64_t num_extra = check_extra(check, lookup, context, num_tokens, &matched);
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
                lookup->vocabulary_size);
-  if (!check.ok() || num_more <= 0) return check.status();
-  lookup->is_outgrown = num_more > room_of(lookup->text);
-  if (!lookup->is_outgrown) append_checked(check, lookup, context + text, num_more);
+  if (!check.ok() || num_extra <= 0) return check.status();
+  lookup->is_outgrown = num_extra > room_of(lookup->text);
+  if (!lookup->is_outgrown) append_checked(check, lookup, context + text, num_extra);
   return check.status();
 }
 

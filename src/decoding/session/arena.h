@@ -1,4 +1,4 @@
-// The memory of a session: a block, and on a CUDA handle one of the device.
+// The memory of a session: a host block and, on a CUDA handle, a device block.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace sampler::decoding {
 
-// Deals out a block: at first of no memory, to learn how long it must be.
+// Divides a block into arrays. With null memory it only counts the bytes.
 class Arena {
  public:
   explicit Arena(void *memory) : memory_(static_cast<char *>(memory)) {}
 
-  // count * per_item of them, aligned to 64 bytes. Null where there is no memory.
+  // An array of count * per_item elements, aligned to 64 bytes; null if the memory is.
   template <class T>
   T *take(int64_t count, int64_t per_item = 1) {
     const size_t begin = bytes_;
@@ -25,7 +25,7 @@ class Arena {
     return memory_ ? reinterpret_cast<T *>(memory_ + begin) : nullptr;
   }
 
-  // What so many bytes take.
+  // Bytes that an array of `bytes` bytes takes.
   static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
   size_t bytes() const { return bytes_; }

@@ -1,5 +1,5 @@
-// Logarithm and power in f64 operations alone, so that a loop decides alike on every machine. Their
-// errors are a few units in the last place.
+// Logarithm and power from f64 operations alone, so that a loop decides the same on every machine.
+// Errors are a few units in the last place.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace sampler::decoding {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// x = result * 2^*exponent with result in [sqrt(1/2), sqrt(2)), for finite x from 2^-1022 up, as
-// every f32 above 0 is.
+// Returns m in [sqrt(1/2), sqrt(2)) with x = m * 2^*exponent. For finite x >= 2^-1022, as every
+// positive f32 is.
 inline double split(double x, int *exponent) {
   uint64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -22,8 +22,8 @@ inline double split(double x, int *exponent) {
   return x;
 }
 
-// For finite x from 2^-1022 up. For m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z) with z = (m - 1) /
-// (m + 1), |z| < 0.172. The series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
+// For finite x >= 2^-1022. For m in [sqrt(1/2), sqrt(2)): 2 artanh(z) with z = (m - 1) / (m + 1),
+// |z| < 0.172. The series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
 inline double natural_log(double x) {
   int exponent;
   const double m = split(x, &exponent);

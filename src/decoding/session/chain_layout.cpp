@@ -26,14 +26,13 @@ DraftGroup ChainLayout::group_of(int32_t sequence) const {
   return is_drawn ? DraftGroup::kNone : own.group;
 }
 
-// A span of the target becomes a chain of its group, which has `group.count` of them so far. The
-// result is its number of drafts.
+// Appends a span of the target to its group, as chain `group.count`. Returns its number of drafts.
 int64_t ChainLayout::add_chain(const sampler_session_advance_args &args, int64_t index,
                                int64_t first_row, const Group &group) {
   const int64_t chain = group.first + group.count;
   const int32_t sequence = args.spans[index].sequence;
   const SessionSequence &own = table_[sequence];
-  int64_t first_draft = group.num_drafts;  // in the group, where trees have max_drafts places
+  int64_t first_draft = group.num_drafts;  // within the group; each tree has max_drafts places
   if (group_of(sequence) == DraftGroup::kTrees) {
     first_draft = group.count * max_drafts();
     draft_counts_[chain] = int32_t(own.num_drafts);
@@ -78,7 +77,7 @@ void ChainLayout::find(const sampler_session_advance_args &args) {
   }
 }
 
-// Packed, one after the other.
+// Drafts are packed.
 void ChainLayout::place_chains(const Group &group, sampler_draft_layout *layout,
                                sampler_verify_args *args) {
   const int64_t first = group.first_place;
@@ -90,7 +89,7 @@ void ChainLayout::place_chains(const Group &group, sampler_draft_layout *layout,
   layout->target_row_indices = transfer_.in(target_rows_ + first, layout->num_packed_positions);
 }
 
-// Each in max_drafts places.
+// Each tree has max_drafts places.
 void ChainLayout::place_trees(const Group &group, sampler_draft_layout *layout,
                               sampler_verify_args *args) {
   const int64_t first = group.first_place, num_places = group.count * max_drafts();

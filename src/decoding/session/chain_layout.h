@@ -1,4 +1,4 @@
-// What an advance verifies, as calls take it: chains by sequence, those of one call together.
+// The layout of the chains that an advance verifies: those of one call are contiguous.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace sampler::decoding {
 
-// Chains that one call draws or verifies, which stand together, and all their drafts. The offsets
-// of chains, one more, stand with those of other groups. What goes along with positions stands in
-// places, so many a chain.
+// The chains that one call draws or verifies, and their drafts; both are contiguous. Offsets, one
+// more than chains, are apart from other groups'. Arrays by position have num_positions places per
+// chain.
 struct ChainGroup {
   int64_t first, first_offset, first_place, num_positions, count, num_drafts;
   int64_t num_places() const { return count * num_positions; }
@@ -23,7 +23,7 @@ class ChainLayout {
  public:
   using Group = ChainGroup;
 
-  // A sequence that gets tokens, and its span's place among the spans.
+  // A sequence that gets tokens, and the index of its span.
   struct Chain {
     int64_t span;
     int32_t sequence;
@@ -32,18 +32,18 @@ class ChainLayout {
   ChainLayout(const SessionConfig &config, SequenceTable *table, const Drafting *drafting,
               Transfer *transfer, SessionArrays *arrays);
 
-  // The spans with logits, group after group. Draws get the offsets of their places.
+  // Groups the spans with logits, and sets the draw offsets of their sequences.
   void find(const sampler_session_advance_args &args);
 
   const Group &group(DraftGroup kind) const { return groups_[int(kind)]; }
   const Chain &chain(int64_t chain) const { return chains_[chain]; }
   int64_t num_rows() const { return num_rows_; }  // of the target
 
-  // Where calls find what is a group's.
+  // Place a group's arrays for a call.
   const int32_t *place_slots(const Group &group) {
     return transfer_.in(slots_ + group.first, group.count);
   }
-  // The row of each chain's first position, in a group without drafts.
+  // The row of each chain's first position; only for a group without drafts.
   const int32_t *place_rows(const Group &group) {
     return transfer_.in(target_rows_ + group.first_place, group.count);
   }
@@ -65,10 +65,10 @@ class ChainLayout {
   Transfer &transfer_;
   Group groups_[std::size(kDraftGroups)] = {};
   int64_t num_rows_ = 0;
-  // By chain, [chains, max_drafts + 1] at most; the drafts of chains are packed.
+  // By chain, at most [chains, max_drafts + 1]; drafts are packed.
   Chain *chains_;
   int32_t *slots_;
-  int32_t *draft_counts_, *tree_parents_;  // of trees
+  int32_t *draft_counts_, *tree_parents_;  // trees only
   int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
 };
 

@@ -37,7 +37,7 @@ sampler_rows DraftBatch::rows_of(const sampler_session_advance_args &args) const
 
 void DraftBatch::find(const sampler_session_advance_args &args) {
   num_rows_ = draws_.count = num_selected_ = 0;
-  has_doubt_ = false;
+  needs_logprobs_ = false;
   for (int64_t i = 0; i < args.num_drafter_spans; ++i) {
     const sampler_span &span = args.drafter_spans[i];
     if (span.num_logits == 0) continue;
@@ -47,14 +47,14 @@ void DraftBatch::find(const sampler_session_advance_args &args) {
       num_selected_ = std::max(num_selected_, std::min(own.top_k, num_cols()));
       continue;
     }
-    has_doubt_ = has_doubt_ || own.least_probability > 0;
+    needs_logprobs_ = needs_logprobs_ || own.least_probability > 0;
     draws_.add(row, span.sequence);
     table_.offsets()[span.sequence] =
         draft_offset(table_.acceptances()[span.sequence], own.num_new(), own.num_drafts);
   }
 }
 
-// A token from each of the rows whose drafts are drawn.
+// Draws a token from each row whose draft is drawn.
 sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
   if (draws_.count == 0) return SAMPLER_OK;
   const sampler_params params = plain_params(config_.params);
@@ -66,14 +66,14 @@ sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advanc
   sample.out_token_ids = transfer_.out(draws_.ids, draws_.count);
   sample.out_row_status = transfer_.out(draws_.status, draws_.count);
   auto reports = capi::sized<sampler_report_args>();
-  if (has_doubt_) reports.out_logprobs = transfer_.out(draws_.logprobs, draws_.count);
+  if (needs_logprobs_) reports.out_logprobs = transfer_.out(draws_.logprobs, draws_.count);
   sample.reports = &reports;
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return requests_.call(entry, sampler_sample, sample);
 }
 
-// The likeliest tokens of the rows, where any are of trees.
+// Selects the likeliest tokens of the rows, if any row is a tree's.
 sampler_status DraftBatch::select(capi::Entry &entry, const sampler_session_advance_args &args) {
   if (num_selected_ == 0) return SAMPLER_OK;
   return requests_.select(entry, rows_of(args), num_selected_, selected_ids_);
@@ -137,7 +137,7 @@ void DraftBatch::take_drawn(int32_t sequence, int64_t draw) {
     table_[sequence].is_drafted = true;
     return;
   }
-  drafting_.add_drawn(sequence, draws_.ids[draw], has_doubt_ ? draws_.logprobs[draw] : 0.0f);
+  drafting_.add_drawn(sequence, draws_.ids[draw], needs_logprobs_ ? draws_.logprobs[draw] : 0.0f);
 }
 
 void DraftBatch::take_selected(int32_t sequence, int64_t row) {

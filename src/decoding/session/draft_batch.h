@@ -1,5 +1,4 @@
-// The drafter's rows of an advance: what is drawn and selected from them, and the drafts that come
-// of it.
+// The drafter's rows of an advance: draws and selections from them, and the resulting drafts.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace sampler::decoding {
 
-// Draws of a token each: from which rows, for which sequences, and what came.
+// Draws of one token each: their rows, sequences and results.
 struct Draws {
   int64_t count;
   int32_t *row_indices, *slots, *ids;
@@ -29,17 +28,17 @@ class DraftBatch {
              Drafting *drafting, SessionRequests *requests, Transfer *transfer,
              SessionArrays *arrays);
 
-  // What is drawn and selected.
+  // Finds the rows to draw from and to select from.
   void find(const sampler_session_advance_args &args);
-  // The calls of it, whose results are downloaded after them.
+  // Runs the calls; their results are downloaded afterwards.
   sampler_status run(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
-  // By the entropy of the first row of a step: how many drafts the step gets.
+  // Sets the step's number of drafts by the entropy of its first row.
   sampler_status adapt(capi::Entry &entry, const sampler_session_advance_args &args);
-  // Each row gives its sequence a draft, or of a tree the drafts of a position.
+  // Gives each row's sequence a draft or, in a tree, the drafts of a position.
   void take(const sampler_session_advance_args &args);
 
-  // Of none that is still wanted here, for another call.
+  // The arrays for another call's draws. This batch's own draws must have been taken.
   Draws &spare_draws() {
     draws_.count = 0;
     return draws_;
@@ -62,9 +61,9 @@ class DraftBatch {
   SessionRequests &requests_;
   Transfer &transfer_;
   int64_t num_rows_ = 0, num_selected_ = 0;
-  bool has_doubt_ = false;
+  bool needs_logprobs_ = false;
   Draws draws_;
-  int32_t *selected_ids_;  // of trees, [rows, selected of each]
+  int32_t *selected_ids_;  // trees only, [rows, selected per row]
   float *probabilities_;   // [columns]
 };
 

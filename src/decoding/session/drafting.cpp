@@ -4,7 +4,7 @@
 #include <new>
 
 #include "decoding/ngram/ngram_drafts.h"
-#include "decoding/session/doubt.h"
+#include "decoding/session/least_probability.h"
 
 namespace sampler::decoding {
 
@@ -44,9 +44,9 @@ int64_t Drafting::wanted(const SessionSequence &sequence, int64_t length) const 
   if (!sequence.is_drafting || !may_draft) return 0;
   const int64_t end = std::min(sequence.max_length, config_.options.max_context);
   int64_t wanted = std::min(sequence.step_drafts, end - length - 1);
-  wanted /= sequence.width();  // of the first path
+  wanted /= sequence.width();  // positions of the first path
   if (sequence.source == SAMPLER_DRAFTS_MODEL) {
-    // All drafts but the last are fed.
+    // The drafter is fed all drafts but the last.
     wanted = std::min(wanted, config_.drafter_context() - length + 1);
   }
   return std::max<int64_t>(wanted, 0);
@@ -61,7 +61,7 @@ int64_t Drafting::depth_of(int32_t sequence) const {
   const SessionSequence &own = table_[sequence];
   if (own.group != DraftGroup::kTrees) return own.num_drafts;
   const int32_t *const parents = parents_of(sequence);
-  int64_t depth = 0;  // of the first path, whose drafts stand first
+  int64_t depth = 0;  // of the first path, whose drafts come first
   while (depth < own.num_drafts && parents[depth] == depth - 1) ++depth;
   return depth;
 }
@@ -70,7 +70,7 @@ void Drafting::draft(capi::Entry &entry, int32_t sequence) {
   SessionSequence &own = table_[sequence];
   switch (own.is_drafting ? own.source : SAMPLER_DRAFTS_NONE) {
     case SAMPLER_DRAFTS_MODEL:
-      break;  // it has them
+      break;  // already drafted
     case SAMPLER_DRAFTS_NGRAM:
       draft_by_ngram(entry, sequence);
       break;
@@ -111,7 +111,8 @@ void Drafting::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
 void Drafting::add_drawn(int32_t sequence, int32_t token, float logprob) {
   SessionSequence &own = table_[sequence];
   table_.drafts(sequence)[own.num_drafts++] = token;
-  const bool is_last = own.least_probability > 0 && Doubt(own.least_probability).is_about(logprob);
+  const bool is_last =
+      own.least_probability > 0 && LeastProbability(own.least_probability).excludes(logprob);
   if (is_last || table_.is_end(sequence, token)) own.is_drafted = true;
 }
 
@@ -166,7 +167,7 @@ void Drafting::teach_ngram(capi::Entry &entry, int32_t sequence, int64_t begin) 
   const int32_t *const tokens = table_.text(sequence);
   const int64_t most = config_.options.filler_top_k;
   for (int64_t i = begin; own.is_drafting && i < own.length; ++i) {
-    // The likeliest tokens, after which -1 follows where there are fewer, and the one that came.
+    // The likeliest tokens, padded with -1, and the token that was drawn.
     const int32_t *const row = likeliest_ + (own.first_row + i - begin) * most;
     const int64_t num_likely = std::find(row, row + most, -1) - row;
     std::copy_n(row, num_likely, lesson_);

@@ -1,4 +1,4 @@
-// Where drafts come from, and what they are: chains, and trees around a first path.
+// The sources of drafts, and the drafts: chains, and trees around a first path.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,34 @@ class Drafting {
   Drafting(const SessionConfig &config, const SessionHost *host, SequenceTable *table,
            SessionArrays *arrays);
 
-  // A new sequence, and one like another.
+  // Initialises a new sequence; copies a sequence.
   void begin(int32_t sequence);
   void copy(int32_t source, int32_t destination);
 
-  // Positions that drafts are wanted for, of a text of this length.
+  // Number of positions to draft for a text of `length` tokens.
   int64_t wanted(const SessionSequence &sequence, int64_t length) const;
   int64_t wanted(const SessionSequence &sequence) const {
     return wanted(sequence, sequence.length);
   }
   bool needs_drafter(const SessionSequence &sequence) const;
-  // Positions of its drafts.
+  // Number of drafted positions.
   int64_t depth_of(int32_t sequence) const;
-  // Of a tree, what each of its drafts follows: a draft, or -1, the text.
+  // Parent of each draft of a tree: a draft's index, or -1 for the text.
   const int32_t *parents_of(int32_t sequence) const { return parents_ + first_of(sequence); }
 
-  // All drafts of a step that needs no drafter.
+  // Makes all drafts of a step that needs no drafter.
   void draft(capi::Entry &entry, int32_t sequence);
-  // A drafter's draw, or the likeliest `count` tokens of its row, of which -1 is none: the first
-  // one goes on, the others are its siblings.
+  // Adds a drafter's draw, or the `count` likeliest tokens of its row (-1: none): the first extends
+  // the path, the others are its siblings.
   void add_drawn(int32_t sequence, int32_t token, float logprob);
   void add_selected(int32_t sequence, const int32_t *token_ids, int64_t count);
-  // Has the drafts beside a tree's first path follow it.
+  // Appends a tree's siblings to its first path.
   void join_siblings(int32_t sequence);
 
-  // Teaches the draft source the text from `begin` on. Drafts end where it has no room for it.
+  // Teaches the draft source the text from `begin` on. Drafting ends when it has no room.
   void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
-  // What n-grams learn beside the tokens that come: the likeliest of each of the target's rows,
-  // [rows, filler_top_k].
+  // What n-grams learn besides the text: the likeliest tokens of each of the target's rows, [rows,
+  // filler_top_k].
   int32_t *likeliest() { return likeliest_; }
 
  private:
@@ -59,11 +59,11 @@ class Drafting {
   SequenceTable &table_;
   PromptLookup *lookups_;
   char *lookup_memory_;
-  // Of trees, [sequences, max_drafts].
-  int32_t *siblings_, *sibling_parents_;  // drafts that are not among the others yet
+  // Trees only, [sequences, max_drafts].
+  int32_t *siblings_, *sibling_parents_;  // drafts not yet among the others
   int32_t *parents_;                      // of the drafts
   int32_t *likeliest_;
-  int32_t *lesson_;  // what comes of them at one position
+  int32_t *lesson_;  // scratch: the tokens to learn at one position
 };
 
 }  // namespace sampler::decoding

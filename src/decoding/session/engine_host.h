@@ -1,5 +1,4 @@
-// What the session of an engine has of its own: texts, their end tokens, and numbers that each
-// sequence was added with.
+// The SessionHost of an engine: texts, their end tokens, and the numbers of each sequence.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@ namespace sampler::decoding {
 
 class EngineHost final : public SessionHost {
  public:
-  // `config` outlives it.
+  // `config` must outlive this.
   EngineHost(const SessionConfig &config, SessionArrays *arrays);
 
   Extent extent(const void *somewhere) const override;
@@ -41,7 +40,7 @@ class EngineHost final : public SessionHost {
   float entropy_temperature(int32_t sequence) const override;
 
  private:
-  // An id that no row has: it fills lists of end tokens.
+  // An id outside every vocabulary; pads lists of end tokens.
   static constexpr int32_t kNoToken = INT32_MAX;
 
   int64_t max_ends() const { return config_.options.max_end_tokens; }

@@ -32,7 +32,7 @@ bool GammaControl::begin_plan(capi::Entry &entry, const sampler_session_plan_arg
   };
   bool is_clean = true;
   each([&](const SessionSequence &own) { is_clean = is_clean && begins(own); });
-  // With others each step of a drafter would be one of the target for them, too.
+  // Beside other sequences each step of the drafter would cost them a step of the target, too.
   const auto drafts = [&](const SessionSequence &own) {
     return own.is_drafting && (is_clean || own.source != SAMPLER_DRAFTS_MODEL);
   };
@@ -65,7 +65,7 @@ void GammaControl::end_plan(capi::Entry &entry, const sampler_session_plan_args 
   for (int64_t i = 0; is_alone && i < num_spans; ++i) {
     const sampler_span &span = args.out_spans[i];
     const SessionSequence &own = table_[span.sequence];
-    // What a tree's drafts beside the first path became comes again.
+    // Accepted drafts off a tree's first path are fed again.
     const int64_t num_again = own.group == DraftGroup::kTrees ? own.most_drafts : 0;
     is_alone = own.is_in_step && span.num_tokens <= span.num_logits + num_again;
   }
@@ -73,7 +73,7 @@ void GammaControl::end_plan(capi::Entry &entry, const sampler_session_plan_args 
     is_alone = table_[args.out_drafter_spans[i].sequence].is_in_step;
   }
   round_.is_drafted = is_alone && num_spans == round_.num_texts;
-  // Those that have their drafts are planned together, or their round is none.
+  // Sequences with complete drafts must be planned together; else the round does not count.
   round_.is_clean = is_alone && (round_.is_drafted || num_spans == 0);
   if (round_.is_drafted) measured_->mark_drafted(&entry);
 }

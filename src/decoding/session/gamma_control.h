@@ -1,5 +1,5 @@
-// How many drafts the measured sequences of a session get, and what their rounds are: steps that
-// begin together and are verified together.
+// The number of drafts of a session's measured sequences, and their rounds: steps that begin
+// together and are verified together.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,38 @@ class GammaControl {
   GammaControl(const SessionConfig &config, const SessionHost *host, SequenceTable *table,
                const Drafting *drafting, SessionArrays *arrays);
 
-  // As a plan begins: gives measured sequences the number of their drafts. Whether some of them
-  // draft now.
+  // At the start of a plan: sets the number of drafts of measured sequences. Returns whether some
+  // of them draft now.
   bool begin_plan(capi::Entry &entry, const sampler_session_plan_args &args);
-  // Behind it: whether it has the spans that the round ends with.
+  // At its end: finds whether the plan has the spans that end the round.
   void end_plan(capi::Entry &entry, const sampler_session_plan_args &args);
 
-  // Around what the spans of the target have become, each of which counts before its drafts are
-  // forgotten; `before`: the length that the text had.
+  // Around the updates of the target's spans; each span is counted before its drafts are forgotten.
+  // `before`: the text's length at the start.
   void begin_spans(const sampler_session_advance_args &args);
   void count(const sampler_span &span, int64_t before, int64_t num_kept);
   void end_spans(capi::Entry &entry);
 
-  // Of a host that measures. What a round of all texts will be of, and their positions at most.
+  // For hosts that measure: the size of a round of all texts, and the limit of its positions.
   RoundTexts round_texts() const;
   void limit_drafts(int64_t num_positions);
-  // What the last advance verified.
+  // The round that the last advance verified.
   const MeasuredRound &verified() const { return verified_; }
 
  private:
-  // What measured sequences are doing. They draft and are verified together.
+  // State of the measured sequences, which draft and are verified together.
   struct Round {
     int64_t num_texts;
-    bool is_clean;    // nothing else takes time
+    bool is_clean;    // nothing else is timed with it
     bool is_drafted;  // the last plan has all their spans of the target
   };
 
   const bool counts_all_;
   SequenceTable &table_;
   const Drafting &drafting_;
-  MeasuredGamma *measured_;  // null: no sequence is measured here
+  MeasuredGamma *measured_;  // null: nothing is measured here
   Round round_ = {};
-  bool ends_round_ = false;  // the spans of this advance do
+  bool ends_round_ = false;  // the spans of this advance end the round
   MeasuredRound verified_;
 };
 

@@ -9,22 +9,22 @@ namespace sampler::decoding {
 
 namespace {
 
-constexpr double kShare = 1.0 / 32;       // of the time, for what does not pay
+constexpr double kShare = 1.0 / 32;       // of the time, for rounds that do not pay
 constexpr double kFirstCredit = 2;        // in rounds without drafts, like the next
-constexpr double kMostCredit = 16;        // what was gained before is no reason to lose more now
-constexpr double kLong = 2;               // times what is believed
-constexpr int kAccidentGap = 16;          // steps between two that may be long by accident
-constexpr double kNewest = 1.0 / 8;       // share of the newest step in a mean cost
-constexpr double kNewestShort = 1.0 / 2;  // a step is long by accident, never short
-constexpr double kMemory = 32;            // of shares, in what was counted
-constexpr double kPooled = 2;  // what the share of all positions counts for in that of one
+constexpr double kMostCredit = 16;        // past gains do not justify new losses
+constexpr double kLong = 2;               // an outlier's least cost, in believed costs
+constexpr int kAccidentGap = 16;          // steps between two outliers
+constexpr double kNewest = 1.0 / 8;       // weight of the newest step in a mean cost
+constexpr double kNewestShort = 1.0 / 2;  // of a cheaper step: none is cheap by accident
+constexpr double kMemory = 32;            // counts that acceptance rates remember
+constexpr double kPooled = 2;  // weight of the rate of all positions in that of one, in counts
 constexpr double kFirstReading = 1.0 / 8;     // of a draft's cost, for a token that is only read
-constexpr double kLeastPassing = 1.0 / 1024;  // of texts, for which a position is looked at
+constexpr double kLeastPassing = 1.0 / 1024;  // least share of texts for a position to count
 constexpr int64_t kFirstRounds = 4;           // the prompts, and rounds to compare with
 constexpr int64_t kFirstGap = 8, kLongestGap = 128;  // rounds between probes
-constexpr int64_t kHopelessGap = 2048;               // and where a draft costs more than a token
-constexpr int kBurst = 4;                            // rounds of a probe
-constexpr int64_t kTurns = 8;                        // rounds between other numbers than the best
+constexpr int64_t kHopelessGap = 2048;  // the same where a draft costs more than a token
+constexpr int kBurst = 4;               // rounds of a probe
+constexpr int64_t kTurns = 8;           // rounds between trials of numbers other than the best
 
 double power(double base, int64_t exponent) {
   double result = 1;
@@ -157,7 +157,7 @@ void MeasuredRound::add(int64_t wanted, int64_t text_depth, int64_t rows, int64_
   depth = std::max(depth, text_depth);
   num_rows += rows;
   num_kept += num_text_kept;
-  // What would have come behind the end nobody knows.
+  // What would follow the end is unknown.
   const int64_t most = runs ? wanted : text_depth;
   drafted.add(text_depth, std::min(text_depth + 1, most));
   kept.add(num_text_kept, std::min(num_text_kept + 1, most));
@@ -181,8 +181,8 @@ double MeasuredGamma::expected_tokens(int64_t gamma) const {
 
 double MeasuredGamma::cost(int64_t gamma) const {
   if (gamma == 0) return plain();
-  double num_drafted = 0, passing = 1;  // of a text
-  double num_steps = 0;                 // until all have their drafts; a search is one, too
+  double num_drafted = 0, passing = 1;  // per text
+  double num_steps = 0;                 // until all texts have their drafts; a search counts as one
   for (int64_t i = 0; i < gamma && passing > kLeastPassing; ++i) {
     passing *= drafts_.share(i);
     num_drafted += passing;
@@ -192,12 +192,12 @@ double MeasuredGamma::cost(int64_t gamma) const {
          target_.at(double(texts_.num_texts) + double(texts_.num_rows) * num_drafted);
 }
 
-// Prompts are read once, for drafts that are believed to pay.
+// Prompts are read once, so drafts that are believed to pay are not charged for them.
 int64_t MeasuredGamma::charged_unread() const {
   return texts_.num_unread - (is_paying_ ? texts_.num_unread_prompt : 0);
 }
 
-// Against decoding without drafts, if none is kept.
+// Loss against decoding without drafts, if none is accepted.
 double MeasuredGamma::most_loss(int64_t gamma) const {
   if (gamma == 0) return 0;
   return double(charged_unread()) * read_cost() +
@@ -205,7 +205,7 @@ double MeasuredGamma::most_loss(int64_t gamma) const {
          target_.at_most(double(texts_.num_texts + texts_.num_rows * gamma)) - plain();
 }
 
-// The number, from `least` on, that gives the most tokens for its cost; 0 where none is affordable.
+// The number >= `least` with the most tokens per cost; 0 if none is affordable.
 int64_t MeasuredGamma::best(int64_t least) const {
   int64_t best = 0;
   double best_rate = 0;
@@ -224,9 +224,9 @@ int64_t MeasuredGamma::choose(const RoundTexts &texts, bool is_timed) {
 
 int64_t MeasuredGamma::pick(bool is_timed) {
   if (num_rounds_ < kFirstRounds) return 0;
-  // The first draft reads the prompt; what a draft costs the second one says.
+  // The first draft reads the prompt; the second one measures what a draft costs.
   if (num_drafted_rounds_ < 2) return is_timed && credit_ > 0 ? 1 : 0;
-  // What a token costs that is only read, the next one says, if there is one.
+  // A round without drafts leaves a token to read; the next draft measures what that costs.
   if (!waits_to_read_ && num_read_ > 0 && texts_.num_unread == 0) {
     waits_to_read_ = true;
     return 0;
@@ -239,7 +239,7 @@ int64_t MeasuredGamma::pick(bool is_timed) {
   return gamma > 0 ? turn(gamma) : probe();
 }
 
-// Drafts pay: the best number, and now and then another one, or none, so that costs stay known.
+// Drafts pay: the best number, and sometimes another one or none, so that costs stay current.
 int64_t MeasuredGamma::turn(int64_t gamma) {
   gap_ = kFirstGap;
   const double best_cost = cost(gamma);
@@ -256,7 +256,7 @@ int64_t MeasuredGamma::turn(int64_t gamma) {
   return other;
 }
 
-// The least number of unknown cost that would pay, were its further rows for nothing; 0: none.
+// The least number of unknown cost that would pay if its further rows were free; 0: none.
 int64_t MeasuredGamma::hoped() const {
   double tokens = 1, passing = 1;
   for (int64_t i = 0; i < texts_.num_positions && passing > kLeastPassing; ++i) {
@@ -269,8 +269,8 @@ int64_t MeasuredGamma::hoped() const {
   return 0;
 }
 
-// They do not: some rounds with them, ever more rarely. Of the best number and, by turns, of one
-// that may be better than it seems, for which credit is saved.
+// Drafts do not pay: rounds with them at growing intervals, with the best number and, by turns,
+// with one that may be better than it seems, for which credit is saved.
 int64_t MeasuredGamma::probe() {
   const bool is_hopeless = drafter_.at(double(texts_.num_texts)) > plain();
   if (burst_left_ > 0 && !is_hopeless && is_affordable(burst_gamma_)) {
@@ -316,7 +316,7 @@ void MeasuredGamma::finish_untimed(const MeasuredRound &round) {
   learn(round);
 }
 
-// What drafts took, as far as it is charged.
+// Learns the cost of drafting; returns the part that is charged.
 double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) {
   const int64_t unread = texts_.num_unread;
   if (++num_drafted_rounds_ == 1) {
@@ -324,7 +324,7 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
     num_read_ = unread;
     return 0;
   }
-  const double steps = double(std::max<int64_t>(round.depth, 1));  // a search is one, too
+  const double steps = double(std::max<int64_t>(round.depth, 1));  // a search counts as one
   if (!drafter_.is_known()) {
     const double draft = drafting / (steps + double(unread) * kFirstReading);
     drafter_.add(round.num_texts, draft);
@@ -343,7 +343,7 @@ double MeasuredGamma::learn_drafts(const MeasuredRound &round, double drafting) 
   return drafting - reading * double(unread - charged_unread()) / double(unread);
 }
 
-// Fewer tokens say what many cost only if they are dearer than those were.
+// Few tokens update the cost of many only if they are dearer than those were.
 void MeasuredGamma::learn_reading(double reading) {
   const double draft = std::max(drafter_.at(double(texts_.num_texts)), 1.0);
   const bool are_few =
@@ -366,7 +366,7 @@ void MeasuredGamma::learn(const MeasuredRound &round) {
   if (is_probe_ && kept_.share(0) > believed) gap_ = std::max<int64_t>(gap_ / 8, 1);
 }
 
-// The time that the round saved against plain decoding.
+// Credits the time that the round saved against plain decoding.
 void MeasuredGamma::settle(const MeasuredRound &round, double cost) {
   const double plain = target_.at(double(round.num_texts));
   credit_ += kShare * plain;

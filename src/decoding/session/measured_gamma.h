@@ -1,5 +1,5 @@
-// How many drafts a round gets when the loop measures what they cost and gain: docs/decoding.md has
-// the rule and its bounds.
+// The number of drafts of a round from their measured cost and gain: docs/decoding.md has the rule
+// and its bounds.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,27 @@
 
 namespace sampler::decoding {
 
-// Tells steps that are long by accident: one of them in so many.
+// Detects outliers: steps that are long by accident, at most one in kAccidentGap.
 class Accidents {
  public:
   bool is_one(double cost, double believed);
 
  private:
-  int num_steps_ = 0;  // that have to come before the next one
+  int num_steps_ = 0;  // until the next may be one
 };
 
-// What a step costs by its number of rows, in nanoseconds: a mean over the last steps where it was
-// measured.
+// Cost of a step by its number of rows, in nanoseconds: a mean over the last measured steps.
 class CostCurve {
  public:
-  // The result: what is believed of this step, less than `cost` after an accident.
+  // Adds a step. Returns its believed cost, less than `cost` after an accident.
   double add(int64_t rows, double cost);
   bool is_known() const { return at_or_above(0) != nullptr; }
-  // Linear beyond what was measured; between two numbers of rows the line from below, if it is the
-  // lower one: what looks dearer than it is would never be measured.
+  // Linear extrapolation beyond what was measured. Between two points: the line from below if it is
+  // the lower one, because what looks dearer than it is would never be measured.
   double at(double rows) const;
-  // Of what was not measured: as if each further row cost what those before it did.
+  // Upper bound for what was not measured: each further row costs what those before it did.
   double at_most(double rows) const;
-  // And as if it cost nothing. Of what was measured: infinite.
+  // Lower bound: further rows are free. Infinite where measured.
   double hoped(int64_t rows) const;
 
  private:
@@ -39,30 +38,30 @@ class CostCurve {
     double cost = 0;
     Accidents accidents;
   };
-  // Up to 16 rows a point each, then 8 to each doubling.
+  // One point per number of rows up to 16, then 8 per doubling.
   static constexpr int kNumPoints = 16 + 8 * 44;
   static constexpr int kNumWords = (kNumPoints + 63) / 64;
   static int place_of(int64_t rows);
-  // The nearest known point from a place on. Null: there is none.
+  // The nearest known point from a place on; null if there is none.
   const Point *at_or_below(int place) const;
   const Point *at_or_above(int place) const;
 
   Point points_[kNumPoints];
-  uint64_t known_[kNumWords] = {};  // a bit a point
+  uint64_t known_[kNumWords] = {};  // one bit per point
 };
 
-// How far texts get: of those that passed all positions before one, the share that passes it.
+// Acceptance rate by position: the share of texts that pass it, of those that reached it.
 class Passing {
  public:
-  static constexpr int kNumPlaces = 16;  // the last is of all positions behind it, too
+  static constexpr int kNumPlaces = 16;  // the last is for all positions after it, too
 
-  // Of a round.
+  // Counts of a round.
   struct Counts {
     double passed[kNumPlaces] = {}, tried[kNumPlaces] = {};
     void add(int64_t num_passed, int64_t num_tried);
   };
 
-  // `first` is believed until there are counts.
+  // `first` is the rate until there are counts.
   explicit Passing(double first) : all_{kFirstWeight * first, kFirstWeight} {}
   void add(const Counts &counts);
   double share(int64_t position) const;
@@ -77,47 +76,47 @@ class Passing {
   Share all_;
 };
 
-// What a round will be of. A position is a draft of a text, or of a tree all drafts of a depth.
+// The size of a round. A position is a draft of a text or, in a tree, all drafts of a depth.
 struct RoundTexts {
   int64_t num_texts = 0;
-  int64_t num_rows = 0;       // of a position of each
-  int64_t num_positions = 0;  // at most, of the text that may have most
-  // That the drafter lacks, and those of them that are of prompts.
+  int64_t num_rows = 0;       // of one position of each text
+  int64_t num_positions = 0;  // the most of any text
+  // Tokens that the drafter has not read, and those of prompts among them.
   int64_t num_unread = 0, num_unread_prompt = 0;
 
   void add(int64_t rows, int64_t positions, int64_t unread, int64_t unread_prompt);
 };
 
-// A round that has been verified.
+// A verified round.
 struct MeasuredRound {
   int64_t num_texts = 0;
-  int64_t num_wanted = 0;  // positions that drafts were wanted for, of the text with most of them
-  int64_t depth = 0;       // positions that got drafts, likewise
+  int64_t num_wanted = 0;  // positions to draft, the most of any text
+  int64_t depth = 0;       // drafted positions, the most of any text
   int64_t num_rows = 0;    // of the target
   int64_t num_kept = 0;
   Passing::Counts drafted, kept;
 
-  // A text, for `wanted` positions of which `depth` got drafts.
+  // Adds a text that got drafts for `depth` of `wanted` positions.
   void add(int64_t wanted, int64_t depth, int64_t rows, int64_t num_kept, bool runs);
 };
 
-// Plain decoding is the yardstick: `credit_` is the time that rounds saved against decoding their
-// tokens without drafts, and a small share of that time. No round has drafts that, if none is kept,
-// cost more than there is.
+// The yardstick is plain decoding: `credit_` is the time that rounds saved against decoding their
+// tokens without drafts, plus a small share of that time. The drafts of a round never cost more
+// than the credit, even if none is accepted.
 class MeasuredGamma {
  public:
   // `clock` null: the system's monotonic clock.
   MeasuredGamma(sampler_clock_fn clock, void *clock_user)
       : clock_(clock), clock_user_(clock_user) {}
 
-  // Positions of the next round. `is_timed`: it will be measured.
+  // Number of positions of the next round. `is_timed`: the round will be measured.
   int64_t choose(const RoundTexts &texts, bool is_timed);
 
-  // Around the drafts, and when the target has verified them.
+  // Called before the drafts, after them, and after the target has verified them.
   void start(capi::Entry *entry) { start_ = now(entry); }
   void mark_drafted(capi::Entry *entry) { drafted_ = now(entry); }
   void finish(capi::Entry *entry, const MeasuredRound &round);
-  // Of what was verified beside others: it costs what is believed.
+  // For a round verified beside other work: it is charged its believed cost.
   void finish_untimed(const MeasuredRound &round);
 
  private:
@@ -143,11 +142,11 @@ class MeasuredGamma {
   void *const clock_user_;
   int64_t start_ = 0, drafted_ = 0;
   RoundTexts texts_;
-  bool is_paying_ = true;  // drafts, as far as is believed
+  bool is_paying_ = true;  // drafts do, as far as is known
   CostCurve target_;       // a forward and its verification, by rows
   CostCurve drafter_;      // a position of each text, by texts
-  // What the drafter takes for a token that it was not fed as it came, in drafts, and of how many
-  // of them it is known. Many are dearer than one, but each is cheaper.
+  // Cost of reading a token that was not fed as it came, in drafts, and for how many such tokens it
+  // is known. Many cost more than one, but less each.
   double read_share_ = 0;
   int64_t num_read_ = 0;
   double first_drafting_ = 0;
@@ -155,12 +154,12 @@ class MeasuredGamma {
   Accidents readings_;
   Passing kept_{0.7}, drafts_{1};
   double credit_ = 0;
-  double turn_credit_ = 0;  // likewise, of drafts that pay against those of other numbers
+  double turn_credit_ = 0;  // likewise, of drafts that pay against other numbers
   int64_t num_rounds_ = 0;
   int num_drafted_rounds_ = 0;
   int64_t num_since_ = 0, gap_ = 8;  // rounds since a probe or turn, and to the next probe
   int turn_ = 0;
-  // Rounds that a probe still has: the first finds the drafter's memory and caches cold.
+  // Remaining rounds of a probe. The first finds the drafter's memory and caches cold.
   int burst_left_ = 2;
   int64_t burst_gamma_ = 1;
   bool is_probe_ = false;

@@ -1,4 +1,4 @@
-// Temperature, top-k, top-p and min-p alone: what a drafter's tokens are drawn by.
+// Sampling parameters of a drafter's draws: temperature, top-k, top-p and min-p only.
 #pragma once
 
 #include "capi/structs.h"

@@ -29,7 +29,7 @@ SequenceTable::SequenceTable(const SessionConfig &config, const SessionHost *hos
   }
 }
 
-// The first of the stop sequences that the new tokens end in; -1: in none.
+// Index of the first stop sequence that the new tokens end with; -1: none.
 int64_t SequenceTable::find_stop(int32_t sequence) const {
   const SessionSequence &own = sequences_[sequence];
   const int64_t *const offsets = stop_offsets_of(sequence);
@@ -53,7 +53,7 @@ void SequenceTable::finish_if_full(int32_t sequence) {
   }
 }
 
-// By its last token, where that is new, or for want of room.
+// Finishes a sequence by its last token, if that is new, or for lack of room.
 void SequenceTable::finish_if_ended(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
   if (own.num_new() > 0) {

@@ -1,4 +1,4 @@
-// The sequences of a session: which there are, how their texts grow, and where these end.
+// The sequences of a session: which exist, how their texts grow and where they end.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace sampler::decoding {
 
 class SequenceTable {
  public:
-  // `config` and `host`, which has the texts, outlive it.
+  // `config` and `host`, which has the texts, must outlive this.
   SequenceTable(const SessionConfig &config, const SessionHost *host, SessionArrays *arrays);
 
   int64_t num_sequences() const { return config_.num_sequences(); }
-  // Any number below num_sequences(), whether there is such a sequence or not.
+  // Any number below num_sequences(), in use or not.
   SessionSequence &operator[](int64_t sequence) { return sequences_[sequence]; }
   const SessionSequence &operator[](int64_t sequence) const { return sequences_[sequence]; }
   const SessionSequence *find(int32_t sequence) const {
@@ -25,23 +25,23 @@ class SequenceTable {
                : nullptr;
   }
   int32_t *text(int32_t sequence) const { return host_->text(sequence); }
-  // Where its drafts stand.
+  // The drafts follow the text.
   int32_t *drafts(int32_t sequence) const { return text(sequence) + sequences_[sequence].length; }
   bool is_end(int32_t sequence, int32_t token) const { return host_->is_end(sequence, token); }
 
   bool is_full() const { return num_free_ == 0; }
-  // The number that the next sequence gets. There must be one.
+  // The number of the next sequence. The table must not be full.
   int32_t next_number() const { return free_[num_free_ - 1]; }
 
-  // The next number's, whose text the host has. The arguments have been checked.
+  // Adds the next number, whose text the host has. The arguments must be checked.
   void add(const sampler_session_add_args &args);
-  // Likewise, a sequence like another one, between two steps. `seed` null: its seed.
+  // Adds a copy of `source`, between two steps. `seed` null: the source's.
   void copy(int32_t source, const uint64_t *seed);
   void remove(int32_t sequence);
 
   void append(int32_t sequence, int32_t token);
 
-  // Marks a sequence as seen in this call: false where it was before.
+  // mark() is false for a sequence that was marked since begin_marks().
   void begin_marks() { ++mark_; }
   bool mark(int32_t sequence) {
     const bool is_new = marks_[sequence] != mark_;
@@ -49,7 +49,7 @@ class SequenceTable {
     return is_new;
   }
 
-  // By sequence, for calls. Offsets are those of their next draw.
+  // By sequence, for calls. Offsets are those of the next draw.
   const uint64_t *seeds() const { return seeds_; }
   uint64_t *offsets() { return offsets_; }
   const uint64_t *offsets() const { return offsets_; }
@@ -73,7 +73,7 @@ class SequenceTable {
   int64_t *stop_offsets_;            // [sequences, max_stop_sequences + 1]
   uint64_t *seeds_, *offsets_;       // [sequences]
   sampler_acceptance *acceptances_;  // [sequences]
-  int32_t *free_;                    // the numbers that are free, the next one last
+  int32_t *free_;                    // free numbers, the next one last
   int64_t num_free_;
   uint64_t *marks_;
   uint64_t mark_ = 0;

@@ -65,8 +65,8 @@ void Session::remove(int32_t sequence) {
 
 // ---- Plans --------------------------------------------------------------------------------------
 
-// Tokens [begin, end), of which the last `last_part` stay together, or as many as there is room
-// for. False: none.
+// Plans tokens [begin, end). The last `last_part` stay together; if there is no room for them, as
+// many of the others as fit. False: none.
 bool Session::make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits,
                         int64_t *room, PlannedSpan *out) const {
   *out = {};
@@ -87,9 +87,9 @@ sampler_span Session::planned_span(int32_t sequence, const PlannedSpan &planned)
           planned.num_tokens, planned.num_logits};
 }
 
-// Of a span of the target.
-void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequence,
-                           int64_t span) const {
+// Writes the parents of a target span's drafts.
+void Session::write_parents(const sampler_session_plan_args &args, int32_t sequence,
+                            int64_t span) const {
   if (!args.out_parents) return;
   const SessionSequence &own = table_[sequence];
   int32_t *const out = args.out_parents + span * config_.max_drafts();
@@ -100,7 +100,7 @@ void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequen
   }
 }
 
-// `is_waiting`: measured sequences that have their drafts wait for those that have not.
+// `is_waiting`: measured sequences with complete drafts wait for the others.
 void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
                             const sampler_session_plan_args &args, bool is_waiting, int64_t *room,
                             int64_t *drafter_room) {
@@ -120,7 +120,7 @@ void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
   const int64_t num_logits = own.num_drafts + 1;
   if (make_span(own.cache_length, own.length + own.num_drafts, num_logits, num_logits, room,
                 &own.target)) {
-    tell_parents(args, sequence, *args.out_num_spans);
+    write_parents(args, sequence, *args.out_num_spans);
     args.out_spans[(*args.out_num_spans)++] = planned_span(sequence, own.target);
   }
 }
@@ -158,7 +158,7 @@ bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
 
 // ---- Advances -----------------------------------------------------------------------------------
 
-// All calls of a step, one after the other, and all of their results.
+// Runs all calls of a step in order, and downloads their results.
 sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_advance_args &args) {
   requests_.place_arrays(host_->has_minimum());
   sampler_status status = drafts_.run(entry, args);
@@ -171,7 +171,7 @@ sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_adva
   return status == SAMPLER_OK ? drafts_.adapt(entry, args) : status;
 }
 
-// What a span's logits have made of its sequence.
+// Updates the sequence of a span after the span's logits.
 void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args &args,
                           int64_t index) {
   const sampler_span &span = args.spans[index];
@@ -185,7 +185,7 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     num_kept = own.num_accepted - args.out_counts[index];
     const bool is_tree = own.group == DraftGroup::kTrees;
     const int64_t num_cached = is_tree ? std::min(num_kept, own.num_first) : num_kept;
-    // What runs on needs logits of its last token.
+    // A running sequence needs the logits of its last token.
     own.cache_length = std::min(before + num_cached, own.length - own.runs());
     own.drafter_cache_length = std::min(own.drafter_cache_length, own.cache_length);
     gamma_.count(span, before, num_kept);

@@ -1,5 +1,5 @@
-// The decoding session: sequences that a plan gives spans to, and an advance tokens. Whoever calls
-// this has checked all arguments.
+// The decoding session: a plan gives its sequences spans, an advance gives them tokens. Callers
+// must have checked all arguments.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class Session {
  public:
   using Config = SessionConfig;
 
-  // Takes its memory from the arrays, of which the host has had its own. `config` and `host`
-  // outlive it.
+  // Takes its memory from the arrays, after the host has taken its own. `config` and `host` must
+  // outlive this.
   Session(const Config &config, sampler_handle *handle, SessionHost *host, SessionArrays *arrays);
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -36,31 +36,30 @@ class Session {
 
   const sampler_handle &handle() const { return *handle_; }
 
-  // What the largest call of a step needs as workspace. On failure the status, with its text.
+  // Workspace bytes of a step's largest call. On failure the status, with its text.
   sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
     return requests_.ask_workspace(entry, out_bytes);
   }
 
-  // Makes the state. Of a session with memory.
+  // Creates the state. The session must have memory.
   sampler_status start(capi::Entry &entry, void *workspace, size_t workspace_bytes);
   void stop(capi::Entry &entry) { state_.destroy(entry); }
 
   const SessionSequence *find(int32_t sequence) const { return table_.find(sequence); }
   const int32_t *text(int32_t sequence) const { return table_.text(sequence); }
-  // The longest text that the drafter's cache can hold.
+  // The longest text that fits the drafter's cache.
   int64_t drafter_context() const { return config_.drafter_context(); }
-  // Of SAMPLER_ACCEPT_SYNTHETIC.
+  // For SAMPLER_ACCEPT_SYNTHETIC.
   bool has_rates() const { return config_.acceptance.synthetic_rates || config_.max_drafts() == 0; }
   bool is_full() const { return table_.is_full(); }
 
-  // Whether these parameters can be a sequence's, and whether what is asked for is well: the
-  // library's own checks.
+  // Runs the library's own checks of a sequence's parameters, and of the session's.
   sampler_status check_params(capi::Entry &entry, const sampler_params &params) {
     return verified_.check_params(entry, params);
   }
   sampler_status check(capi::Entry &entry) { return verified_.check(entry); }
 
-  // The text and lists have been checked, as has all else; there is a free number.
+  // All arguments must be checked, and a number must be free.
   sampler_status add(capi::Entry &entry, const sampler_session_add_args &args,
                      const sampler_params &params, int32_t *out_sequence);
   sampler_status fork(capi::Entry &entry, int32_t source, const uint64_t *seed,
@@ -70,17 +69,17 @@ class Session {
 
   void plan(capi::Entry &entry, const sampler_session_plan_args &args);
 
-  // Whether the span is that which the sequence was planned last.
+  // Whether the span equals the last planned one of its sequence.
   bool is_planned(const sampler_span &span, bool of_drafter) const;
-  // Marks a sequence as seen in this call: false where it was before.
+  // False for a sequence that was marked since begin_marks().
   bool mark(int32_t sequence) { return table_.mark(sequence); }
   void begin_marks() { table_.begin_marks(); }
 
   sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
 
-  // Of a host that has its rounds measured, and sources of drafts learn late.
+  // For hosts that measure rounds, and whose draft sources learn late.
   GammaControl &gamma() { return gamma_; }
-  // Tells the state what the last step's tokens were.
+  // Accepts the last step's tokens into the state.
   sampler_status settle(capi::Entry &entry) { return verified_.settle(entry); }
   // Teaches the draft source the text from `begin` on.
   void learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
@@ -93,7 +92,7 @@ class Session {
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
   bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
                  PlannedSpan *out) const;
-  void tell_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
+  void write_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
   sampler_status run_calls(capi::Entry &entry, const sampler_session_advance_args &args);
   void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 

@@ -26,7 +26,7 @@ constexpr int64_t kMostLookupTokens = int64_t(1) << 27;
 constexpr int64_t kMostListed = int64_t(1) << 20;
 constexpr int64_t kMostCounted = int64_t(1) << 62;
 
-// What the session itself provides, or a step is given.
+// Refuses members that the session provides, or that belong to a step.
 void check_pipeline(Check &check, const sampler_pipeline &pipeline) {
   const struct {
     const char *name;
@@ -106,7 +106,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
 
 namespace {
 
-// Spans are aligned to their first 8 bytes.
+// Checked as 8-byte words, the alignment of sampler_span.
 void check_span_array(Check &check, const char *name, const sampler_span *spans, int64_t count,
                       Access access) {
   constexpr int64_t kWords = sizeof(sampler_span) / sizeof(int64_t);
@@ -192,7 +192,7 @@ void check_stops(Check &check, const Session &session, const sampler_token_lists
                stops.offsets[stops.num_lists], options.vocabulary_size);
 }
 
-// What decides on the number of drafts. num_drafts has been checked.
+// Checks what determines the number of drafts. num_drafts must be checked.
 void check_gamma(Check &check, const sampler_session_options &options,
                  const sampler_session_add_args &args) {
   check.enumeration("adaptive_gamma", args.adaptive_gamma, 3);
@@ -320,7 +320,7 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   }
 }
 
-// What goes on of a sequence that was removed.
+// Checks the values of a removed sequence that is resumed.
 void check_resumed(Check &check, const sampler_session_add_args &args,
                    sampler_session_sequence *resumed) {
   if (!args.resumed || !check.read("resumed", args.resumed, resumed)) return;
@@ -459,8 +459,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_plan_a
 
 namespace {
 
-// The number of rows that the spans have; each must be as it was planned, none of a sequence that
-// another one is of.
+// Returns the spans' number of rows. Each span must be as planned, and each sequence have one span
+// only.
 int64_t check_spans(Check &check, Session *session, const char *name, const char *count_name,
                     const sampler_span *spans, int64_t num_spans, bool of_drafter) {
   check.range(count_name, num_spans, 0, session->options().max_sequences + 1);
@@ -498,7 +498,7 @@ void check_logits(Check &check, const Session &session, const char *name, const 
               options.vocabulary_size, distance, Access::kRead, Need::kRequired);
 }
 
-// Where a CUDA handle looks at pointers: logits are its device's memory, all else is the host's.
+// Checks where pointers point on a CUDA handle: logits to device memory, all else to the host's.
 void check_advance_places(Check &check, const sampler_handle &handle) {
   if (!handle.check_pointers) return;
   char device[64];

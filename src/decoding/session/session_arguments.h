@@ -1,4 +1,4 @@
-// The arguments of session.h: read, checked, with their defaults.
+// The arguments of session.h: read and checked, with their defaults.
 #pragma once
 
 #include "capi/check.h"
@@ -20,10 +20,10 @@ namespace sampler::decoding {
 using capi::Check;
 using capi::Entry;
 
-// What is wrong is an error of the check, here and below.
+// These functions set errors in `check`.
 void read_options(Check &check, const sampler_session_options *user_options, Session::Config *out);
 
-// What a sequence is added with. `params` and args.acceptance are the session's where the caller
+// The arguments of a new sequence. `params` and args.acceptance are the session's if the caller
 // gives none.
 struct AddArguments {
   sampler_session_add_args args;
@@ -34,11 +34,11 @@ struct AddArguments {
 void read_arguments(Check &check, Session *session, const sampler_session_add_args *user_args,
                     AddArguments *out);
 
-// Parameters of a sequence: where what no sequence can have of its own is the session's.
+// Reads a sequence's parameters. Those that sequences share must equal the session's.
 void read_params(Check &check, Session *session, const sampler_params *user_params,
                  sampler_params *out);
 
-// The number of a sequence that there is.
+// Checks that the sequence exists.
 const SessionSequence *check_sequence(Check &check, const Session &session, const char *name,
                                       int64_t sequence);
 

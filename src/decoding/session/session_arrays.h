@@ -1,5 +1,4 @@
-// The arrays of a session. Takes them from its blocks, and counts what they are to calls: what
-// these read, and what they write.
+// The arrays of a session, taken from its blocks. Counts the bytes that calls read and write.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +12,13 @@ namespace sampler::decoding {
 
 class SessionArrays {
  public:
-  // `device`: what calls work on; of a CPU handle the same one.
+  // `device`: the memory that calls work on; the same as `host` for a CPU handle.
   SessionArrays(Arena *host, Arena *device) : host_(host), device_(device) {}
 
   Arena *host() const { return host_; }
   Arena *device() const { return device_; }
 
-  // That no call sees.
+  // An array that no call reads or writes.
   template <class T>
   T *take(int64_t count, int64_t per_item = 1) {
     return host_->take<T>(count, per_item);
@@ -43,7 +42,7 @@ class SessionArrays {
   size_t bytes_out() const { return outs_.bytes(); }
 
  private:
-  // Each group has a piece of its own, padded.
+  // Each group has its own piece, padded.
   template <class T>
   static void count_pieces(Arena *all, int64_t count, int64_t per_item) {
     all->take<T>(count, per_item);

@@ -12,9 +12,9 @@ struct sampler_session {
   sampler::capi::Allocator allocator;
   sampler::capi::Log log;
   sampler::capi::Owner owner;
-  size_t bytes;                 // of the block that begins here
+  size_t bytes;                 // size of the block that begins here
   void *device_memory;          // of a CUDA handle
-  bool is_interrupted = false;  // a call did not finish: this process was forked during it
+  bool is_interrupted = false;  // the process was forked during a call
   sampler::decoding::SessionConfig config;
   sampler::decoding::EngineHost host;
   sampler::decoding::Session contents;
@@ -42,8 +42,8 @@ namespace {
 
 using capi::Allocator;
 
-// What a session takes: a block, on a CUDA handle one of the device, and a state. The workspace
-// lies at the end of the last block.
+// Bytes of a session: a host block, a device block on a CUDA handle, and a state. The workspace is
+// at the end of the last block.
 struct Sizes {
   size_t session_bytes = 0, device_bytes = 0, workspace_bytes = 0, state_bytes = 0;
   bool on_device = false;
@@ -52,7 +52,7 @@ struct Sizes {
     return sizeof(sampler_session) + session_bytes + (on_device ? 0 : workspace_bytes);
   }
   size_t device_block_bytes() const { return on_device ? device_bytes + workspace_bytes : 0; }
-  // False: more than there can be.
+  // False on overflow.
   bool sum(size_t *out) const {
     return !__builtin_add_overflow(block_bytes(), state_bytes, out) &&
            !__builtin_add_overflow(*out, device_block_bytes(), out) &&
@@ -95,7 +95,7 @@ Session::Config read_config(Check &check, sampler_handle *handle,
   return config;
 }
 
-// A block of the device; none for no bytes.
+// Allocates a block of the device; none for 0 bytes.
 void allocate_on_device(Check &check, const sampler_handle &handle, size_t bytes, void **out) {
   *out = nullptr;
   if (!check.ok() || bytes == 0) return;
@@ -211,7 +211,7 @@ void get(Check &check, const Session &session, int32_t sequence,
   if (!own) return;
   auto result = capi::sized<sampler_session_sequence>();
   result.token_ids = session.text(sequence);
-  own->tell(&result);
+  own->describe(&result);
   capi::write_struct(result, out_sequence);
 }
 

@@ -1,4 +1,4 @@
-// What a session is made with, its defaults filled in.
+// The options of a session, with their defaults filled in.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ struct SessionConfig {
   sampler_session_options options;
   sampler_params params;
   sampler_acceptance_params acceptance;  // its rule is one
-  sampler_pipeline pipeline;             // all 0 where there is none
+  sampler_pipeline pipeline;             // all 0: none
   bool has_pipeline;
   sampler_dtype drafter_dtype;
 
   int64_t num_sequences() const { return options.max_sequences; }
   int64_t max_drafts() const { return options.max_drafts; }
   int64_t num_cols() const { return options.vocabulary_size; }
-  // Of a text and its drafts.
+  // Places for a text and its drafts.
   int64_t text_stride() const { return options.max_context + max_drafts(); }
-  // Places of a tree's drafts.
+  // Places for a tree's drafts.
   int64_t num_tree_places() const { return options.has_draft_trees ? max_drafts() : 0; }
-  // The longest text that the drafter's cache can hold.
+  // The longest text that fits the drafter's cache.
   int64_t drafter_context() const {
     return options.drafter_context ? options.drafter_context : options.max_context;
   }

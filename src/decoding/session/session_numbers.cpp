@@ -9,7 +9,7 @@ namespace sampler::decoding {
 
 namespace {
 
-// After its size sampler_row_params is addresses of numbers, of 4 bytes but for these.
+// After its size sampler_row_params has addresses of numbers, of 4 bytes but for these.
 constexpr size_t kFirst = offsetof(sampler_row_params, temperature);
 static_assert((sizeof(sampler_row_params) - kFirst) / sizeof(void *) == 31);
 
@@ -32,9 +32,9 @@ sampler_row_params place_numbers(const sampler_row_params &by_slot, int64_t num_
   return result;
 }
 
-// Both structs have numbers of 4 bytes, and pointers to them.
+// A number of 4 bytes and the pointer to its array.
 struct SessionNumbers::Number {
-  size_t scalar, array;  // where they lie
+  size_t scalar, array;  // their offsets in the structs
   sampler_stage stage;   // that must be listed; 0: none
   bool is_plain;
 };
@@ -120,7 +120,7 @@ void SessionNumbers::get(int32_t sequence, sampler_params *params) const {
   }
 }
 
-// With a list of stages, those that are not in it are off in all sequences, which has been checked.
+// With a list of stages, unlisted stages are off in all sequences; this has been checked.
 bool SessionNumbers::is_listed(sampler_stage stage) const {
   if (common_.stages[0] == 0 || stage == 0) return true;
   for (const sampler_stage listed : common_.stages) {

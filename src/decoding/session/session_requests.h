@@ -1,4 +1,4 @@
-// The library's calls of a session: their arguments, but for what is a batch's own.
+// The arguments of a session's library calls, without those of each batch.
 #pragma once
 
 #include <cstddef>
@@ -14,49 +14,48 @@ namespace sampler::decoding {
 
 class SessionRequests {
  public:
-  // All that it is given outlives it.
+  // All arguments must outlive this.
   SessionRequests(const SessionConfig &config, sampler_handle *handle, const SessionHost *host,
                   const SequenceTable *table, const SessionState *state, Transfer *transfer,
                   SessionArrays *arrays);
 
-  // What the largest call of a step needs. On failure the status, with its text.
+  // Workspace bytes of a step's largest call. On failure the status, with its text.
   sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const;
   void set_workspace(void *workspace, size_t bytes) {
     exec_.workspace = workspace;
     exec_.workspace_bytes = bytes;
   }
 
-  // Begins a step: places what its calls have alike. `has_minimum`: of new tokens, which needs the
-  // end tokens.
+  // Begins a step: places the arrays that its calls share. `has_minimum`: of new tokens, which
+  // needs the end tokens.
   void place_arrays(bool has_minimum);
-  // Where calls find the numbers by sequence: all, and those of a drafter's draws.
+  // The numbers by sequence, as placed for calls: all, and those of a drafter's draws.
   const sampler_row_params &numbers() const { return placed_.numbers; }
   const sampler_row_params &plain_numbers() const { return placed_.plain_numbers; }
 
   sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
   sampler_rows drafter_rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
 
-  // Randomness by sequence.
+  // Seeds and offsets by sequence.
   sampler_sample_args sample_args(const sampler_params &params,
                                   const sampler_row_params &row_params) const;
-  // The probabilities that an entropy is of.
+  // Writes a row's probabilities, for its entropy.
   sampler_filter_args entropy_args(const void *row, const sampler_params &params,
                                    void *probabilities) const;
   sampler_pipeline make_pipeline() const;
-  // Of any numbers of drafts, where rows and results are missing; `layout` has what all calls have
-  // alike.
+  // For any numbers of drafts, without rows and results; `layout` has what all calls share.
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,
                                   const sampler_pipeline &pipeline, int64_t num_chains,
                                   sampler_draft_layout *layout) const;
-  // The session's rows of the drafter, and what its tokens were drawn by.
+  // Adds the drafter's rows that the session keeps, and the parameters of their draws.
   void add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
                         sampler_draft_layout *layout, sampler_verify_args *args) const;
 
-  // Keeps the row that a draft is drawn from, for its verification.
+  // Keeps a draft's row for its verification.
   sampler_status keep_row(capi::Entry &entry, int32_t sequence, int64_t draft, const void *row);
 
-  // The likeliest tokens of each row, `count` of them.
+  // Selects the `count` likeliest tokens of each row.
   sampler_status select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
                         int32_t *out_ids);
   template <class Args>
@@ -66,12 +65,12 @@ class SessionRequests {
   }
 
  private:
-  // Arrays by slot, where the calls of a step find them.
+  // Arrays by slot, as placed for the calls of a step.
   struct Placed {
     const uint64_t *seeds, *offsets;
     const sampler_acceptance *acceptances;
     sampler_row_params numbers, plain_numbers;
-    sampler_token_lists ends;  // with a minimum of new tokens
+    sampler_token_lists ends;  // with a minimum of new tokens only
   };
 
   int64_t num_sequences() const { return config_.num_sequences(); }
@@ -86,7 +85,7 @@ class SessionRequests {
   sampler_exec exec_ = {};
   Placed placed_ = {};
   sampler_acceptance_params acceptance_;  // the config's, its arrays copied
-  unsigned char *drafter_rows_;           // [sequences, max_drafts, columns], where calls are made
+  unsigned char *drafter_rows_;           // [sequences, max_drafts, columns], in the calls' memory
 };
 
 }  // namespace sampler::decoding

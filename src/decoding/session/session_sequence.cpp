@@ -30,7 +30,7 @@ void SessionSequence::resume(const sampler_session_sequence &before) {
   if (!std::isnan(before.drafter_entropy)) entropy = step_entropy = before.drafter_entropy;
 }
 
-void SessionSequence::tell(sampler_session_sequence *out) const {
+void SessionSequence::describe(sampler_session_sequence *out) const {
   out->num_tokens = length;
   out->prompt_length = prompt_length;
   out->cache_length = cache_length;

@@ -1,4 +1,4 @@
-// The state of a session's texts, which stages look at: a slot a sequence.
+// The state of a session's texts, which stages read: one slot per sequence.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace sampler::decoding {
 
 class SessionState {
  public:
-  // Of texts of so many tokens at most. There is no state yet: calls of it do nothing.
+  // For texts of at most longest_text tokens. Until the state is created, calls do nothing.
   SessionState(sampler_handle *handle, sampler_stream stream, int64_t longest_text,
                Transfer *transfer, SessionArrays *arrays);
 
@@ -23,11 +23,11 @@ class SessionState {
   // Null: there is none.
   sampler_state_t get() const { return state_; }
 
-  // The text of a new sequence.
+  // Appends the text of a new sequence.
   sampler_status append(capi::Entry &entry, int32_t sequence, const sampler_session_add_args &args);
   sampler_status copy(capi::Entry &entry, int32_t source, int32_t destination);
-  // Tokens that were drawn or verified. Fills in the rest of the arguments, and enqueues arrays
-  // that were placed.
+  // Accepts tokens that were drawn or verified. Completes `args`, and enqueues the upload of placed
+  // arrays.
   sampler_status accept(capi::Entry &entry, sampler_accept_args *args);
 
  private:

@@ -1,4 +1,4 @@
-// What the calls of a session need as workspace.
+// Workspace bytes of a session's calls.
 #include <algorithm>
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace sampler::decoding {
 
 namespace {
 
-// The most that calls need.
+// The maximum over several calls.
 class Asked {
  public:
   Asked(capi::Entry &entry, sampler_handle *handle) : entry_(entry), handle_(handle) {}
@@ -53,7 +53,7 @@ class Asked {
 }  // namespace
 
 sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
-  // Of arrays only whether they are there matters.
+  // The workspace depends on which arrays are non-NULL, not on their addresses.
   static constexpr uint64_t kSomewhere[2] = {};
   void *const there = const_cast<uint64_t *>(kSomewhere);
   auto *const ids = static_cast<int32_t *>(there);
@@ -99,8 +99,8 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
     asked.add(select);
   }
 
-  // Draws and verification: with nothing and with all that there can be, with a drafter's rows and
-  // without.
+  // Draws and verification: with no and with all optional arrays, with and without a drafter's
+  // rows.
   sampler_pipeline pipeline = make_pipeline();
   if (host_->rules().has_state) {
     pipeline.history = {static_cast<int64_t *>(there), there, count, 1};
@@ -163,7 +163,7 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
     trees.draft_counts = trees.out_positions = ids;
     ask(trees);
   }
-  // Fewer rows may take more, where a device spreads them.
+  // Fewer rows may need more, where a device spreads a row over blocks.
   if (handle_->on_cuda)
     asked.at_least(capi::largest_workspace(*handle_, count, config_.num_cols()));
   *out_bytes = asked.bytes();

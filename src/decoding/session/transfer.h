@@ -1,6 +1,6 @@
-// The small arrays of calls, between the host and the handle's device. On a CUDA handle those of a
-// call go there in one copy, and all results come back in another; on a CPU handle calls have the
-// arrays themselves.
+// Transfers of a call's small arrays between the host and the handle's device. On a CUDA handle a
+// call's inputs take one copy, and all results another; on a CPU handle calls use the arrays
+// directly.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,36 @@ namespace sampler::decoding {
 class Transfer {
  public:
   Transfer() = default;
-  // With room for so many bytes at once, as an Arena counts them. `host` and `device` give memory.
+  // Room for most_in and most_out bytes at once, as an Arena counts them, in memory of `host` and
+  // `device`.
   Transfer(const sampler_handle *handle, sampler_stream stream, size_t most_in, size_t most_out,
            Arena *host, Arena *device);
 
-  // Forgets all arrays; what calls were given of them may be written over.
+  // Forgets all arrays, and reuses their memory.
   void begin();
 
-  // Where a call finds the values, once they are uploaded. They may change then.
+  // The address for calls, valid after upload(). `values` may change then.
   template <class T>
   const T *in(const T *values, int64_t count) {
     return values ? static_cast<const T *>(add(values, size_t(count) * sizeof(T))) : nullptr;
   }
-  // Of numbers by slot, which a handle may want in host memory.
+  // For numbers by slot, which a handle may take in host memory.
   template <class T>
   const T *parameter(const T *values, int64_t count) {
     return are_parameters_on_host_ ? values : in(values, count);
   }
-  // Where a call writes what `values` has once it is downloaded.
+  // The address for a call's results, which download() copies to `values`.
   template <class T>
   T *out(T *values, int64_t count) {
     return static_cast<T *>(add_result(values, size_t(count) * sizeof(T)));
   }
 
-  // Enqueues what was added since the last time.
+  // Enqueues what was added since the last upload.
   sampler_status upload(capi::Entry &entry);
   // Waits for the stream.
   sampler_status download(capi::Entry &entry);
 
-  // Rows, from where calls find them to where others do.
+  // Copies rows between places in the calls' memory.
   sampler_status copy(capi::Entry &entry, void *to, const void *from, size_t bytes) const;
 
  private:

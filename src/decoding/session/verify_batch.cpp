@@ -38,7 +38,8 @@ VerifyBatch::VerifyBatch(const SessionConfig &config, const SessionHost *host, S
   arrays->count_in<float>(count, num_places);
 }
 
-// Marks draws that take the place of a residual's: the draft before them had the offset without it.
+// Flag of the offset of a draw that replaces a residual's; the rejected draft has the same offset
+// without it.
 constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 // ---- The calls of a step ------------------------------------------------------------------------
@@ -52,14 +53,14 @@ void VerifyBatch::find(const sampler_session_advance_args &args) {
   layout_.find(args);
 }
 
-// The stages of a group's rows.
+// Places the stages of a group's rows.
 sampler_pipeline VerifyBatch::place_pipeline(const Group &group) {
   sampler_pipeline pipeline = requests_.make_pipeline();
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = layout_.place_masks(group);
   return pipeline;
 }
 
-// A draw of a token for each chain, where rows and results are missing.
+// Draws one token per chain; rows and results are missing.
 sampler_sample_args VerifyBatch::draw_args(const Group &group, const sampler_pipeline &pipeline) {
   sampler_sample_args args = requests_.sample_args(config_.params, requests_.numbers());
   args.pipeline = &pipeline;
@@ -98,7 +99,7 @@ void VerifyBatch::place_results(const sampler_session_advance_args &args, const 
 }
 
 sampler_status VerifyBatch::check_params(capi::Entry &entry, const sampler_params &params) {
-  // Of no chains: it checks its arguments, and draws nothing.
+  // With no chains the call checks its arguments and draws nothing.
   auto row_params = capi::sized<sampler_row_params>();
   requests_.place_arrays(SessionNumbers::has_minimum(params));
   const sampler_pipeline pipeline = place_pipeline({});
@@ -114,7 +115,7 @@ sampler_status VerifyBatch::check_params(capi::Entry &entry, const sampler_param
 }
 
 sampler_status VerifyBatch::check(capi::Entry &entry) {
-  // Of nothing: it checks its arguments, and draws nothing.
+  // With no rows the call checks its arguments and draws nothing.
   requests_.place_arrays(false);
   const sampler_pipeline pipeline = place_pipeline({});
   if (max_drafts() == 0) {
@@ -127,7 +128,7 @@ sampler_status VerifyBatch::check(capi::Entry &entry) {
   return requests_.call(entry, sampler_verify, args);
 }
 
-// A token for each sequence without drafts.
+// Draws a token for each sequence without drafts.
 sampler_status VerifyBatch::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
   const Group &group = layout_.group(DraftGroup::kNone);
   if (group.count == 0) return SAMPLER_OK;
@@ -142,7 +143,7 @@ sampler_status VerifyBatch::draw(capi::Entry &entry, const sampler_session_advan
   return requests_.call(entry, sampler_sample, call);
 }
 
-// All sequences of a group with drafts, in one call.
+// Verifies all sequences of a group with drafts, in one call.
 sampler_status VerifyBatch::verify(capi::Entry &entry, const sampler_session_advance_args &args,
                                    DraftGroup kind) {
   const Group &group = layout_.group(kind);
@@ -171,7 +172,7 @@ sampler_status VerifyBatch::verify(capi::Entry &entry, const sampler_session_adv
   return requests_.call(entry, capi::verify_up_to_bad_rows, call);
 }
 
-// What n-grams learn beside the tokens that come.
+// Selects what n-grams learn besides the text.
 sampler_status VerifyBatch::select_likeliest(capi::Entry &entry,
                                              const sampler_session_advance_args &args) {
   bool has_lessons = false;
@@ -226,7 +227,7 @@ sampler_status VerifyBatch::redraw(capi::Entry &entry, const sampler_session_adv
 
 // ---- What comes of them -------------------------------------------------------------------------
 
-// The tokens of a chain become text, and go out.
+// Appends the tokens of a chain to its text, and writes them out.
 void VerifyBatch::take_tokens(const sampler_session_advance_args &args, const Group &group,
                               int64_t index) {
   const sampler_report_args &reports = reports_of(args);
@@ -264,16 +265,16 @@ void VerifyBatch::take_tokens(const sampler_session_advance_args &args, const Gr
     own.reason = SAMPLER_FINISH_BAD_ROW;
     own.row_status = row_status_[chain];
   }
-  // Of tokens after the end nothing is told.
+  // Tokens after the end are not reported.
   if (position < group.num_positions) token_ids[position] = -1;
 }
 
-// Of a tree the cache can keep what lies in the first path.
+// Counts the accepted drafts on a tree's first path, which the cache can keep.
 void VerifyBatch::find_kept_path(const Group &group, int64_t tree) {
   SessionSequence &own = table_[layout_.chain(group.first + tree).sequence];
   const int32_t *const positions = positions_ + group.first_place + tree * group.num_positions;
   const int64_t num_kept = num_kept_[group.first + tree];
-  int64_t num_first = 0;  // that were kept
+  int64_t num_first = 0;  // accepted, on the first path
   while (num_first < num_kept && num_first < own.num_first &&
          positions[num_first + 1] == num_first + 1) {
     ++num_first;
@@ -281,7 +282,7 @@ void VerifyBatch::find_kept_path(const Group &group, int64_t tree) {
   own.num_first = num_first;
 }
 
-// Nothing is told yet.
+// Clears all outputs.
 void VerifyBatch::clear_outputs(const sampler_session_advance_args &args) const {
   const sampler_report_args &reports = reports_of(args);
   const int64_t num_places = args.num_spans * (max_drafts() + 1);
@@ -313,8 +314,8 @@ void VerifyBatch::take(const sampler_session_advance_args &args) {
   }
   const Group &drawn = layout_.group(DraftGroup::kNone);
   const Group &last = layout_.group(DraftGroup::kTrees);
-  untold_[0] = drawn;
-  untold_[1] = {
+  unsettled_[0] = drawn;
+  unsettled_[1] = {
       drawn.count, 0, drawn.count, max_drafts() + 1, last.first + last.count - drawn.count, 0};
 }
 
@@ -322,15 +323,15 @@ void VerifyBatch::take(const sampler_session_advance_args &args) {
 
 sampler_status VerifyBatch::settle(capi::Entry &entry) {
   if (!state_.get()) return SAMPLER_OK;
-  for (Group &group : untold_) {
-    const sampler_status status = group.count > 0 ? tell(entry, group) : SAMPLER_OK;
+  for (Group &group : unsettled_) {
+    const sampler_status status = group.count > 0 ? accept(entry, group) : SAMPLER_OK;
     if (status != SAMPLER_OK) return status;
     group.count = 0;
   }
   return SAMPLER_OK;
 }
 
-sampler_status VerifyBatch::tell(capi::Entry &entry, const Group &group) {
+sampler_status VerifyBatch::accept(capi::Entry &entry, const Group &group) {
   transfer_.begin();
   auto args = capi::sized<sampler_accept_args>();
   args.slots = layout_.place_slots(group);

@@ -1,5 +1,4 @@
-// The target's rows of an advance: the tokens that are drawn and verified from them, and what their
-// sequences become.
+// The target's rows of an advance: draws and verification from them, and the sequences' new tokens.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +20,23 @@ class VerifyBatch {
               Drafting *drafting, SessionRequests *requests, SessionState *state,
               Transfer *transfer, SessionArrays *arrays);
 
-  // Whether parameters, or the session's own with the host's numbers, are well: the library's own
-  // checks.
+  // Run the library's own checks of parameters, or of the session's with the host's numbers.
   sampler_status check_params(capi::Entry &entry, const sampler_params &params);
   sampler_status check(capi::Entry &entry);
 
-  // What is drawn and verified.
+  // Finds what to draw and to verify.
   void find(const sampler_session_advance_args &args);
-  // The calls of it, whose results are downloaded after them.
+  // Runs the calls; their results are downloaded afterwards.
   sampler_status run(capi::Entry &entry, const sampler_session_advance_args &args);
-  // Puts draws from the target's p in the places of draws from residuals, where the host skips the
-  // adjustment.
+  // Replaces draws from residuals by draws from the target's p, if the host skips the adjustment.
   sampler_status redraw(capi::Entry &entry, const sampler_session_advance_args &args, Draws *draws);
-  // Tokens become text, and go out. Counts are those of accepted drafts before, until the spans are
-  // finished.
+  // Appends the tokens to their texts, and writes them out. Counts are of drafts accepted before,
+  // until the spans are finished.
   void take(const sampler_session_advance_args &args);
-  // The length that the text of a span had before.
+  // The length of a span's text before this advance.
   int64_t length_before(int64_t span) const { return lengths_before_[span]; }
 
-  // Tells the state what the last step's tokens were. Where that fails they are still to be told.
+  // Accepts the last step's tokens into the state; after a failure they remain to be accepted.
   sampler_status settle(capi::Entry &entry);
 
  private:
@@ -57,7 +54,7 @@ class VerifyBatch {
   void clear_outputs(const sampler_session_advance_args &args) const;
   void find_kept_path(const Group &group, int64_t tree);
   void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
-  sampler_status tell(capi::Entry &entry, const Group &group);
+  sampler_status accept(capi::Entry &entry, const Group &group);
 
   const SessionConfig &config_;
   const SessionHost *host_;
@@ -68,16 +65,15 @@ class VerifyBatch {
   Transfer &transfer_;
   ChainLayout layout_;
   int64_t *lengths_before_;  // by span
-  // By chain, [chains, max_drafts + 1] at most.
-  int32_t *positions_;  // of trees
+  // By chain, at most [chains, max_drafts + 1].
+  int32_t *positions_;  // trees only
   int32_t *num_kept_, *token_ids_;
   sampler_row_status *row_status_;
   float *observations_, *logprobs_;
   int32_t *top_token_ids_;
   float *top_logprobs_;
-  // Chains of which the state has not been told what they have become: those without drafts, and
-  // all others.
-  Group untold_[2] = {};
+  // Chains whose tokens the state does not have yet: those without drafts, and all others.
+  Group unsettled_[2] = {};
   bool has_observations_ = false;
 };
 
