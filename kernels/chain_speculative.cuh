@@ -1,8 +1,8 @@
-// Verification of a chain of drafts per row, which contract/chain.h decides.
+// Verifies a chain of drafts per row; contract/chain.h decides.
 //
-// Only the drafts' entries of given probabilities are read until the first rejection, then one row
-// of each model, both in one pass; where shared memory holds the residual, the weights and the draw
-// are made there. Rows of logits are read once a position.
+// With given probabilities, only the drafts' entries are read until the first rejection, then one
+// row of each model, both in one pass. Where shared memory holds the residual, its weights and the
+// draw are computed there. Rows of logits are read once per position.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class ChainTeam {
     uint32_t status = chain.status;
     if (status == SAMPLER_ROW_OK) status = verify(&chain);
     if (status == SAMPLER_ROW_OK) status = find_last_token(&chain);
-    // Every thread has read what the row's outputs may be written over: the counts.
+    // Every thread has read the counts, which the row's outputs may overwrite.
     write(chain, status);
   }
 
@@ -50,7 +50,7 @@ class ChainTeam {
     });
   }
 
-  // The rows' part of contract::verify_draft.
+  // Reads rows for contract::verify_draft.
   struct Models {
     ChainTeam &team;
     const Chain &chain;
@@ -68,8 +68,8 @@ class ChainTeam {
     }
   };
 
-  // Reads a whole row. Given probabilities may be all zero. A greedy chain's first token goes to
-  // *first; 0: there is none.
+  // Reads a whole row. Given probabilities may be all zero. *first: the first token of a greedy
+  // chain, else 0.
   SAMPLER_DEVICE_CALL uint32_t load(const Chain &chain, Position *position, Rank *first) {
     const StoredRow &stored = position->stored;
     if (!contract::has_valid_count(stored, request_.target.num_cols))
@@ -92,7 +92,7 @@ class ChainTeam {
     return SAMPLER_ROW_OK;
   }
 
-  // The probability of `id` in a row. Of given probabilities no other element is read.
+  // The probability of `id` in a row; with given probabilities no other element is read.
   SAMPLER_DEVICE_CALL uint32_t look_up(const Chain &chain, const contract::RowView &view,
                                        int64_t id, float *probability) {
     if (view.kind == SAMPLER_PROBABILITIES && !view.ids) {
@@ -111,7 +111,7 @@ class ChainTeam {
     return status;
   }
 
-  // The target's first token, without a distribution.
+  // Finds the target's first token without a distribution.
   SAMPLER_DEVICE uint32_t find_first(const Chain &chain, int position, int64_t *id) {
     const StoredRow stored = stored_row(contract::target_view(request_, chain.row, position));
     if (!contract::has_valid_count(stored, request_.target.num_cols)) {
@@ -138,7 +138,7 @@ class ChainTeam {
       const uint32_t status = prepare(chain, &source);
       if (status != SAMPLER_ROW_OK || chain->greedy) return status;
     }
-    uint32_t status = SAMPLER_ROW_OK;  // of what is checked on the way
+    uint32_t status = SAMPLER_ROW_OK;  // of the values checked so far
     const uint32_t drawn =
         contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
           source.is_residual = removed >= 0;
@@ -148,14 +148,14 @@ class ChainTeam {
     return status != SAMPLER_ROW_OK ? status : drawn;
   }
 
-  // Whether the pass over a residual is enough to check its rows.
+  // Whether the pass over a residual also checks all of its rows.
   SAMPLER_DEVICE bool is_given(const ResidualRow &source) const {
     const int64_t num_cols = request_.target.num_cols;
     return source.is_given() && contract::has_valid_count(source.target.stored, num_cols) &&
            (!source.takes_draft() || contract::has_valid_count(source.draft.stored, num_cols));
   }
 
-  // Reads the rows each by itself. A greedy chain has its last token then.
+  // Reads each row separately. Finds the last token of a greedy chain.
   SAMPLER_DEVICE uint32_t prepare(Chain *chain, ResidualRow *source) {
     Rank first;
     const uint32_t status = load(*chain, &source->target, &first);
@@ -169,7 +169,7 @@ class ChainTeam {
     return source->takes_draft() ? load(*chain, &source->draft, &unused) : status;
   }
 
-  // False when all of the row is zero.
+  // Returns false when the whole row is zero.
   SAMPLER_DEVICE_CALL bool draw_from(const Chain &chain, ResidualRow &source, int64_t *id,
                                      uint32_t *status) {
     source.take_shape();

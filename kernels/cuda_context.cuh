@@ -1,5 +1,5 @@
-// The Context of real hardware. Clusters, the block collectives of CUB and everything else that
-// names CUDA stand here and nowhere else.
+// The Context of real hardware. Clusters, CUB's block collectives and all other CUDA names are
+// confined to this file.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -9,7 +9,7 @@
 
 namespace sampler::kernels {
 
-// kIsClustered: whether the launch has a cluster dimension; it needs compute capability 9.0.
+// kIsClustered: the launch has a cluster dimension, which needs compute capability 9.0.
 template <int kThreads_, bool kIsClustered>
 class CudaContext {
  public:
@@ -19,8 +19,8 @@ class CudaContext {
   using BlockReduce = cub::BlockReduce<uint64_t, kThreads>;
   using BlockScan = cub::BlockScan<uint64_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
-  // What the block collectives need of shared memory. It counts against what a launch asks for, and
-  // other scans take two thousand bytes.
+  // Shared memory of the block collectives. It counts against a launch's limit; other scan
+  // algorithms take 2,000 bytes more.
   struct Scratch {
     union {
       typename BlockReduce::TempStorage reduce;
@@ -115,7 +115,7 @@ class CudaContext {
     return value;
   }
 
-  // In limbs, for which there is an instruction.
+  // Sums limbs of 22 bits, which the hardware's u32 reduction can add.
   __device__ uint64_t warp_sum(uint64_t value) const {
     constexpr int kLimbBits = 22;
     const uint32_t low = uint32_t(value) & ((uint32_t(1) << kLimbBits) - 1);
@@ -243,7 +243,7 @@ class CudaContext {
 #endif
   }
 
-  // Whoever waits looks again at memory: the compiler may not keep what it has read.
+  // Forces a waiting thread to reload memory: the compiler may not keep earlier reads.
   __device__ void pause() const {
     __nanosleep(20);
     asm volatile("" : : : "memory");
@@ -325,7 +325,7 @@ class CudaContext {
     return result;
   }
 
-  // The hardware's asynchronous copies, of compute capability 8.0 on.
+  // Hardware asynchronous copies, from compute capability 8.0.
   template <class T>
   __device__ void copy_async(T *shared, const T *global) const {
     const uint32_t to = uint32_t(__cvta_generic_to_shared(shared));
@@ -353,7 +353,7 @@ class CudaContext {
     __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
   };
 
-  // CUB leaves the result with thread 0.
+  // CUB returns the result to thread 0 only.
   __device__ uint64_t share(uint64_t value) const {
     if (threadIdx.x == 0) scratch_.result = value;
     __syncthreads();

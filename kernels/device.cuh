@@ -1,11 +1,11 @@
-// What device code may use of the machine: one class, CudaContext here and SimtContext in
+// What device code uses of the machine: one class, CudaContext here and SimtContext in
 // tests/simt, where the same kernels run on fibers of the host.
 //
 // Device code names no CUDA builtin. It is a set of templates over a Context:
 //
 //   Context::kThreads                 threads of a block, a multiple of 32
 //   thread(), lane(), warp()          place in the block
-//   cluster_rank(), team_size()               the block's place in its team: a thread block cluster
+//   cluster_rank(), team_size()       the block's place in its team: a thread block cluster
 //   team(), num_teams()               the team's place in the grid
 //   sync()                            barrier of the block
 //   team_sync()                       barrier of the team; orders shared and global memory
@@ -17,10 +17,10 @@
 //   warp_sum(u64)                     over the lanes, of numbers below 2^49, in every lane
 //   warp_max(u32)                     over the lanes, in every lane
 //   warp_match(u32)                   one bit for each lane with the same value
-//   lowest_bit(u32), count_bits(u32)  static: of what ballots give; lowest_bit not of 0
+//   lowest_bit(u32), count_bits(u32)  static: for ballots; lowest_bit not of 0
 //   block_sum(u64), block_max(u64)    over the block, the same result in every thread
 //   block_exclusive_sum(u64, *total)  over the threads before this one; the total in every thread
-//   block_count(bool)                 how many threads of the block say true, in every thread
+//   block_count(bool)                 number of threads with true, in every thread
 //   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32), atomic_max(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
@@ -33,28 +33,27 @@
 //                                     the device
 //   load_fresh<T>(const T *)          a load of 4, 8 or 16 bytes of global memory that another
 //                                     block may have published in this launch
-//   wait_for_launch_before()          until the launch before this one in its stream has ended and
-//   all
-//                                     sees what it wrote, where this one may have begun before
+//   wait_for_launch_before()          waits until the launch before this one in its stream has
+//   ended
+//                                     and its writes are visible; this one may have begun earlier
 //   let_next_launch_begin()           the next launch may begin before this one has ended
-//   pause()                           before looking again for what another block is to publish
+//   pause()                           between polls for what another block publishes
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
-//   load_streamed<T>(const T *)       the same of 16 bytes that nobody writes during the launch,
-//   and
-//                                     that this multiprocessor reads once
+//   load_streamed<T>(const T *)       the same of 16 bytes that nobody writes during the launch and
+//                                     this multiprocessor reads once
 //   load_shared<T>(const T *)         the same from the block's own shared memory
 //   store_vector<T>(T *, T)           and the store
 //   copy_async<T>(T *shared, const T *global)
 //                                     starts a copy of a 8- or 16-byte struct, aligned on both
 //                                     sides
 //   commit_copies()                   ends a group of the thread's copies, which may be empty
-//   wait_for_copies<n>()              until all but the last n groups have arrived; only for the
-//                                     thread itself, others need a barrier more
+//   wait_for_copies<n>()              waits until all but the last n groups have arrived; for this
+//                                     thread only, others need a barrier
 //   warp_sync()                       barrier of the warp; orders shared memory
 //   larger(float, float), smaller(float, float)
-//                                     static: of two zeros any; larger: NaN if one is
+//                                     static: either of two zeros; larger: NaN if one is NaN
 //   larger_pair<dtype>(u32, u32), smaller_pair<dtype>(u32, u32)
-//                                     the same of both halves, each an element of 16 bits
+//                                     the same for both halves, each an element of 16 bits
 //
 // Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block
 // (the warp, the team) together: no early return, no divergence around them. The block's sums are
@@ -67,14 +66,14 @@
 
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__
-// For what stands at many places and is not worth a copy at each: a kernel is the sum of its
-// passes.
+// noinline, for code with many call sites: inlined copies would add up, as a kernel contains all of
+// its passes.
 #define SAMPLER_DEVICE_CALL __device__ __noinline__
-// Before a loop whose body is large enough.
+// Before a loop with a large enough body.
 #define SAMPLER_KEEP_ROLLED _Pragma("unroll 1")
 // Before a loop over registers.
 #define SAMPLER_UNROLLED _Pragma("unroll")
-// Before a loop whose loads should not wait for each other.
+// Before a loop whose loads should overlap.
 #define SAMPLER_SOME_UNROLLED _Pragma("unroll 4")
 #else
 #define SAMPLER_DEVICE
@@ -86,7 +85,7 @@
 
 namespace sampler::kernels {
 
-// A number in shared memory, to which 64 bits can be added without a loop.
+// A 64-bit sum in shared memory: additions need no compare-and-swap loop.
 struct TwoWords {
   uint32_t low;
   uint32_t high;

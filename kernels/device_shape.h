@@ -1,11 +1,10 @@
-// What a device has room for: what the driver says of every kernel when a handle is opened. Calls
-// plan their launches by it and ask the driver nothing.
+// The capacity of a device, as the driver reports it for every kernel when a handle is opened.
+// Calls plan their launches by it without the driver.
 #pragma once
 
 namespace sampler::kernels {
 
-// Those with stages have kernels of their own, and so have verification beyond dense
-// chains, and rows that lie on many ranks.
+// Stages, verification beyond dense chains, and sharded rows have kernels of their own.
 enum class Operation {
   kSample,
   kRows,
@@ -34,22 +33,22 @@ constexpr int index_of_team_size(int team_size) {
   return index;
 }
 
-// An equal share of a multiprocessor's shared memory, and what runs at once with it.
+// An equal share of a multiprocessor's shared memory, and the teams that run at once with it.
 struct Share {
-  int dynamic_bytes = 0;                  // of a block at most
+  int dynamic_bytes = 0;                  // most dynamic bytes of a block
   int teams_at_once[kNumTeamSizes] = {};  // on the whole device; 0: such teams cannot run
 
   int teams_of(int team_size) const { return teams_at_once[index_of_team_size(team_size)]; }
 };
 
-// The kernels of one operation, or of rows that are spread.
+// The kernels of one operation, or of spread rows.
 struct KernelShape {
   static constexpr int kNumShares = 2;
-  // The smaller first: of one of two blocks, then of one that has a multiprocessor for itself.
+  // Smaller first: of one of two blocks, then of a block alone on its multiprocessor.
   Share shares[kNumShares];
 
   int most_dynamic_bytes() const { return shares[kNumShares - 1].dynamic_bytes; }
-  // The smallest with room for so many bytes, which are no more than most_dynamic_bytes().
+  // The smallest with room for dynamic_bytes, at most most_dynamic_bytes().
   const Share &share_of(long long dynamic_bytes) const {
     const Share *share = shares;
     while (share->dynamic_bytes < dynamic_bytes && share + 1 < shares + kNumShares) ++share;
@@ -60,7 +59,7 @@ struct KernelShape {
 struct DeviceShape {
   int num_multiprocessors = 0;
   bool overlaps_launches = false;
-  int stream_blocks = 0;  // of streamed rows, that run at once; 0: none do
+  int stream_blocks = 0;  // concurrent blocks of streamed rows; 0: not streamed
   KernelShape kernels[kNumKernelShapes];
 };
 

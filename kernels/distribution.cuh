@@ -1,4 +1,4 @@
-// What a row's temperature and filters make of it, by a team: the twin of src/cpu/distribution.
+// Temperature and filters of a row, by a team. CPU twin: src/cpu/distribution.
 #pragma once
 
 #include <cmath>
@@ -24,20 +24,20 @@ using contract::RowScale;
 
 struct Distribution : contract::Distribution {
   int64_t kept_count;
-  // Where the list does not cover the kept tokens: what this warp's tiles weigh of them. The
-  // block's tile sums hold what each does.
+  // Where the list does not cover the kept tokens: the kept weight of this warp's tiles. The
+  // block's tile sums hold that of each tile.
   uint64_t warp_weight;
 };
 
-// What the first pass over a row finds.
+// Result of the first pass over a row.
 struct RowSummary {
   uint32_t status;
-  Rank first;      // of the first token in rank order; in a list, that of id 0 with its value
-  Rank group_max;  // that so many groups reach as were wanted; 0: not known
-  Rank lowest;     // that all tokens reach
+  Rank first;      // first token in rank order; of candidates, with id 0
+  Rank group_max;  // reached by at least the wanted number of groups; 0: not known
+  Rank lowest;     // lower bound of all tokens
 };
 
-// Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list,
+// Whether a candidate id is out of range or occurs twice. Few ids are sorted in the leader's list,
 // more are marked in the bitmap.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row) {
@@ -67,7 +67,7 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row) {
   return team.sum(duplicate ? 1 : 0) != 0;
 }
 
-// The first token of a list, whose value has the rank's.
+// The first candidate with the value of `rank`.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Rank first_of_value(Team<Context> &team, const Row &row, Rank rank) {
   Rank first = 0;
@@ -80,14 +80,14 @@ SAMPLER_DEVICE_CALL Rank first_of_value(Team<Context> &team, const Row &row, Ran
   return team.max(first);
 }
 
-// The first token in rank order, of a good row.
+// The first token in rank order of a good row.
 template <class Context, class Row>
 SAMPLER_DEVICE Rank first_token(Team<Context> &team, const Row &row, const RowSummary &summary) {
   return row.source().ids ? first_of_value(team, row, summary.first) : summary.first;
 }
 
-// The largest of 2^20 evenly spaced keys that at least `wanted` threads' own keys reach, one bit
-// after the other; 0 if fewer threads than that have a key.
+// The largest of 2^20 evenly spaced keys that at least `wanted` threads' own keys reach, found bit
+// by bit; 0 if fewer threads have a key.
 template <class Context>
 SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) {
   constexpr int kBits = 20;
@@ -99,8 +99,8 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
   return key;
 }
 
-// The least of the threads' keys that at least `wanted` of them reach, but for its lowest bits; 0
-// if fewer have a key.
+// The `wanted`-th largest of the threads' keys, or a lower one that differs in the lowest bits
+// only; 0 if fewer have a key.
 template <class Context>
 SAMPLER_DEVICE uint32_t key_that_reach(Context &ctx, uint32_t own, int wanted) {
   if (wanted == 1) return uint32_t(ctx.block_max(own));
@@ -108,17 +108,17 @@ SAMPLER_DEVICE uint32_t key_that_reach(Context &ctx, uint32_t own, int wanted) {
   return ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
 }
 
-// What a block finds in its part of a row.
+// A block's result for its part of a row.
 struct PartSummary {
   Rank first;
-  uint32_t reached;  // key that at least so many of its tokens reach as were wanted; 0: not known
-  uint32_t lowest_upside_down;  // key of the lowest value
-  uint32_t num_bad_values;      // of threads that have any
+  uint32_t reached;             // key that at least the wanted number of tokens reach; 0: not known
+  uint32_t lowest_upside_down;  // complement of the lowest value's key
+  uint32_t num_bad_values;      // threads that read any
 };
 
-// Reads the block's part. Each thread stands for the elements it read, with its largest: if n
-// threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of
-// them, and the first token is known by its value alone.
+// Reads the block's part. Each thread contributes the largest of its elements: if n threads'
+// largest reach a value, n tokens do. For candidates the position does not tell the id, so the
+// first token is known by its value only.
 template <class Context, class Row>
 SAMPLER_DEVICE PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   const auto own = row.load();
@@ -141,7 +141,7 @@ SAMPLER_DEVICE PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   return result;
 }
 
-// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
+// Reads and checks the row. Finds its first token, and a rank that at least `num_maxima` tokens
 // reach (0: not wanted).
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
@@ -169,12 +169,12 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   return result;
 }
 
-// Tokens that are listed and drawn from in the list rather than where the row lies; and, where all
-// kept ones are listed, those of a bin that are listed rather than divided once more.
+// Up to this many kept tokens are listed, and drawn from the list. Where all kept tokens are
+// listed: up to this many tokens of a bin are listed rather than divided again.
 constexpr int kBinLimit = 256;
 
-// How many tokens top-k may list for the k that it keeps: half as many more leave a histogram's bin
-// room at their end, and no more than that are worth sorting. More than the list can hold: a bin's.
+// Most tokens to list for top-k's k. Half as many more leave room for a histogram's bin at their
+// end; more are not worth sorting. If k exceeds two thirds of the list: the limit of a bin.
 SAMPLER_HD inline int list_limit(int k) {
   if (k > kListCapacity * 2 / 3) return kBinLimit;
   int limit = 128;
@@ -182,8 +182,8 @@ SAMPLER_HD inline int list_limit(int k) {
   return limit;
 }
 
-// The value of the token at `rank`, which the row has, as it stands there: a rank knows no -0. All
-// of the team call it.
+// The value, as stored, of the token at `rank`, which the row must have: a rank does not tell -0
+// from 0. Called by the whole team.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL float value_at(Team<Context> &team, const Row &row, Rank rank) {
   const float x = contract::value_of_rank(rank);
@@ -196,13 +196,13 @@ SAMPLER_DEVICE_CALL float value_at(Team<Context> &team, const Row &row, Rank ran
   return contract::float_of(uint32_t(team.max(own)));
 }
 
-// The measure of top-p, for what only asks whether it is one.
+// Tag for top-p's measure.
 struct Weight {};
 
-// What a cut keeps of a tile, told by the values alone but for the tile with the cut's id.
+// A cut in terms of values: ids matter only in the tile with the cut's id.
 struct Cut {
-  float lowest;      // of the values that it keeps
-  uint32_t last_id;  // of those equal to it
+  float lowest;      // value kept
+  uint32_t last_id;  // highest id kept with that value
   float nothing;
 
   template <class Row>
@@ -210,7 +210,7 @@ struct Cut {
     return {contract::value_of_rank(rank), contract::id_of_rank(rank), row.nothing()};
   }
 
-  // Puts `nothing` in place of what is not kept.
+  // Replaces tokens outside the cut by `nothing`.
   template <class Row>
   SAMPLER_DEVICE void apply(const Row &row, int tile, int first, float (&x)[kRun]) const {
     const int64_t begin = row.begin_of(tile);
@@ -232,8 +232,8 @@ struct Cut {
   }
 };
 
-// Makes a run's values relative probabilities by `relative`, which is contract's function of one:
-// the kind is asked for once.
+// Replaces a run's values by relative probabilities. `relative` is contract's function of one
+// value; the kind is tested once per run.
 template <class Relative>
 SAMPLER_DEVICE void make_relative_of_logits(const RowScale &scale, float (&x)[kRun],
                                             const Relative &relative) {
@@ -248,20 +248,20 @@ SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kRun],
   for (int i = 0; i < kRun; ++i) x[i] = relative(of_probabilities, x[i]);
 }
 
-// What is asked of the tokens that a distribution keeps.
+// Sums wanted of the kept tokens.
 struct Wanted {
   bool count;
   bool weight;
 };
 
-// What a warp finds kept of its part of a row.
+// Kept tokens of a warp's part of a row.
 struct WarpSums {
   uint64_t weight = 0;  // the same in all lanes
-  uint32_t count = 0;   // of this lane's elements
+  uint32_t count = 0;   // of this lane
 };
 
-// The weights of a warp's tiles, one after the other. Each tile's goes to the block's `tile_sums`
-// unless they are null, and is touched by one lane, which find_in_warp knows.
+// Sums the weights of a warp's tiles in order. Unless `tile_sums` is null, each tile's weight is
+// stored there by the lane that find_in_warp expects.
 template <class Context>
 class TileWeights {
  public:
@@ -274,7 +274,7 @@ class TileWeights {
     for (int i = ctx.lane(); i < num_tiles; i += 32) own_sums_[i] = 0;
   }
 
-  // Adds a run's relative probabilities, all lanes together.
+  // Adds a run's relative probabilities. Called by the whole warp.
   SAMPLER_DEVICE void add(Context &ctx, int tile, int first, const float (&relative)[kRun]) {
     for (int i = 0; i < kRun; ++i) of_tile_.add(relative[i]);
     if (first + kRun < kGroup) return;
@@ -290,18 +290,18 @@ class TileWeights {
  private:
   int first_tile_;
   uint64_t *own_sums_;
-  contract::WeightSum of_tile_;  // this lane's
+  contract::WeightSum of_tile_;  // sum of this lane
   uint64_t sum_ = 0;
 };
 
-// Adds up what a cut keeps of this warp's tiles, and leaves each tile's weight in `tile_sums`
-// unless that is null.
+// Sums what a cut keeps of this warp's tiles. Unless `tile_sums` is null, stores each tile's weight
+// there.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale &row_scale,
                                    Rank rank, uint64_t *tile_sums, Wanted wanted) {
   const RowScale scale = row_scale;
   const Cut cut = Cut::of(row, rank);
-  const bool cuts = rank > contract::lowest_cut(row.kind());  // what this leaves out weighs nothing
+  const bool cuts = rank > contract::lowest_cut(row.kind());  // else removed tokens have no weight
   TileWeights<Context> weights(ctx, row, tile_sums);
   uint32_t count = 0;
   const auto add = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
@@ -319,7 +319,7 @@ SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale 
   return {weights.sum(), count};
 }
 
-// The weight of what a cut keeps of the row.
+// The weight that a cut keeps of the row.
 template <class Context, class Row>
 SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const RowScale &scale,
                                       Rank cut) {
@@ -327,7 +327,7 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
   return team.sum(team.ctx.lane() == 0 ? weight : 0);
 }
 
-// A run of which several tokens have one bin, apart from the registers of the pass.
+// A run with several tokens in one bin, kept out of the registers of the pass.
 struct CrowdedRun {
   int bin[kRun];
   float relative[kRun];
@@ -336,7 +336,7 @@ struct CrowdedRun {
 template <class Context>
 SAMPLER_DEVICE_CALL HeldBin add_crowded(Context &ctx, TeamShared &shared, CrowdedRun run,
                                         bool looks, HeldBin held) {
-  uint32_t left = 0;  // of the run's tokens; those of the held bin need no other lane
+  uint32_t left = 0;  // tokens of the run left to add; those of the held bin need no other lane
   SAMPLER_KEEP_ROLLED
   for (int i = 0; i < kRun; ++i) {
     const bool is_held = run.bin[i] == held.bin;
@@ -357,8 +357,8 @@ SAMPLER_DEVICE_CALL HeldBin add_crowded(Context &ctx, TeamShared &shared, Crowde
   return held;
 }
 
-// Puts the block's tokens of values from `low` up into its bins, by what they weigh, each with the
-// bias of weights. The result is what this thread's others weigh of what is `seen`.
+// Adds the weights of the block's tokens with values from `low` up to its bins, each with the bias
+// of weights. Returns the weight of this thread's other tokens among those `seen`.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
                                        const RowScale &row_scale, Rank seen, float low,
@@ -374,7 +374,7 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
   uint64_t light = 0;
   HeldBin held;
   const auto has_bins = [low](const Row &row_, int tile) {
-    return uint32_t(row_.may_reach(tile, low));  // a bool would be widened for each run
+    return uint32_t(row_.may_reach(tile, low));  // as a bool it would be widened for each run
   };
   const auto add = [&](const Row &row_, int tile, int first, float(&x)[kRun], uint32_t is_binned) {
     if (cuts) cut.apply(row_, tile, first, x);
@@ -405,7 +405,7 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
       }
       held = add_crowded(ctx, shared, run, looks, held);
     };
-    if (held.bin != kNoBin) {  // a few lanes at it are enough to tell
+    if (held.bin != kNoBin) {  // a few lanes are enough to notice
       const bool is_held = WeightBins::bin_at(places[0]) == held.bin;
       if (Context::count_bits(ctx.ballot(is_held)) > kMaxTurns) return add_as_crowded();
     }
@@ -426,8 +426,8 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
 }
 
 // Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches top-p's share of the weight of all: that of the tokens in the bins and of the `light`
-// ones, of which each thread knows its own. The result is what it reaches.
+// reaches top-p's share of the total weight: that of the binned tokens and of the `light` ones,
+// which each thread passes for its own. Returns the weight to reach.
 template <class Context>
 SAMPLER_DEVICE uint64_t narrow_to_share(Team<Context> &team, const WeightBins &bins, uint64_t light,
                                         contract::Share share, KeyRange *range) {
@@ -438,7 +438,7 @@ SAMPLER_DEVICE uint64_t narrow_to_share(Team<Context> &team, const WeightBins &b
   return found.target;
 }
 
-// Two values and what lies between them, which is no further from the middle than the radius.
+// An interval of values, given by its middle and radius.
 struct Reach {
   float middle;
   float radius;
@@ -453,9 +453,9 @@ struct Reach {
   }
 };
 
-// Weighs what lies above a range of ranks, as weigh() does, and in the same pass lists what lies in
-// it, in the leader's near list, which is empty; or counts that tile by tile, `counts_ties`, where
-// the range has one value. Some token of the range weighs something. For rows without ids.
+// Weighs the tokens above a range of ranks, as weigh() does, and in the same pass lists those in it
+// in the leader's empty near list. `counts_ties`, for a range of one value: counts them per tile
+// instead. At least one token of the range must have weight. For rows without ids.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const RowScale &row_scale,
                                      const KeyRange &range, bool counts_ties) {
@@ -504,7 +504,7 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
   });
 }
 
-// The sum of what is noted of this warp's tiles. In every lane.
+// Sum of a number stored per tile over this warp's tiles, in every lane.
 template <class Context, class Row, class Number>
 SAMPLER_DEVICE uint64_t sum_of_tiles(Context &ctx, const Row &row, const Number *of_tiles) {
   uint64_t own = 0;
@@ -514,13 +514,13 @@ SAMPLER_DEVICE uint64_t sum_of_tiles(Context &ctx, const Row &row, const Number 
   return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
 }
 
-// A cut for which the tile sums hold what is kept.
+// A cut whose kept weights the tile sums hold.
 struct Weighed {
-  Rank cut = 0;  // 0: there is none
+  Rank cut = 0;  // 0: none
   WarpSums sums;
 };
 
-// The row that contract::filtered_prefix asks. A prefix is its cut.
+// The row that contract::filtered_prefix queries. A prefix is represented by its cut.
 template <class Context, class Row>
 class TeamFilters {
  public:
@@ -528,13 +528,13 @@ class TeamFilters {
                              const RowScale &scale, ListState *list, Wanted wanted)
       : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list), wanted_(wanted) {}
 
-  // What is wanted of the tokens that the filters keep.
+  // Sums wanted of the tokens that the filters keep.
   SAMPLER_DEVICE Wanted wanted() const { return wanted_; }
 
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
-  // What the filters have weighed in passing, if it is of this scale.
+  // What the filters have weighed along the way, if it has this scale.
   SAMPLER_DEVICE Weighed weighed(const RowScale &scale) const {
     return scale.scale == scale_.scale ? weighed_ : Weighed();
   }
@@ -586,7 +586,7 @@ class TeamFilters {
     return range_.low >= contract::cut_with_ties(range_.high);
   }
 
-  // From where on top-p may cut. The first token is seen. All tokens lighter than this together
+  // The lower end of top-p's search. `seen` must have the first token. All lighter tokens together
   // weigh no more than the filter may cut off.
   SAMPLER_DEVICE_CALL void begin_top_p(contract::Share share, Rank seen) {
     const uint64_t least = contract::weight(scale_, scale_max());
@@ -601,16 +601,16 @@ class TeamFilters {
     return WeightBins::of(range_, RankOrder::unused_bits(row_), row_.kind() == SAMPLER_LOGITS);
   }
 
-  // From the bin on that holds the cut: what top-p keeps.
+  // Searches for top-p's cut from the bin that holds it on.
   SAMPLER_DEVICE Rank end_top_p(bool keeps_ties, sampler_tie_rule ties, Rank seen) {
     narrow_range();
     list_.count = -1;
-    // A list of all that is kept is enough for the draw, which otherwise wants the tiles' weights.
+    // A list of all kept tokens is enough for the draw, which otherwise needs the tiles' weights.
     if (row_.source().ids || range_.count_above + range_.count <= kBinLimit) {
       return with_ties(list_top_p(keeps_ties), ties, seen);
     }
     if (has_one_value() && keeps_ties) return with_ties(range_.high, ties, seen);
-    if (has_one_value() && range_.count > kBinLimit) {  // it need not be sorted
+    if (has_one_value() && range_.count > kBinLimit) {  // sorting is not needed
       cut_in_ties();
     } else {
       cut_in_list(keeps_ties);
@@ -618,8 +618,8 @@ class TeamFilters {
     return shorter(weighed_.cut, seen);
   }
 
-  // Narrows the range to one that holds top-p's cut: to few tokens or one value, unless the row has
-  // ids.
+  // Narrows the range around top-p's cut to few tokens or one value; with ids, as far as select_key
+  // goes.
   SAMPLER_DEVICE_CALL void narrow_range() {
     const RowScale scale = scale_;
     const auto weight = [scale](uint64_t key) {
@@ -634,7 +634,7 @@ class TeamFilters {
     }
   }
 
-  // The last token of top-p, which is found in a list where few are kept.
+  // The last token of top-p, found in a list if few are kept.
   SAMPLER_DEVICE_CALL Rank list_top_p(bool keeps_ties) {
     const RowScale scale = scale_;
     const auto weight = [scale](uint64_t key) {
@@ -646,9 +646,9 @@ class TeamFilters {
     return selected.key;
   }
 
-  // Weighs what is kept of top-p where its cut lies in the range, which holds no more than the near
-  // list does: at the token at which the running weight in the range, from the highest rank down,
-  // reaches the range's target. `keeps_ties`: with all tokens of its value.
+  // Weighs what top-p keeps if the cut lies in the range, which fits the near list: at the token
+  // where the running weight in the range, from the highest rank down, reaches the range's target.
+  // `keeps_ties`: with all tokens of its value.
   SAMPLER_DEVICE_CALL void cut_in_list(bool keeps_ties) {
     open_list(team_);
     weigh_above(team_, row_, scale_, range_, false);
@@ -684,11 +684,11 @@ class TeamFilters {
       });
       weighed_.sums.count += is_own;
     }
-    ctx.team_sync();  // after it the leader has no more use for the list
+    ctx.team_sync();  // after it the leader no longer reads the list
     weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.cut.tile_sums[0]);
   }
 
-  // Of a range with one value, what each of its tokens weighs and how many of them are kept.
+  // For a range of one value: the weight of each of its tokens, and how many of them are kept.
   SAMPLER_DEVICE uint64_t weight_of_tie() const {
     return contract::weight(scale_, contract::value_of_rank(range_.high));
   }
@@ -696,7 +696,7 @@ class TeamFilters {
     const uint64_t each = weight_of_tie();
     return (range_.target + each - 1) / each;
   }
-  // The id of one of them by its place. They are counted.
+  // The id of the token at `place` among them; they have been counted.
   SAMPLER_DEVICE_CALL uint32_t find_tie(uint64_t place) const {
     const float value = contract::value_of_rank(range_.high);
     const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.cut.tile_ties[0]);
@@ -704,7 +704,7 @@ class TeamFilters {
                        [value](float x, uint32_t) { return uint64_t(x == value); });
   }
 
-  // The same where the range has one value, of whose tokens the ids decide.
+  // The same for a range of one value, whose tokens are ordered by id.
   SAMPLER_DEVICE_CALL void cut_in_ties() {
     weigh_above(team_, row_, scale_, range_, true);
     const uint32_t id = find_tie(num_kept_ties() - 1);
@@ -712,7 +712,7 @@ class TeamFilters {
     Context &ctx = team_.ctx;
     TeamShared &shared = team_.shared;
     const uint64_t each = weight_of_tie();
-    // Tiles before the one with the last of them keep all they have, that one the rest.
+    // Tiles before that of the last kept token keep all of theirs, that one the rest.
     const Part block = row_.tiles_of_block();
     const int last_tile = row_.tile_of(int(id));
     uint64_t in_earlier = 0;
@@ -733,7 +733,7 @@ class TeamFilters {
     weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.cut.tile_sums[0]);
   }
 
-  // The rank from which on the seen tokens weigh at least `weight`, which the first one does.
+  // The lowest rank among the seen tokens of weight `weight` or more, which the first token has.
   SAMPLER_DEVICE_CALL Rank lowest_rank(Rank seen, uint64_t weight) {
     const RowScale scale = scale_;
     const uint32_t key =
@@ -754,8 +754,8 @@ class TeamFilters {
     return team_.broadcast(sum, 0);
   }
 
-  // As select_key, in the list where that is enough. On return the list is one of the tokens
-  // searched, or void.
+  // As select_key, in the list if that is enough. On return the list holds the tokens searched, or
+  // is void.
   template <class Measure>
   SAMPLER_DEVICE Rank find(const Search &search, const Measure &measure) {
     if (list_.count > 0) {
@@ -771,7 +771,7 @@ class TeamFilters {
       }
       const uint64_t values[] = {cut, uint64_t(found)};
       const Exchanged result = team_.exchange(values);
-      // A list that reaches no lower than `low` may end before the target.
+      // A list that does not reach down to `low` may end before the target.
       if (result.of(1, 0) != 0 || list_.covers(low)) return result.of(0, 0);
     }
     const Selected selected = select(search, measure);
@@ -793,22 +793,22 @@ class TeamFilters {
   const RowSummary &summary_;
   RowScale scale_;
   ListState &list_;
-  // Here, in memory, rather than in registers, which the passes need.
+  // Kept in memory: the passes need the registers.
   Wanted wanted_;
-  KeyRange range_;   // that a search for top-p's cut has come to
-  Rank lowest_;      // that the search began with
-  uint64_t target_;  // the weight that it is to reach
+  KeyRange range_;   // of the search for top-p's cut
+  Rank lowest_;      // where the search started
+  uint64_t target_;  // weight to reach
   Weighed weighed_;
 };
 
-// How many group maxima are to reach group_max: as many as the first filter keeps tokens.
+// How many group maxima must reach group_max: the number of tokens that the first filter keeps.
 SAMPLER_HD inline int wanted_group_maxima(const RowParameters &parameters, int count) {
   const bool greedy = contract::is_greedy(parameters.temperature);
   return !greedy && parameters.top_k > 0 && parameters.top_k < count ? parameters.top_k : 0;
 }
 
-// Adds up what a cut keeps, unless that is `weighed`, and completes the distribution by what is
-// `wanted`. On return the list covers the kept tokens or is void.
+// Completes the distribution with the `wanted` sums of what a cut keeps, unless `weighed` has them.
+// On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribution *distribution,
                                   ListState *list, Wanted wanted,
@@ -843,7 +843,7 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
   distribution->normalizer = contract::normalizer(distribution->kept_weight);
 }
 
-// The distribution of all tokens. The row is good.
+// The distribution of all tokens of a good row.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
                                                     const RowSummary &summary, float temperature,
@@ -858,7 +858,7 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
   return result;
 }
 
-// The row and the parameters are good. On return the list covers the kept tokens or is void.
+// The row and the parameters must be good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
                                               const RowSummary &summary,

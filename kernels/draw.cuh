@@ -1,4 +1,4 @@
-// Draws by a team: the twin of src/cpu/draw.
+// Draws by a team. CPU twin: src/cpu/draw.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@
 
 namespace sampler::kernels {
 
-// A token as every thread of the team knows it.
+// A token, known to every thread of the team.
 struct Token {
   uint32_t id;
   float value;
 };
 
-// A kept set that an inverse CDF is drawn from: listed by ascending id in the leader, or where the
-// row lies.
+// The kept tokens for an inverse-CDF draw: listed by ascending id in the leader, or in the row.
 struct DrawSource {
-  int listed = -1;  // kept tokens in the leader's list; -1: they are not there
+  int listed = -1;  // kept tokens in the leader's list; -1: not listed
 };
 
-// Brings the kept tokens into the order of that draw. Destroys the list's order.
+// Sorts listed kept tokens by id. Destroys the list's rank order.
 template <class Context>
 SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribution &distribution,
                                             const ListState &list) {
@@ -45,10 +44,11 @@ SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribut
   return result;
 }
 
-// Candidates of a bin of ids: as many as there can be.
+// Most candidates in a bin of ids.
 constexpr int kIdsOfBin = int(contract::kMaxVocabulary / kBins);
 
-// The token at which the kept tokens' running weight, by ascending id, first exceeds `target`.
+// The token at which the running weight of the kept tokens, by ascending id, first exceeds
+// `target`.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
                                            const Distribution &distribution,
@@ -93,9 +93,9 @@ SAMPLER_HD inline contract::Philox4 gumbel_block(const contract::RandomStream &r
   return contract::random_block(random, contract::Purpose::kGumbel, id / 4);
 }
 
-// The best of the tokens that a thread has scored.
+// The best token scored by a thread.
 struct Best {
-  float score = contract::negative_infinity();  // none: all scores are larger
+  float score = contract::negative_infinity();  // no token: all scores are larger
   uint32_t id = 0;
   float value = 0.0f;
 
@@ -111,8 +111,8 @@ struct Best {
   }
 };
 
-// The random words of a quad whose first id is `first`: of one block where the row begins at a
-// multiple of four, otherwise of two.
+// The random words of a quad with first id `first`: from one Philox block if the row begins at a
+// multiple of four, else from two.
 SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random,
                                                           int first) {
   const contract::Philox4 blocks[] = {gumbel_block(random, uint32_t(first)),
@@ -130,18 +130,18 @@ SAMPLER_DEVICE inline contract::Philox4 gumbel_words(const contract::RandomStrea
   return first % 4 == 0 ? gumbel_block(random, uint32_t(first)) : words_of_two(random, first);
 }
 
-// The search for the best token of a row without ids. Most tokens need no score: what a token's
-// word can make of it at most, which costs little, is no more than what another has.
+// The search for the best Gumbel score in a row without ids. Most tokens need no score: a cheap
+// upper bound from the token's random word does not exceed the best so far.
 struct GumbelSearch {
   float scale;  // of a token's log2
   bool is_logits;
   Cut cut;
   Best best;
-  // A token that scores no more is not the best: another has more, or one of an earlier run of this
-  // thread, whose ids are lower, as much.
+  // A token whose score is not above this is not the best: another token has more, or a token of an
+  // earlier run of this thread, with a lower id, as much.
   float limit = contract::negative_infinity();
 
-  // Log2 of a token's weight but for what all tokens have in common, or what it is at most.
+  // Upper bound of a token's log2 weight, up to a common constant; the log2 weight itself.
   SAMPLER_DEVICE float log2_bound(float x) const { return is_logits ? x : contract::log2_bound(x); }
   SAMPLER_DEVICE float log2(float x) const { return is_logits ? x : contract::log2_shifted(x, 0); }
 
@@ -150,7 +150,7 @@ struct GumbelSearch {
            contract::score_of_noise(log2_bound(largest), scale, contract::kLargestNoise) > limit;
   }
 
-  // What the block's warps have found so far. The best score goes from warp to warp as its key.
+  // Shares the best score between the block's warps, as its key.
   template <class Context>
   SAMPLER_DEVICE void share(Context &ctx, uint32_t *best_score) {
     const uint32_t own = ctx.warp_max(best.is_none() ? 0 : contract::value_key(best.score));
@@ -158,19 +158,19 @@ struct GumbelSearch {
     if (ctx.lane() == 0) others = ctx.atomic_max(best_score, own);
     others = uint32_t(ctx.warp_broadcast(others, 0));
     const uint32_t key = own > others ? own : others;
-    // Two keys lower: the key below that of 0 is -0's, which is no less.
+    // Two keys lower: the key below 0's is -0's, which is no smaller a value.
     if (key != 0) limit = contract::value_of_key(key - 2);
   }
 };
 
-// A run that may hold the best token, apart from the registers of the pass.
+// A run that may hold the best token, kept out of the registers of the pass.
 struct GumbelRun {
   float x[kRun];
   uint32_t words[kRun];
   int index[kRun / kQuad];  // of each quad's first element
 };
 
-// Scores one token of each lane that has one which `contends`.
+// Scores one token of each lane with `contends`.
 template <class Context>
 SAMPLER_DEVICE void score_contender(Context &, int index, float x, uint32_t word, bool contends,
                                     GumbelSearch *search) {
@@ -183,8 +183,8 @@ SAMPLER_DEVICE void score_contender(Context &, int index, float x, uint32_t word
   search->best.id = uint32_t(index);
 }
 
-// Scores tokens of a run until none of the warp's can be better than the best. Each lane takes the
-// one that promises most.
+// Scores tokens of a run until no token of the warp can beat the best. Each lane takes the one with
+// the highest bound.
 template <class Context>
 SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, uint32_t *best_score,
                                                   GumbelSearch search) {
@@ -197,7 +197,7 @@ SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, u
       const float bound = contract::score_of_noise(search.log2_bound(run.x[i]), search.scale,
                                                    contract::gumbel_noise_bound(run.words[i]));
       if (run.x[i] < search.cut.lowest || !(bound > most)) continue;
-      // One that only draws level is better than this lane's best by a lower id alone.
+      // A token that can only tie this lane's best wins by a lower id only.
       const int index = run.index[i / kQuad] + i % kQuad;
       if (bound <= search.best.score && uint32_t(index) > search.best.id) continue;
       most = bound;
@@ -264,7 +264,7 @@ SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
   return search.best;
 }
 
-// The kept token with the largest score, the lowest id among equals.
+// The kept token with the largest score; ties go to the lowest id.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
                                       const Distribution &distribution, const ListState &list,
@@ -282,7 +282,7 @@ SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
     }
   }
   const uint64_t winner = team.max(best.rank());
-  // One thread of the team has it, and with it the value.
+  // One thread of the team has it, and its value.
   const uint64_t bits =
       team.max(best.rank() == winner ? uint64_t(contract::bits_of(best.value)) : 0);
   return {contract::id_of_rank(winner), contract::float_of(uint32_t(bits))};

@@ -1,4 +1,4 @@
-// A row that a team edits, in the workspace, and the ways in which all of its threads do.
+// A row that a team edits in the workspace, and access to it by all threads.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace sampler::kernels {
 template <class Context>
 class EditedRow {
  public:
-  // `of_elements`: a word for each.
+  // `of_elements`: one word per element.
   SAMPLER_DEVICE EditedRow(Team<Context> &owner, const TeamElements<Context> &elements,
                            uint32_t *of_elements)
       : team(owner), marks(of_elements), elements_(elements) {}
 
-  // The elements of `row`, whose f32 values lie at `at`, as many from an aligned place as there.
-  // `first_id`: of a row that is no list.
+  // Starts with the elements of `row`, whose f32 values lie at `at`, with the same lead as the row.
+  // `first_id`: id of the first element of a row without candidates.
   SAMPLER_DEVICE void begin(const StoredRow &row, float *at, int64_t first_id = 0) {
     first_id_ = first_id;
     ids_ = row.ids;
@@ -37,23 +37,23 @@ class EditedRow {
   }
   SAMPLER_DEVICE int num_threads() const { return team.ctx.team_size() * Context::kThreads; }
 
-  // Whether any thread says so. A barrier of the team.
+  // Whether `own` is true in any thread. A barrier of the team.
   SAMPLER_DEVICE bool any(bool own) const { return team.sum(own ? 1 : 0) != 0; }
 
-  // The element of a token; -1: the row has no such id.
+  // The element of a token; -1: the row does not have the id.
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
 
   SAMPLER_DEVICE int64_t id_of_element(int element) const {
     return ids_ ? contract::load_id(ids_, id_type_, element) : first_id_ + element;
   }
 
-  // Calls f(i), each i in some thread.
+  // Calls f(i) for each i, in one thread each.
   template <class F>
   SAMPLER_DEVICE void for_each(int64_t begin, int64_t end, const F &f) const {
     for (int64_t i = begin + thread(); i < end; i += num_threads()) f(i);
   }
 
-  // f(element, i) for each id of a list that the row has. A barrier after it.
+  // Calls f(element, i) for each listed id that the row has. A barrier follows.
   template <class F>
   SAMPLER_DEVICE void for_each_listed(const contract::TokenList &list, const F &f) const {
     for_each(0, list.count, [&](int64_t i) {
@@ -63,8 +63,8 @@ class EditedRow {
     team.ctx.team_sync();
   }
 
-  // change(element, x) in place of each value: aligned vectors, of which those at the ends reach
-  // beyond the row into memory that is its own. A barrier after it.
+  // Replaces each value by change(element, x), in aligned vectors; those at the ends extend into
+  // padding that the row owns. A barrier follows.
   template <class Change>
   SAMPLER_DEVICE void change_all(const Change &change) const {
     const int lead = lead_, count = count_;
@@ -86,8 +86,8 @@ class EditedRow {
     if (element >= 0) values[element] = contract::ban(values[element], true);
   }
 
-  // The marks as a bit for each element. Empties them, and is a barrier after that; marks one;
-  // makes `nothing` of the values of those not marked, with a barrier after it and none before.
+  // Marks as one bit per element. clear_bits() ends with a barrier. keep_marked() replaces unmarked
+  // values by `nothing`; a barrier follows it, none precedes it.
   SAMPLER_DEVICE void clear_bits() const {
     for_each(0, (count_ + 31) / 32, [&](int64_t i) { marks[i] = 0; });
     team.ctx.team_sync();
@@ -104,7 +104,7 @@ class EditedRow {
 
   Team<Context> &team;
   float *values = nullptr;
-  uint32_t *marks;  // what is in them lasts for one stage
+  uint32_t *marks;  // contents last for one stage
 
  private:
   const TeamElements<Context> &elements_;

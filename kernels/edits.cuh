@@ -1,7 +1,7 @@
-// What a slot's lists and text make of a row of logits, by a team: the twin of src/cpu/edits.
+// Logits processors of a row by its slot's lists and history, by a team. CPU twin: src/cpu/edits.
 //
-// The row lies in the workspace, f32. What changes all of it are passes of aligned vectors; what
-// changes single tokens is dealt to the team's threads, list after list.
+// The row is f32 in the workspace. Changes of the whole row are passes of aligned vectors; changes
+// of single tokens are spread over the team's threads, list by list.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,22 @@ template <class Context>
 class TeamEdits {
  public:
   SAMPLER_DEVICE TeamEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
-      : row_(row), pipeline_(pipeline), said_(row, pipeline) {}
+      : row_(row), pipeline_(pipeline), text_edits_(row, pipeline) {}
 
-  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0.
-  // Null: nowhere.
+  // From now on edits record in `removed_by`, by element, the stage that made it -inf, where it is
+  // 0. Null: not recorded.
   SAMPLER_DEVICE void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
 
-  // From now on rows are those of a sequence that has said this, whatever its slot has said.
-  SAMPLER_DEVICE void assume(const StagedText *text) { said_.assume(text); }
+  // From now on rows have this history, not their slot's.
+  SAMPLER_DEVICE void assume(const StagedText *text) { text_edits_.assume(text); }
 
-  // Edits the row in the order of the pipeline, by the slot's valid numbers. The result is the
-  // status, the same in all threads.
-  // Ends with a barrier of the team, and needs one before.
+  // Edits the row in pipeline order, with the slot's valid numbers. Returns the status, the same in
+  // all threads. Needs a barrier of the team before it and ends with one.
   SAMPLER_DEVICE uint32_t edit(int64_t slot, int64_t output) {
     slot_ = slot;
     output_ = output;
     numbers_ = pipeline_.numbers(slot);
-    uint32_t status = said_.read(slot, numbers_);
+    uint32_t status = text_edits_.read(slot, numbers_);
     for (const sampler_stage stage : pipeline_.edits) {
       if (status == SAMPLER_ROW_OK) status = edit_by(stage);
       if (removed_by_) note_removals_by(stage);
@@ -54,12 +53,12 @@ class TeamEdits {
       case SAMPLER_STAGE_MASK:
         return ban_by_mask();
       case SAMPLER_STAGE_PENALTIES:
-        said_.penalize();
+        text_edits_.penalize();
         return SAMPLER_ROW_OK;
       case SAMPLER_STAGE_DRY:
-        return said_.lower_repeats();
+        return text_edits_.lower_repeats();
       default:
-        said_.ban_ngrams();
+        text_edits_.ban_ngrams();
         return SAMPLER_ROW_OK;
     }
   }
@@ -88,8 +87,8 @@ class TeamEdits {
     return SAMPLER_ROW_OK;
   }
 
-  // Tokens that are listed once are edited by any thread; of others the biases are added in the
-  // order of the list, by one warp.
+  // Any thread edits a token that is listed once; one warp adds the biases of the others in the
+  // list's order.
   SAMPLER_DEVICE uint32_t add_biases(const TokenList &list, const float *biases) {
     Context &ctx = row_.team.ctx;
     bool is_invalid = false;
@@ -115,7 +114,7 @@ class TeamEdits {
     return SAMPLER_ROW_OK;
   }
 
-  // Of the tokens that are listed more than once. All of a warp call it.
+  // Tokens that are listed more than once. Called by the whole warp.
   SAMPLER_DEVICE void add_in_order(const TokenList &list, const float *biases) const {
     Context &ctx = row_.team.ctx;
     for (int64_t first = 0; first < list.count; first += 32) {
@@ -146,7 +145,7 @@ class TeamEdits {
 
   // ---- Bans
 
-  // A barrier after it.
+  // A barrier follows.
   SAMPLER_DEVICE void ban(const TokenList &list) const {
     row_.for_each_listed(list, [&](int element, int64_t) { row_.ban(element); });
   }
@@ -157,7 +156,7 @@ class TeamEdits {
     if (status != SAMPLER_ROW_OK || !pipeline_.stop) return status;
     TokenList stop;
     if (!pipeline_.stop.find_by_slot(slot_, &stop)) return SAMPLER_ROW_INVALID_LIST;
-    if (contract::bans_stop_tokens(said_.text().output_length(), numbers_.min_new_tokens))
+    if (contract::bans_stop_tokens(text_edits_.text().output_length(), numbers_.min_new_tokens))
       ban(stop);
     return SAMPLER_ROW_OK;
   }
@@ -202,8 +201,8 @@ class TeamEdits {
     const int64_t begin = offsets ? offsets[slot_] : 0;
     const int64_t end = offsets ? offsets[slot_ + 1] : words.num_lists;
     if (begin < 0 || begin > end || end > words.num_lists) return SAMPLER_ROW_INVALID_LIST;
-    const int64_t length =
-        pipeline_.bad_words_end_output ? said_.text().output_length() : said_.text().length();
+    const int64_t length = pipeline_.bad_words_end_output ? text_edits_.text().output_length()
+                                                          : text_edits_.text().length();
     bool is_invalid = false;
     row_.for_each(begin, end, [&](int64_t i) {
       TokenList word;
@@ -212,7 +211,7 @@ class TeamEdits {
         return;
       }
       if (word.count > length + 1) return;
-      if (contract::bans_word_end(said_.text(), int32_t(length), word, int32_t(word.count))) {
+      if (contract::bans_word_end(text_edits_.text(), int32_t(length), word, int32_t(word.count))) {
         row_.ban(row_.find(word[word.count - 1]));
       }
     });
@@ -221,7 +220,7 @@ class TeamEdits {
 
   const EditedRow<Context> &row_;
   const contract::Pipeline &pipeline_;
-  TextEdits<Context> said_;
+  TextEdits<Context> text_edits_;
   uint8_t *removed_by_ = nullptr;
   int64_t slot_ = 0;
   int64_t output_ = 0;

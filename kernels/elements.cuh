@@ -1,4 +1,4 @@
-// The elements of a team's row by the ids of their tokens.
+// Maps token ids to the elements of a team's row.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,16 @@
 
 namespace sampler::kernels {
 
-// Candidates are found by a bitmap of all ids: the ids before one tell its place among them.
+// Candidates are found by a bitmap of all ids: the number of ids before one is its position.
 template <class Context>
 class TeamElements {
  public:
-  // `memory`: of candidates, 2 kIdWords words and one for each.
+  // `memory`: for candidates 2 kIdWords words and one per candidate.
   SAMPLER_DEVICE explicit TeamElements(uint32_t *memory) : bits_(memory) {}
 
-  // The row is good. Barriers of the team where it is a candidate list; before the first of them
-  // all of the team have had one since they last asked for an element, and have another before
-  // they ask again.
-  // `first_id`: of a row that is no list.
+  // The row must be good. For candidates there are barriers of the team: the team must have passed
+  // one between the last query and this call, and must pass one before the next query. `first_id`:
+  // id of the first element of a row without candidates.
   SAMPLER_DEVICE void index(Team<Context> &team, const StoredRow &row, int64_t first_id = 0) {
     count_ = row.count;
     first_id_ = first_id;
@@ -28,7 +27,7 @@ class TeamElements {
     if (is_list_) index_list(team, row);
   }
 
-  // The element of a token; -1: the row has no such id.
+  // The element of a token; -1: the row does not have the id.
   SAMPLER_DEVICE int find(int64_t id) const {
     if (!is_list_) return id >= first_id_ && id < first_id_ + count_ ? int(id - first_id_) : -1;
     if (id < 0 || id >= contract::kMaxVocabulary) return -1;
@@ -38,7 +37,7 @@ class TeamElements {
     return int(elements()[place_of(word, bit)]);
   }
 
-  // The element at a place among the row's elements by ascending id.
+  // The element at position `place` in ascending order of ids.
   SAMPLER_DEVICE int at(int place) const { return is_list_ ? int(elements()[place]) : place; }
 
  private:
@@ -78,9 +77,9 @@ class TeamElements {
     }
   }
 
-  // By word: how many ids are in the words before.
+  // By word: number of ids in the words before it.
   SAMPLER_DEVICE uint32_t *num_before() const { return bits_ + kIdWords; }
-  // By ascending id.
+  // Elements by ascending id.
   SAMPLER_DEVICE uint32_t *elements() const { return bits_ + 2 * kIdWords; }
 
   uint32_t *bits_;

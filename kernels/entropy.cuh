@@ -1,4 +1,4 @@
-// The sums that entropies are made of, by a team.
+// Sums for entropies, by a team.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sampler::kernels {
 
-// Adds those of a run's tokens; what is no token is -inf or 0, which adds nothing.
+// Adds a run's tokens. Padding is -inf or 0 and adds nothing.
 SAMPLER_DEVICE inline void add_entropy_of_kind(const RowScale &scale, const float (&x)[kRun],
                                                contract::EntropySums *own) {
   contract::WeightSum weight, surprise;
@@ -23,7 +23,7 @@ SAMPLER_DEVICE inline void add_entropy_of_kind(const RowScale &scale, const floa
   own->add({weight.of(kRun), surprise.of(kRun)});
 }
 
-// The kind is asked for once.
+// Dispatches on the kind, once per run.
 SAMPLER_DEVICE inline void add_entropy(const RowScale &scale, const float (&x)[kRun],
                                        contract::EntropySums *own) {
   if (scale.kind == SAMPLER_LOGITS) {
@@ -41,7 +41,7 @@ SAMPLER_DEVICE contract::EntropySums sum_of_team(Team<Context> &team,
   return {all.sum(0), all.sum(1)};
 }
 
-// What the tokens from a cut up add up to.
+// Sums of the tokens from a cut up.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL contract::EntropySums entropy_sums_of_row(Team<Context> &team, const Row &row,
                                                               const RowScale &row_scale,

@@ -1,5 +1,5 @@
-// Lists of kept tokens that follow one another, contract/kept_lists.h: a launch of its own, after
-// the rows', that moves them from where they wait to where they belong.
+// Packs lists of kept tokens (contract/kept_lists.h): a separate launch after that of the rows
+// moves them from the workspace to their places.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace sampler::kernels {
 struct PackRequest {
   contract::KeptLists lists;
   int64_t num_outputs;
-  int64_t capacity;  // of what follows
+  int64_t capacity;  // of the following arrays
   contract::TokenIds out_token_ids;
   float *out_probabilities;
   int64_t *out_offsets;
 };
 
-// Each block has a run of outputs, and counts for itself what stands before them.
+// Each block has a run of outputs, and counts itself what precedes them.
 template <class Context>
 SAMPLER_DEVICE void run_pack(Context &ctx, const PackRequest &request) {
   const contract::KeptLists &lists = request.lists;

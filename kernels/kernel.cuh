@@ -1,5 +1,5 @@
-// The bodies of the kernels: what all operations share, a grid of teams, each with a run of rows;
-// and what spread rows have instead.
+// Kernel bodies: a grid of teams, each with a run of rows, for all operations; the two launches of
+// spread rows.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,8 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
       if (*plan.num_left == 0) return;
     }
   }
-  // A block's shared memory may be reached only while it runs: from here on, and not after the
-  // last barrier, which follows every access to a peer.
+  // A block's shared memory may be accessed only while it runs: from here on, until the last
+  // barrier, which follows every access to a peer.
   ctx.team_sync();
   const bool is_left = kMayBeLeft && plan.num_left;
   if constexpr (kMayBeLeft) {
@@ -76,7 +76,7 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
                 num_own * (ctx.team() + 1) / ctx.num_teams());
 }
 
-// The same of rows that are spread, in each of the two launches.
+// Body of the two launches of spread rows.
 template <class Context>
 SAMPLER_DEVICE void run_spread(Context &ctx, const SampleRequest &request, const Plan &plan) {
   TeamShared &shared = ctx.template shared<TeamShared>();

@@ -9,12 +9,12 @@ namespace sampler::kernels {
 
 namespace {
 
-// A kernel's arguments are read, not written.
+// Kernel arguments are read only.
 void *argument(const void *value) {
   return const_cast<void *>(value);
 }
 
-// Of a kernel that takes these.
+// Enqueues a kernel with these arguments.
 template <class... Arguments>
 cudaError_t enqueue(const void *kernel, const LaunchConfig &config, const Arguments *...values) {
   void *arguments[] = {argument(values)...};
@@ -96,7 +96,7 @@ cudaError_t launch(const contract::SampleRequest &request, const Stream &stream,
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
                          cudaStream_t stream) {
-  constexpr int64_t kRows = kBlockThreads / 32;  // of a block
+  constexpr int64_t kRows = kBlockThreads / 32;  // rows per block
   const LaunchConfig config((num_rows + kRows - 1) / kRows, 1, 0, stream);
   return enqueue(kernel, config, request);
 }

@@ -1,4 +1,4 @@
-// The kernels of the operations on rows, as the CUDA compiler sees them.
+// Kernels of the operations on rows, compiled by the CUDA compiler.
 #include "launch.h"
 
 #include <type_traits>
@@ -10,7 +10,7 @@ namespace sampler::kernels {
 
 namespace {
 
-// Each block has a multiprocessor for itself, so one has all registers.
+// One block per multiprocessor, so a block has all registers.
 template <bool kIsClustered>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     spread_kernel(const __grid_constant__ contract::SampleRequest request,

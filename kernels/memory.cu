@@ -1,4 +1,4 @@
-// The small kernels that move data, in a unit of their own: uploads, lists that are packed, states.
+// Small kernels that move data, in a unit of their own: uploads, list packing, state slots.
 #include "launch.h"
 
 #include "cuda_context.cuh"
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_pack(ctx, request);
 }
 
-// Not for the sake of more blocks, for which the compiler would spill.
+// One block per multiprocessor: for more the compiler would spill registers.
 template <class Request>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     state_kernel(const __grid_constant__ Request request) {

@@ -1,4 +1,4 @@
-// The kernel of an operation, for the units that have some of them.
+// The kernel template of an operation, for the units that instantiate it.
 #pragma once
 
 #include <type_traits>
@@ -10,22 +10,22 @@ namespace sampler::kernels {
 
 namespace {
 
-// Without clusters the kernels for them are empty: nobody launches them.
+// Without clusters their kernels are empty: nobody launches them.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr bool kHasClusters = false;
 #else
 constexpr bool kHasClusters = true;
 #endif
 
-// The compiler needs a few registers more there.
+// The compiler needs a few more registers there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr bool kTakesMoreRegisters = true;
 #else
 constexpr bool kTakesMoreRegisters = false;
 #endif
 
-// Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
-// rows at hand, stages a row and what is known of it.
+// Blocks that share a multiprocessor's registers: one where two would spill. A chain holds two
+// rows, stages a row and its summary.
 template <class Request>
 constexpr int kLeastBlocks =
     std::is_same<Request, contract::ChainRequest>::value ||

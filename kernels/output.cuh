@@ -1,4 +1,4 @@
-// Rows of output, written by a team from the rows it passes over.
+// Rows of output, written by a team.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct OutputRows {
     store_one(values, dtype, element, x);
   }
 
-  // Elements from `element` on, 4 or 8 of them: in whole vectors where they are aligned.
+  // Stores 4 or 8 elements from `element` on, in whole vectors where aligned.
   template <int kCount, class Context>
   SAMPLER_DEVICE void store_run(Context &ctx, int64_t element, const float *x) const {
     char *to = static_cast<char *>(values) + element * int(contract::size_of(dtype));
@@ -63,13 +63,13 @@ struct OutputRows {
   }
 };
 
-// Where a request wants its rows of output.
+// A request's rows of output.
 template <class Request>
 SAMPLER_DEVICE OutputRows output_rows(const Request &request, int64_t num_cols) {
   return {request.output, num_cols, request.output_stride, request.output_dtype};
 }
 
-// Writes the rest of a row of output, after its elements.
+// Fills a row of output after its elements.
 template <class Context>
 SAMPLER_DEVICE void write_nothing(Team<Context> &team, const OutputRows &output, int64_t index,
                                   int count, float nothing) {
@@ -79,8 +79,7 @@ SAMPLER_DEVICE void write_nothing(Team<Context> &team, const OutputRows &output,
   }
 }
 
-// Writes a row's elements, which `change(row, tile, first, x)` makes of a run's, and `nothing`
-// after them.
+// Writes a row's elements, changed by `change(row, tile, first, x)` run by run, then `nothing`.
 template <class Context, class Row, class Change>
 SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64_t index,
                               const Row &row, float nothing, const Change &change) {
@@ -107,7 +106,7 @@ SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64
   write_nothing(team, output, index, row.count(), nothing);
 }
 
-// Writes the probabilities of a row's tokens, and 0 after them.
+// Writes the probabilities of a row's tokens, then 0.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL void write_probabilities(Team<Context> &team, const OutputRows &rows,
                                              int64_t index, const Row &row,

@@ -6,36 +6,35 @@ namespace sampler::kernels {
 
 namespace {
 
-// Room for two blocks and more on a multiprocessor, so that one loads while the other computes.
+// Leaves room for at least two blocks per multiprocessor, so that one loads while another computes.
 constexpr int64_t kWantedResidentBytes = 64 * 1024;
 constexpr int kWarps = kBlockThreads / 32;
 
 // Blocks of a cluster that every device with clusters can run.
 constexpr int kPortableTeam = 8;
 
-// Elements of small rows that are worth a team of their own: 4,096 for each warp of one block.
+// Elements of small rows worth a team of their own: 4,096 per warp of one block.
 constexpr int64_t kElementsOfTeam = 4096 * kWarps;
 
-// Rounds in which the hardware deals out teams of several rows, so that at most about an eighth of
-// a launch passes with some of the device idle.
+// Rounds of teams with several rows each, so that the device is partly idle for at most about an
+// eighth of a launch.
 constexpr int64_t kRounds = 8;
 
-// Outputs that share rows: those of a team at least before there are more teams than run at once,
-// and rounds at most. A row is prepared once for each team that has outputs of it.
+// For outputs that share rows: least outputs of a team where there are more teams than run at once,
+// and most rounds of teams. Each team prepares the rows of its outputs again.
 constexpr int64_t kLeastSharing = 8;
 constexpr int64_t kMostSharingRounds = 4;
 
-// Tiles of a block that are worth a multiprocessor of its own, of a row that is spread: one for a
-// warp and, where they do not come out even, two.
+// Tiles of a spread row worth a multiprocessor: one per warp; two, if they are not even.
 constexpr int64_t kLeastSlice = 2;
-// A second launch is not worth its while for rows of fewer tiles, nor where every warp has one.
+// A second launch does not pay for rows of fewer tiles, nor where every warp has one.
 constexpr int64_t kLeastSpreadTiles = 4 * kWarps;
 constexpr int64_t kLeastSpreadTilesOfBlock = 2 * kWarps;
 
-// Blocks of a grid.
+// Most blocks of a grid.
 constexpr int64_t kMaxGrid = INT32_MAX;
 
-// A launch's demands on one device.
+// Plans a launch for a device.
 class Planner {
  public:
   Planner(const DeviceShape &device, const Extent &extent)
@@ -60,8 +59,8 @@ class Planner {
   }
 
  private:
-  // All of the block's part of a row where there is room, or else the rings through which it
-  // passes; and the part's group maxima, where there is room for them, too.
+  // Room for the block's part of a row, else for the rings that it streams through; and for its
+  // group maxima, if they fit too.
   int row_cache_bytes(int team_size) const {
     const int64_t room = kernel_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
     const int64_t part = row_bytes_per_block(extent_, team_size);
@@ -71,7 +70,7 @@ class Planner {
     return int(bytes + maxima <= room ? bytes + maxima : bytes);
   }
 
-  // The same of spread rows, which stream.
+  // The same for spread rows, which stream.
   int spread_cache_bytes(int team_size) const {
     const int64_t room = spread_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
     const int64_t maxima = maxima_bytes_per_block(extent_, team_size);
@@ -79,7 +78,7 @@ class Planner {
     return int(ring + maxima <= room ? ring + maxima : ring);
   }
 
-  // Of a row, a team each, so that its blocks have a multiprocessor each; 1: it is not cut.
+  // Slices per row, one team each, so that each block has its own multiprocessor; 1: not cut.
   int64_t slices(int team_size) const {
     const int64_t tiles = tiles_of_row(extent_.num_cols);
     const bool is_worth_it = tiles >= kLeastSpreadTiles &&
@@ -90,7 +89,7 @@ class Planner {
     return std::min(at_once / extent_.num_rows, most_slices(tiles) / team_size);
   }
 
-  // Blocks that have kLeastSlice tiles, but for those that come out one short.
+  // Most blocks with kLeastSlice tiles, some one short.
   static int64_t most_slices(int64_t tiles) { return (tiles - 1) / (kLeastSlice - 1); }
 
   Spread spread(int64_t num_slices, int team_size) const {
@@ -113,11 +112,11 @@ class Planner {
     int size = 1;
     for (int next = 2; next <= kMaxTeam; next *= 2) {
       const int64_t at_once = teams_at_once(next);
-      // Not where such clusters, which run within parts of the device, leave too much of it out.
+      // Not if such clusters, confined to parts of the device, leave too much of it unused.
       const bool has_large_parts = next <= kPortableTeam &&
                                    row_bytes_per_block(extent_, size) > kWantedResidentBytes &&
                                    next * at_once * 4 >= device_.num_multiprocessors * int64_t(3);
-      // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
+      // Few rows leave multiprocessors idle: spread each over more, down to one tile per warp.
       const bool is_spread = extent_.num_rows * next <= device_.num_multiprocessors &&
                              tiles_per_block(extent_, next) >= kWarps;
       if (has_large_parts || (is_spread && at_once >= extent_.num_rows)) {

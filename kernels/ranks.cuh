@@ -11,13 +11,13 @@
 
 namespace sampler::kernels {
 
-// This many of a run that might fill the list will do; it saves one histogram.
+// With this many of a run that might fill the list it is full enough; saves a histogram.
 constexpr int kEnoughOfRun = kListCapacity * 2 / 3;
 
-// Calls put(place, rank) for the row's first `wanted` tokens from rank `lowest` up, or for all
-// there are, in threads of the leader: the result is their number. Run after run, as many at once
-// as the list holds. `reached` is a rank that `wanted` tokens reach; 0: none is known. What the
-// leader does others may see after a barrier of the team.
+// Calls put(place, rank) for the row's first `wanted` tokens from rank `lowest` up, or all there
+// are, in threads of the leader; returns their number. Works in runs that the list holds.
+// `reached`: a rank that `wanted` tokens reach; 0: none known. Other blocks see the leader's writes
+// after a barrier of the team.
 template <class Context, class Row, class Put>
 SAMPLER_DEVICE_CALL int list_in_rank_order(Team<Context> &team, const Row &row,
                                            const RowSummary &summary, Rank lowest, Rank reached,
@@ -46,7 +46,7 @@ SAMPLER_DEVICE_CALL int list_in_rank_order(Team<Context> &team, const Row &row,
       for (int i = team.ctx.thread(); i < listed; i += Context::kThreads) {
         put(written + i, team.shared.list[i]);
       }
-      team.ctx.sync();  // the next histogram stands where the list does
+      team.ctx.sync();  // the next histogram overwrites the list
     }
     written += listed;
     if (listed < run && listed < kEnoughOfRun) break;

@@ -1,4 +1,4 @@
-// What a text repeats, found by the warps of a team: contract/repeats.h in parallel.
+// Repeats of a text's end, found by the warps of a team: contract/repeats.h in parallel.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace sampler::kernels {
 
-// Places of a text that a warp takes at once, at most.
+// Most places of a text for one warp.
 constexpr int kMostPlaces = 2048;
 
-// One warp's places [begin, end) of a text of n tokens: the Z-algorithm of
-// contract::visit_repeats() from the first of them on, 32 comparisons at a time. Places whose token
-// is not the text's first one, which are most, are told apart by their lanes and have no turn.
+// A warp's places [begin, end) of a text of n tokens: the Z-algorithm of contract::visit_repeats()
+// from `begin` on, 32 comparisons at a time. Lanes skip places whose token is not the text's first,
+// which are most.
 //
-// `known` has the lengths of the places from 1 on that came before, and gets those of these if
-// `is_first`. No box begins before `begin`, so at most end - begin of them are asked for.
+// `known` has the lengths of earlier places, from 1 on; with `is_first` those of these places are
+// added. No box begins before `begin`, so at most end - begin of them are read.
 template <class Context, class Text, class Visit>
 SAMPLER_DEVICE void visit_places(Context &ctx, const Text &text, int n, int limit, int begin,
                                  int end, int32_t *known, bool is_first, const Visit &visit) {
@@ -31,7 +31,7 @@ SAMPLER_DEVICE void visit_places(Context &ctx, const Text &text, int n, int limi
       visit(own, 0);
     }
     for (uint32_t left = ctx.ballot(repeats); left != 0; left &= left - 1) {
-      ctx.warp_sync();  // all that is known so far
+      ctx.warp_sync();  // publishes all lengths known so far
       const int k = first + Context::lowest_bit(left);
       const int inside = box_end > k ? box_end - k : 0;
       int length = inside > 0 && known[k - box_begin] < inside ? known[k - box_begin] : inside;
@@ -58,10 +58,10 @@ SAMPLER_DEVICE void visit_places(Context &ctx, const Text &text, int n, int limi
   }
 }
 
-// Calls visit(k, length) once in some thread of the team for each place k = 1 ... n - 1 of a text,
-// with the length, at most `limit`, of the repeat there: that of contract::visit_repeats(). All of
-// the team pass a barrier before it and after it; its list is no more. Of n tokens a warp takes
-// about n / warps + limit / 32 steps twice over: the first places are every block's.
+// Calls visit(k, length), in one thread of the team, for each place k = 1 ... n - 1 of a text, with
+// the length, at most `limit`, of its repeat as in contract::visit_repeats(). Barriers of the team
+// before and after it; its list is destroyed. For n tokens a warp takes about n / warps + limit /
+// 32 steps, twice: every block has the first places.
 template <class Context, class Text, class Visit>
 SAMPLER_DEVICE_CALL void visit_repeats(Team<Context> &team, const Text &text, int n, int limit,
                                        const Visit &visit) {

@@ -1,7 +1,7 @@
-// What is reported of an output row besides its token, by a team: the twin of src/cpu/reports.h.
+// Reports of an output row besides its token, by a team. CPU twin: src/cpu/reports.h.
 //
-// Most reports are of one distribution, whose row is loaded when they are made: they are told last,
-// when the token is known.
+// Most reports are of one distribution, whose row is loaded then. They are written last, once the
+// token is known.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class TeamReports {
                              const TeamElements<Context> &elements)
       : team_(team), request_(request), to_(request.wanted), elements_(elements) {}
 
-  // ---- What the sampling is to find
+  // ---- What the reports need of the sampling
 
-  // Whether anything is told of the distribution that the kind of log-probabilities names.
+  // Whether there are reports of the distribution that the kind of log-probabilities names.
   SAMPLER_DEVICE bool are_of_distribution() const {
     const bool is_edited = request_.logprob_kind == SAMPLER_LOGPROB_EDITED;
     return to_.wants_top() || to_.wants_chosen() || to_.out_ranks || to_.out_entropies ||
@@ -39,7 +39,7 @@ class TeamReports {
   }
   SAMPLER_DEVICE bool are_of_kept() const { return to_.out_kept_bitmask || to_.wants_kept_list(); }
 
-  // Of what is kept, beside what the draw wants.
+  // Sums of the kept tokens, in addition to those of the draw.
   SAMPLER_DEVICE Wanted wanted_of_kept() const {
     const bool are_processed = request_.logprob_kind == SAMPLER_LOGPROB_PROCESSED;
     const bool has_list = to_.wants_kept_list();
@@ -47,14 +47,14 @@ class TeamReports {
             (are_processed && needs_weight()) || (has_list && to_.out_kept_probabilities)};
   }
 
-  // How many group maxima of the row that is told of are to reach its group_max; 0: any.
+  // How many group maxima of the reported row must reach its group_max; 0: any.
   SAMPLER_DEVICE int wanted_maxima(int count) const {
     return to_.wants_top() && to_.num_top < count ? int(to_.num_top) : 0;
   }
 
-  // ---- What is told, by all of the team
+  // ---- Writing reports, by the whole team
 
-  // Of the row that is given, before it is edited: which tokens were never there.
+  // Records which tokens the given row lacks, before it is edited.
   SAMPLER_DEVICE void note_never_there(const StoredRow &row, int64_t output) const {
     uint8_t *const removed_by = removals(output);
     const float nothing = row.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
@@ -67,29 +67,30 @@ class TeamReports {
     return to_.out_removed_by ? to_.out_removed_by + output * request_.input.num_cols : nullptr;
   }
 
-  // Of a distribution of the row, in which token `id` was drawn or is forced. `reported.weight` is
-  // the distribution's, or 0: it is not known. `reached`: a rank that wanted_maxima() tokens reach,
-  // or 0.
-  SAMPLER_DEVICE_CALL void tell(const Row &row, const RowSummary &summary, Rank reached,
-                                contract::Reported reported, int64_t output, int64_t id) const {
-    if (to_.out_entropies) reported.weight = tell_entropy(row, reported, output);
+  // Reports a distribution of the row, from which token `id` was drawn or forced. `reported.weight`
+  // is the distribution's weight, or 0 if not known. `reached`: a rank that wanted_maxima() tokens
+  // reach, or 0.
+  SAMPLER_DEVICE_CALL void write_distribution(const Row &row, const RowSummary &summary,
+                                              Rank reached, contract::Reported reported,
+                                              int64_t output, int64_t id) const {
+    if (to_.out_entropies) reported.weight = write_entropy(row, reported, output);
     if (reported.weight == 0 && needs_weight()) {
       reported.weight = weight_of_row(team_, row, reported.scale, reported.cut);
     }
-    const int element = elements_.find(id);  // none: a draft may be no token of the row
+    const int element = elements_.find(id);  // -1: a draft may be no token of the row
     const float value = element >= 0 ? row.source().value(element) : row.nothing();
-    if (to_.out_ranks) tell_rank(row, reported, output, value, uint32_t(id));
+    if (to_.out_ranks) write_rank(row, reported, output, value, uint32_t(id));
     if (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_EDITED &&
         team_.is_first_thread()) {
       request_.out_logprobs[output] = reported.log_probability(value, uint32_t(id));
     }
-    if (to_.wants_chosen()) tell_chosen(row.source(), reported, output);
-    if (to_.wants_top()) tell_top(row, summary, reached, reported, output);
+    if (to_.wants_chosen()) write_chosen(row.source(), reported, output);
+    if (to_.wants_top()) write_top(row, summary, reached, reported, output);
   }
 
-  // Of what is drawn from.
-  SAMPLER_DEVICE_CALL void tell_kept(const StoredRow &row, const Distribution &kept,
-                                     int64_t output) const {
+  // Reports the kept tokens, from which the draw was made.
+  SAMPLER_DEVICE_CALL void write_kept(const StoredRow &row, const Distribution &kept,
+                                      int64_t output) const {
     if (to_.out_kept_bitmask) {
       clear_bitmask(output);
       team_.ctx.team_sync();
@@ -98,18 +99,18 @@ class TeamReports {
     if (to_.wants_kept_list()) {
       const contract::KeptList list = list_of(output, kept.kept_count);
       if (list.has_room) list_kept(row, kept, list);
-      if (!to_.are_lists_packed()) tell_no_kept(output, list.has_room ? kept.kept_count : 0);
+      if (!to_.are_lists_packed()) write_no_kept(output, list.has_room ? kept.kept_count : 0);
     }
   }
 
-  // Of a bad row. All of the team have had a barrier since anything was told of it.
-  SAMPLER_DEVICE_CALL void tell_bad(int64_t output) const {
-    if (to_.wants_top()) tell_no_top(output, 0);
+  // Reports a bad row. The team must have passed a barrier since the last report of it.
+  SAMPLER_DEVICE_CALL void write_bad(int64_t output) const {
+    if (to_.wants_top()) write_no_top(output, 0);
     for_each(to_.num_chosen, [&](int64_t i) {
       to_.out_chosen_logprobs[output * to_.num_chosen + i] = contract::quiet_nan();
     });
     if (to_.out_kept_bitmask) clear_bitmask(output);
-    if (!to_.are_lists_packed() && to_.wants_kept_list()) tell_no_kept(output, 0);
+    if (!to_.are_lists_packed() && to_.wants_kept_list()) write_no_kept(output, 0);
     if (uint8_t *const removed_by = removals(output)) {
       for_each(request_.input.num_cols, [&](int64_t i) { removed_by[i] = contract::kNeverThere; });
     }
@@ -120,13 +121,13 @@ class TeamReports {
   }
 
  private:
-  // Whether log-probabilities are told, of tokens of a distribution whose weight is not known.
+  // Whether log-probabilities are reported for a distribution whose weight is not known yet.
   SAMPLER_DEVICE bool needs_weight() const {
     return (to_.wants_top() && to_.out_top_logprobs) || to_.wants_chosen() ||
            (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_EDITED);
   }
 
-  // Calls f(i), each i below `count` in the thread that it always has.
+  // Calls f(i) for each i below `count`, always in the same thread.
   template <class F>
   SAMPLER_DEVICE void for_each(int64_t count, const F &f) const {
     const int num_threads = team_.ctx.team_size() * Context::kThreads;
@@ -136,11 +137,11 @@ class TeamReports {
     }
   }
 
-  // ---- Of the distribution
+  // ---- The distribution
 
-  // The result is its weight.
-  SAMPLER_DEVICE uint64_t tell_entropy(const Row &row, const contract::Reported &reported,
-                                       int64_t output) const {
+  // Returns the distribution's weight.
+  SAMPLER_DEVICE uint64_t write_entropy(const Row &row, const contract::Reported &reported,
+                                        int64_t output) const {
     float entropy = 0.0f;
     uint64_t weight = reported.weight;
     if (!reported.greedy) {
@@ -153,9 +154,9 @@ class TeamReports {
     return weight;
   }
 
-  // The tokens from its own rank up are so many.
-  SAMPLER_DEVICE void tell_rank(const Row &row, const contract::Reported &reported, int64_t output,
-                                float value, uint32_t id) const {
+  // Counts the tokens from the token's own rank up.
+  SAMPLER_DEVICE void write_rank(const Row &row, const contract::Reported &reported, int64_t output,
+                                 float value, uint32_t id) const {
     uint64_t rank = 0;
     if (reported.has(value, id)) {
       const WarpSums own = weigh(team_.ctx, row, reported.scale, contract::rank_of(value, id),
@@ -165,8 +166,8 @@ class TeamReports {
     if (team_.is_first_thread()) to_.out_ranks[output] = int32_t(rank);
   }
 
-  SAMPLER_DEVICE void tell_chosen(const StoredRow &row, const contract::Reported &reported,
-                                  int64_t output) const {
+  SAMPLER_DEVICE void write_chosen(const StoredRow &row, const contract::Reported &reported,
+                                   int64_t output) const {
     for_each(to_.num_chosen, [&](int64_t i) {
       const int64_t place = output * to_.num_chosen + i;
       const int64_t id =
@@ -178,8 +179,8 @@ class TeamReports {
     });
   }
 
-  SAMPLER_DEVICE void tell_top(const Row &row, const RowSummary &summary, Rank reached,
-                               const contract::Reported &reported, int64_t output) const {
+  SAMPLER_DEVICE void write_top(const Row &row, const RowSummary &summary, Rank reached,
+                                const contract::Reported &reported, int64_t output) const {
     const int wanted = to_.num_top < row.count() ? int(to_.num_top) : row.count();
     const int64_t first = output * to_.num_top;
     const int count = list_in_rank_order(
@@ -193,9 +194,9 @@ class TeamReports {
                 reported.log_probability(contract::value_of_rank(rank), id);
           }
         });
-    tell_no_top(output, count);
+    write_no_top(output, count);
   }
-  SAMPLER_DEVICE void tell_no_top(int64_t output, int64_t begin) const {
+  SAMPLER_DEVICE void write_no_top(int64_t output, int64_t begin) const {
     const int64_t first = output * to_.num_top + begin;
     for_each(to_.num_top - begin, [&](int64_t i) {
       if (to_.out_top_token_ids.data) contract::store_id(to_.out_top_token_ids, first + i, -1);
@@ -203,7 +204,7 @@ class TeamReports {
     });
   }
 
-  // ---- Of the kept tokens
+  // ---- The kept tokens
 
   SAMPLER_DEVICE uint32_t *bitmask(int64_t output) const {
     return to_.out_kept_bitmask + output * to_.kept_bitmask_stride;
@@ -213,8 +214,8 @@ class TeamReports {
     for_each(to_.kept_bitmask_stride, [&](int64_t i) { words[i] = 0; });
   }
 
-  // Calls f(is_kept, element, rank) for this warp's elements by ascending id, 32 at once, all lanes
-  // of the warp together: each warp has a part of them, in order.
+  // Calls f(is_kept, element, rank) for this warp's elements by ascending id, 32 at a time, in the
+  // whole warp. Each warp has a contiguous part of them.
   template <class F>
   SAMPLER_DEVICE void for_each_by_id(const StoredRow &row, const Distribution &kept,
                                      const F &f) const {
@@ -232,7 +233,7 @@ class TeamReports {
     }
   }
 
-  // The bits are 0.
+  // The bits must be 0.
   SAMPLER_DEVICE void set_kept_bits(const StoredRow &row, const Distribution &kept,
                                     int64_t output) const {
     Context &ctx = team_.ctx;
@@ -251,7 +252,7 @@ class TeamReports {
     });
   }
 
-  // Where so many tokens of an output are listed. All of the team call it.
+  // Where `count` tokens of an output are listed. Called by the whole team.
   SAMPLER_DEVICE contract::KeptList list_of(int64_t output, int64_t count) const {
     if (!to_.are_lists_packed()) {
       return {to_.out_kept_token_ids, to_.out_kept_probabilities, output * to_.kept_capacity,
@@ -269,7 +270,7 @@ class TeamReports {
             first + uint64_t(count) <= uint64_t(to_.kept_capacity)};
   }
 
-  // There is room for all of them.
+  // There must be room for all of them.
   SAMPLER_DEVICE void list_kept(const StoredRow &row, const Distribution &kept,
                                 const contract::KeptList &list) const {
     Context &ctx = team_.ctx;
@@ -296,7 +297,7 @@ class TeamReports {
       }
     });
   }
-  SAMPLER_DEVICE void tell_no_kept(int64_t output, int64_t begin) const {
+  SAMPLER_DEVICE void write_no_kept(int64_t output, int64_t begin) const {
     const int64_t first = output * to_.kept_capacity + begin;
     for_each(to_.kept_capacity - begin, [&](int64_t i) {
       if (to_.out_kept_token_ids.data) contract::store_id(to_.out_kept_token_ids, first + i, -1);

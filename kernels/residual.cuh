@@ -1,8 +1,8 @@
-// What a rejected draft leaves of the target's row: the operation that writes it, and the row that
-// chain_speculative draws from. The twin of src/cpu/residual.
+// The residual of the target's row after a rejected draft: the operation that writes it, and the
+// row that chain_speculative draws from. CPU twin: src/cpu/residual.
 //
 // Given probabilities of both models are read once, together: checked, and subtracted into shared
-// memory where it holds the residual. Of logits and of lists each row is read before, by itself.
+// memory if that holds the residual. Logits and candidates are read separately before.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace sampler::kernels {
 
 using contract::ResidualRequest;
 
-// The probabilities of one position, as given or made from logits.
+// Probabilities of one position, given or computed from logits.
 struct Position {
   StoredRow stored;
   Distribution distribution;  // of logits
@@ -49,10 +49,10 @@ struct Position {
   }
 };
 
-// What is found of given probabilities on the way.
+// Checks of given probabilities during a pass.
 struct GivenCheck {
-  float invalid = 0.0f;      // more, or NaN, where one is no valid probability
-  uint32_t target_bits = 0;  // those of the target's together
+  float invalid = 0.0f;      // nonzero or NaN if any is no valid probability
+  uint32_t target_bits = 0;  // bitwise OR of the target's
 
   // |x| - x is 0 of a valid one, 2 |x| of a negative one, NaN of NaN and +inf.
   SAMPLER_DEVICE void take(float p, float q) {
@@ -63,12 +63,12 @@ struct GivenCheck {
   SAMPLER_DEVICE bool has_target() const { return (target_bits & ~contract::kSignBit) != 0; }
 };
 
-// For rows that have been checked.
+// For rows that are already checked.
 struct NoCheck {
   SAMPLER_DEVICE void take(float, float) {}
 };
 
-// A row of probabilities: the target's, or the residual of both models.
+// A row of probabilities: the target's, or the residual.
 struct ResidualRow {
   static constexpr bool kIsCopied = false;
 
@@ -77,14 +77,14 @@ struct ResidualRow {
   int64_t removed;  // id that a deterministic drafter proposed; -1: none
   bool has_draft;
   bool is_residual;
-  int num_alike;  // elements that vectors hold alike in all rows that are read
-  // What passes over a row ask of their source.
+  int num_alike;  // elements that vectors hold at the same places in all rows read
+  // Source members of passes over a row.
   const void *ids;
   int count;
   int lead;
   sampler_input_kind kind;
 
-  // Once the rest is known.
+  // Called once the other members are set.
   SAMPLER_DEVICE void take_shape() {
     const StoredRow &p = target.stored, &q = draft.stored;
     ids = p.ids;
@@ -98,7 +98,7 @@ struct ResidualRow {
 
   SAMPLER_DEVICE bool takes_draft() const { return is_residual && has_draft; }
 
-  // Whether all that is read are probabilities by ascending id.
+  // Whether all rows read are probabilities by ascending id.
   SAMPLER_DEVICE bool is_given() const {
     return target.is_given() && (!takes_draft() || draft.is_given());
   }
@@ -113,8 +113,8 @@ struct ResidualRow {
     return residual(p, token, takes_draft() ? draft.probability_of(token) : 0.0f);
   }
 
-  // This lane's group of the tile that begins at element `begin`; 0 outside the row. What is given
-  // goes through `check`.
+  // This lane's group of the tile that begins at element `begin`; 0 outside the row. Given values
+  // go through `check`.
   template <class Context, class Check>
   SAMPLER_DEVICE void fill(Context &ctx, int begin, float (&x)[kGroup], Check &check) const {
     if (begin >= 0 && begin + kTile <= num_alike) {
@@ -149,7 +149,8 @@ struct ResidualRow {
     fill(ctx, begin, x, none);
   }
 
-  // Checks what the draft's row has beyond the target's; `thread` of `num_threads` does its part.
+  // Checks the elements of the draft's row beyond the target's; `thread` of `num_threads` does its
+  // share.
   SAMPLER_DEVICE void check_rest(int thread, int num_threads, GivenCheck &check) const {
     if (!takes_draft() || !is_given()) return;
     for (int i = count + thread; i < draft.stored.count; i += num_threads) {
@@ -163,7 +164,7 @@ struct ResidualRow {
     return !has_draft && int64_t(token) == removed ? 0.0f : contract::residual_probability(p, q);
   }
 
-  // A group of given probabilities that vectors hold alike in both rows.
+  // A group of given probabilities that vectors hold at the same places in both rows.
   template <sampler_dtype kDtype, class Context, class Check>
   SAMPLER_DEVICE void fill_alike(Context &ctx, int begin, float (&x)[kGroup], Check &check) const {
     constexpr int kShift = kDtype == SAMPLER_F32 ? 2 : 3, kElements = 1 << kShift;
@@ -191,7 +192,7 @@ struct ResidualRow {
       }
     }
   }
-  // By a name of its own, which tells it from a read of the first row.
+  // A name of its own distinguishes these loads from those of the first row.
   template <class Context>
   SAMPLER_DEVICE static Vector load_draft(Context &ctx, const Vector *from) {
     return ctx.load_vector(from);
@@ -221,7 +222,7 @@ struct ResidualRow {
   }
 };
 
-// What the pass over the rows finds. Of given probabilities: whether any is invalid, and whether
+// Result of the pass over the rows. For given probabilities: whether any is invalid, and whether
 // all of the target's are 0.
 struct ResidualSummary {
   bool is_invalid;
@@ -293,7 +294,7 @@ class ResidualTeam {
     }
   }
 
-  // Writes the row unless its status is bad. False when all of the residual is zero.
+  // Writes the row unless its status is bad. Returns false when the whole residual is zero.
   SAMPLER_DEVICE_CALL bool write_good(int64_t index, ResidualRow &source, uint32_t *status) {
     source.take_shape();
     TeamRow<Context, ResidualRow> row(team_.ctx, source, row_cache_);

@@ -1,5 +1,5 @@
-// A row as a team sees it: dealt to the blocks and their warps in order, kept in shared memory
-// where it fits, and the passes over it.
+// A row as a team sees it: divided among blocks and warps in order, kept in shared memory where it
+// fits; and the passes over it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace sampler::kernels {
 using contract::Rank;
 
 constexpr int kNoLastIndex = 0x7FFFFFFF;
-constexpr int kQuad = 4;  // elements of a group that are neighbours, whatever their type
+constexpr int kQuad = 4;  // consecutive elements of a group, for every type
 
-// What a pass that copies starts its copies from. Many passes need their registers for other
-// things, and few of them copy: these leave that where the caller has the row, which is memory.
+// Where a copying pass takes the row's addresses from. Most passes need their registers and copy
+// rarely: they read them from the caller's row, in memory.
 enum class Starts { kFromMemory, kFromRegisters };
 
-// What one instruction moves: four f32 or eight elements of 16 bits.
+// One load or store: four f32 or eight elements of 16 bits.
 struct alignas(16) Vector {
   uint32_t word[4];
 };
@@ -33,13 +33,12 @@ struct alignas(8) HalfVector {
   uint32_t word[2];
 };
 
-// Tiles of a warp that are on their way while it loads a row that stays, for which they take no
-// memory of their own.
+// Tiles in flight of a warp that loads a row to stay in shared memory; they need no buffers.
 constexpr int kLoadsInFlight = 3;
 
-constexpr int kVectorStep = 32 * int(sizeof(Vector));  // bytes from a lane's vector to its next
+constexpr int kVectorStep = 32 * int(sizeof(Vector));  // bytes between a lane's vectors
 
-// The two elements of 16 bits in a word, for rows without NaN.
+// The two 16-bit elements of a word, for rows without NaN.
 SAMPLER_DEVICE inline void widen_pair(uint32_t word, sampler_dtype dtype, float *x) {
   if (dtype == SAMPLER_BF16) {
     x[0] = contract::float_of(word << 16);
@@ -62,28 +61,28 @@ SAMPLER_DEVICE void widen_vector(const Vector &raw, float *x) {
   }
 }
 
-// Where element `i` of a lane's group stands in a tile whose vectors have 2^shift elements. It
-// rises with i.
+// Place of element `i` of a lane's group in a tile with vectors of 2^shift elements. Ascends with
+// i.
 SAMPLER_HD inline int place_in_tile(int lane, int i, int shift) {
   return ((i >> shift) << (5 + shift)) + (lane << shift) + (i & ((1 << shift) - 1));
 }
 
-// A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
-// chosen so that a vector's positions begin where its address is aligned.
+// A row in the caller's memory. Elements are addressed by position: element 0 is at `lead`, chosen
+// so that vectors at multiples of their size are aligned.
 struct StoredRow : contract::RowView {
   static constexpr bool kIsCopied = true;
 
   int lead;
 
-  // Lowest bits of an element as f32 that its type does not have.
+  // Lowest bits of an f32 that the element type does not have.
   SAMPLER_HD int unused_value_bits() const {
     return dtype == SAMPLER_BF16 ? 16 : dtype == SAMPLER_F16 ? 13 : 0;
   }
 
-  // Of a vector's number of elements.
+  // Log2 of a vector's number of elements.
   SAMPLER_HD int log2_of_vector() const { return dtype == SAMPLER_F32 ? 2 : 3; }
 
-  // The id of element 0 of a row without ids.
+  // Id of element 0 of a row without ids.
   SAMPLER_HD static constexpr uint32_t first_id() { return 0; }
 
   // The vector that begins at element `index`.
@@ -94,7 +93,7 @@ struct StoredRow : contract::RowView {
                                             int64_t(index) * kSize);
   }
 
-  // Elements [index, index + kQuad), all of them in the row.
+  // Elements [index, index + kQuad), which must all be in the row.
   template <class Context>
   SAMPLER_DEVICE void load(Context &ctx, int index, float (&x)[kQuad]) const {
     if ((index + lead) % kQuad != 0) {
@@ -111,7 +110,7 @@ struct StoredRow : contract::RowView {
   }
 };
 
-// Elements from the last place before them that is aligned for a vector.
+// Number of elements since the last vector-aligned address.
 SAMPLER_HD inline int elements_to_alignment(const void *values, sampler_dtype dtype) {
   const int log2_size = dtype == SAMPLER_F32 ? 2 : 1;
   return int(reinterpret_cast<uintptr_t>(values) % sizeof(Vector)) >> log2_size;
@@ -124,8 +123,8 @@ SAMPLER_HD inline StoredRow stored_row(const contract::RowView &view) {
   return row;
 }
 
-// A part [begin, end) of a range that is dealt evenly and in order; the range times the count is
-// below 2^31.
+// A part [begin, end) of a range that is divided evenly and in order. The range's size times the
+// number of parts must be below 2^31.
 struct Part {
   int begin;
   int end;
@@ -137,20 +136,20 @@ struct Part {
   }
 };
 
-// Which of a row's equal parts a team has.
+// A team's share of a row that is divided into `count` equal parts.
 struct Slice {
   int index = 0;
   int count = 1;
 };
 
-// The block's shared memory for rows: at least a ring for each warp. A part of a row that fits
-// stays there, otherwise each pass streams through the rings. What is left is for group maxima.
+// The block's shared memory for rows: at least a ring per warp. A part of a row that fits stays
+// there; otherwise each pass streams through the rings. The rest is for group maxima.
 struct RowCache {
   char *memory;
   int num_bytes;
 };
 
-// The id of an element, which stands in device memory unless it is the index.
+// The id of an element: read from device memory, or the index.
 template <class Context, class Source>
 SAMPLER_DEVICE int64_t id_of(Context &, const Source &source, int index) {
   return source.id(index);
@@ -162,18 +161,19 @@ SAMPLER_DEVICE uint32_t word_of_bitmap(Context &, const uint32_t *bitmap, int wo
   return bitmap[word];
 }
 
-// A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
-// does; or another with its count, lead, kind, ids, id(), value() and log2_of_vector() but
-// kIsCopied false, whose elements are made by fill(context, tile's first index, x) and held as f32;
-// that must outlive the row.
+// A row divided among the team. Source: a StoredRow, whose elements are copied to shared memory as
+// they are; or a class with count, lead, kind, ids, id(), value(), log2_of_vector() and kIsCopied
+// false, whose elements fill(context, tile's first index, x) computes and which are held as f32. It
+// must outlive the row.
 //
-// A warp takes a tile at once. A lane's elements of it are a group: vectors which stand apart by a
-// warp's vectors, so that the lanes together read what is contiguous. A lane reads no other's
-// elements. Where a tile reaches beyond the row it holds a value that no token is kept for.
+// A warp processes one tile at a time. A lane's elements of it are its group: vectors a warp's
+// width apart, so that the lanes together read contiguously. A lane reads only its own elements.
+// Where a tile extends beyond the row it holds a value that is never kept.
 template <class Context, class Source>
 class TeamRow {
  public:
-  // A barrier of the block: other warps may still read the row before, dealt in another way.
+  // A barrier of the block: other warps may still read the row before it, which was divided
+  // differently.
   SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache,
                          const Slice &slice = {})
       : ctx_(ctx), source_(source) {
@@ -181,7 +181,7 @@ class TeamRow {
     whole_ = {source.lead > 0 ? 1 : 0, (source.lead + source.count) / kTile};
     const Part team = row.of(slice.index, slice.count);
     const Part block = team.of(ctx.cluster_rank(), ctx.team_size());
-    // As many as any of the team's blocks has: all see alike whether something fits.
+    // The most tiles of any of the team's blocks, so that all decide alike whether something fits.
     const int num_tiles = (team.end - team.begin + ctx.team_size() - 1) / ctx.team_size();
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
     first_of_block_ = tiles_.begin - block.begin;
@@ -193,7 +193,7 @@ class TeamRow {
     maxima_ =
         reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 + ctx.lane();
     if constexpr (kIsCopied) {
-      // By its number: the values of an empty part may be NULL.
+      // Integer arithmetic: the values of an empty part may be NULL.
       const int before = source.lead * int(contract::size_of(source.dtype));
       from_ = reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(source.values) -
                                              uintptr_t(before) +
@@ -207,58 +207,58 @@ class TeamRow {
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(id_of(ctx_, source_, index)); }
 
-  // This warp's tiles, and the place of the first among the block's.
+  // This warp's tiles, and the index of the first among the block's.
   SAMPLER_DEVICE Part tiles() const { return tiles_; }
   SAMPLER_DEVICE int first_of_block() const { return first_of_block_; }
 
-  // The index of the tile's first element, which may lie before the row.
+  // Index of the tile's first element; may be negative.
   SAMPLER_DEVICE int begin_of(int tile) const { return tile * kTile - source_.lead; }
 
   SAMPLER_DEVICE static int lowest_bit(uint32_t bits) { return Context::lowest_bit(bits); }
 
-  // The index of element `i` of this lane's group.
+  // Index of element `i` of this lane's group.
   SAMPLER_DEVICE int index_of(int tile, int i) const {
     return begin_of(tile) + place_in_tile(ctx_.lane(), i, log2_of_vector());
   }
   SAMPLER_DEVICE bool is_in_row(int index) const { return index >= 0 && index < source_.count; }
 
-  // Whether all of the tile lies in the row.
+  // Whether the whole tile lies in the row.
   SAMPLER_DEVICE bool is_inside(int tile) const {
     return tile >= whole_.begin && tile < whole_.end;
   }
 
-  // Neighbours among a group's elements.
+  // Number of consecutive elements in a group.
   SAMPLER_DEVICE int elements_of_vector() const { return 1 << log2_of_vector(); }
 
-  // The value in place of what is not kept.
+  // The value that replaces those of removed tokens.
   SAMPLER_DEVICE float nothing() const {
     return kind() == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
   }
 
-  // The block's tiles, and the one that holds an element.
+  // The block's tiles; the tile that holds an element.
   SAMPLER_DEVICE Part tiles_of_block() const {
     const Part row = {0, (source_.lead + source_.count + kTile - 1) / kTile};
     return row.of(ctx_.cluster_rank(), ctx_.team_size());
   }
   SAMPLER_DEVICE int tile_of(int index) const { return (index + source_.lead) / kTile; }
 
-  // Element `i` of this lane's group of the tile in use.
+  // Element `i` of this lane's group of the current tile.
   SAMPLER_DEVICE float element(int tile, int i) const {
     return contract::load_value(slot(tile) + offset_of(i), dtype(), 0);
   }
 
-  // False if no element of the tile is as large, by the groups' maxima. All of the warp call it.
+  // False if, by the group maxima, no element of the tile reaches `low`. Called by the whole warp.
   SAMPLER_DEVICE bool may_reach(int tile, float low) const { return AtLeast{low}(*this, tile); }
 
-  // What the first pass finds among a thread's elements.
+  // A thread's extreme elements.
   struct Extremes {
-    float max;     // NaN if any is
-    float min;     // +inf where there are none
-    int max_tile;  // the first with `max`
+    float max;     // NaN if any element is
+    float min;     // +inf if there are no elements
+    int max_tile;  // first tile with `max`
   };
 
-  // The pass that reads the source, and leaves in shared memory what fits there: the row, and the
-  // largest value of each group.
+  // The pass that reads the source. Leaves in shared memory what fits: the row, and each group's
+  // largest value.
   SAMPLER_DEVICE Extremes load() {
     const Extremes all =
         fits_ ? load_by<true, kLoadsInFlight>() : load_by<false, kCopiesInFlight>();
@@ -266,8 +266,8 @@ class TeamRow {
     return all;
   }
 
-  // The same where `make(row, tile, x)` makes the elements of this lane's group. The result is the
-  // largest that the thread has made.
+  // The same for elements that `make(row, tile, x)` computes for this lane's group. Returns the
+  // thread's largest.
   template <class Make>
   SAMPLER_DEVICE float load_made(const Make &make) {
     const TeamRow row = *this;
@@ -286,14 +286,14 @@ class TeamRow {
     return all;
   }
 
-  // Instead of load() where it has been done before, with the same source, slice and cache, and no
-  // other row has come in between.
+  // Replaces load() if it was done before with the same source, slice and cache, and no other row
+  // since.
   SAMPLER_DEVICE void resume() { is_resident_ = fits_; }
 
-  // Instead of load() where nothing is asked of the row before the passes: no maxima are known.
+  // Replaces load() if nothing is needed of the row before the passes: no maxima are known.
   SAMPLER_DEVICE void pass_over() { has_maxima_ = false; }
 
-  // The first index of a value in this lane's group of a tile; beyond the row if it is not there.
+  // The first index of a value in this lane's group of a tile; row size if absent.
   SAMPLER_DEVICE int index_of_value(int tile, float value) const {
     if (tile >= tiles_.end) return source_.count;
     SAMPLER_KEEP_ROLLED
@@ -306,7 +306,7 @@ class TeamRow {
   }
 
   // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each
-  // tile, all lanes of a warp together. Tiles may be left out in which all values are below `low`.
+  // tile, in the whole warp. Tiles with all values below `low` may be skipped.
   template <Starts kStarts = Starts::kFromMemory, class F>
   SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
     for_each_run_of_known<kStarts>(
@@ -316,7 +316,7 @@ class TeamRow {
         });
   }
 
-  // The same with what `of_tile(row, tile)` says of the tile, which is asked once.
+  // The same with the result of `of_tile(row, tile)`, which is called once per tile.
   template <Starts kStarts = Starts::kFromMemory, class OfTile, class F>
   SAMPLER_DEVICE void for_each_run_of_known(float low, const OfTile &of_tile, const F &f) const {
     const auto read_runs = [&](const TeamRow &row, int tile) {
@@ -332,7 +332,7 @@ class TeamRow {
     for_each_tile<kCopiesInFlight, kStarts>(AtLeast{low}, read_runs);
   }
 
-  // Calls f(value, index) for each element, a thread's by ascending index.
+  // Calls f(value, index) for each element, in ascending order within a thread.
   template <class F>
   SAMPLER_DEVICE void for_each(const F &f) const {
     for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
@@ -345,9 +345,9 @@ class TeamRow {
     });
   }
 
-  // Calls f(wanted, key) for each element whose key in Order lies in [low, high], all lanes of a
-  // warp together: with false where a lane has none left. Ends after a tile in which f was last
-  // false, which all lanes say together, and before the tiles beyond `last_index`.
+  // Calls f(wanted, key) for each element whose key in Order lies in [low, high], in the whole
+  // warp; `wanted` is false for lanes without such an element. Stops after a tile in which f last
+  // returned false, the same in all lanes, and before the tiles beyond `last_index`.
   template <class Order, Starts kStarts = Starts::kFromMemory, class F>
   SAMPLER_DEVICE void for_each_between(uint64_t low, uint64_t high, int last_index,
                                        const F &f) const {
@@ -381,7 +381,7 @@ class TeamRow {
     });
   }
 
-  // The same of the group maxima, as if each were a token of rank `key`.
+  // The same for the group maxima, as if each were a token of rank `key`.
   template <class F>
   SAMPLER_DEVICE void for_each_maximum(uint64_t low, uint64_t high, const F &f) const {
     const float *maxima = maxima_;
@@ -394,13 +394,13 @@ class TeamRow {
   }
   SAMPLER_DEVICE bool has_maxima() const { return has_maxima_; }
 
-  // From now on the group maxima stand with those of the row's other slices: 32 a tile.
+  // From now on the group maxima are stored with those of the row's other slices: 32 a tile.
   SAMPLER_DEVICE void keep_maxima_in(float *of_row) {
     maxima_ = of_row + tiles_.begin * 32 + ctx_.lane();
     has_maxima_ = true;
   }
 
-  // Takes them from there into shared memory, if there is room.
+  // Copies them from there to shared memory, if there is room.
   SAMPLER_DEVICE void take_maxima(float *of_row) {
     if (!has_maxima_) return keep_maxima_in(of_row);
     constexpr int kVectors = kMaximaBytes / int(sizeof(Vector));
@@ -417,9 +417,9 @@ class TeamRow {
   }
 
   // Id of the element at which the running sum of measure(value, id), by ascending index over this
-  // warp's part, first exceeds `target`; -1 if `sum`, of the whole part, does not. Every lane has
-  // the result. Not for rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves
-  // them, or null. Values below `low` measure 0.
+  // warp's part, first exceeds `target`; -1 if `sum`, that of the whole part, does not. In every
+  // lane. Not for rows with ids. `tile_sums`: the block's, as stored by weigh(), or null. Values
+  // below `low` measure 0.
   template <class Measure>
   SAMPLER_DEVICE_CALL int find_in_warp(uint64_t target, uint64_t sum, const uint64_t *tile_sums,
                                        float low, const Measure &measure) const {
@@ -459,7 +459,7 @@ class TeamRow {
  private:
   static constexpr bool kIsCopied = Source::kIsCopied;
 
-  // Which of a warp's tiles a pass looks at.
+  // Predicates for the tiles of a pass.
   struct Everything {
     SAMPLER_DEVICE bool operator()(const TeamRow &, int) const { return true; }
   };
@@ -482,13 +482,12 @@ class TeamRow {
   SAMPLER_DEVICE int log2_of_vector() const { return source_.log2_of_vector(); }
   SAMPLER_DEVICE int tile_bytes() const { return is_f32() ? kTile * 4 : kTile * 2; }
 
-  // Calls use(row, tile), which all of the warp do, for each of the warp's tiles that it `wants`,
-  // until it returns false. A lane copies what it uses itself, so nothing but its own copies is
-  // waited for.
+  // Calls use(row, tile), in the whole warp, for each of the warp's tiles that `wants` selects,
+  // until it returns false. A lane copies what it uses, so it waits for its own copies only.
   template <int kInFlight = kCopiesInFlight, Starts kStarts = Starts::kFromMemory, class Wants,
             class Use>
   SAMPLER_DEVICE void for_each_tile(const Wants &wants, const Use &use) const {
-    const TeamRow row = *this;  // in registers, whatever the pass writes to
+    const TeamRow row = *this;  // in registers, whatever memory the pass writes
     const TeamRow &starting = kStarts == Starts::kFromRegisters ? row : *this;
     const bool streams = !row.is_resident_;
     if (streams) {
@@ -508,7 +507,7 @@ class TeamRow {
     if (streams) row.template arrive<0>();
   }
 
-  // Puts one tile where its elements are read.
+  // Copies or computes one tile.
   SAMPLER_DEVICE void bring(int tile) const {
     if (is_resident_) return;
     start(tile, Everything());
@@ -516,13 +515,13 @@ class TeamRow {
     make(tile);
   }
 
-  // Where this lane's first vector of one of the warp's tiles stands in shared memory.
+  // Address in shared memory of this lane's first vector of a tile.
   SAMPLER_DEVICE char *slot(int tile) const {
     const unsigned from_first = unsigned(tile - tiles_.begin);
     return slots_ + (fits_ ? from_first : from_first % kRingTiles) * unsigned(tile_bytes());
   }
 
-  // The next of the groups of copies that are waited for, which may be empty.
+  // Starts the next group of copies, which may be empty.
   template <class Wants>
   SAMPLER_DEVICE void start(int tile, const Wants &wants) const {
     if constexpr (kIsCopied) {
@@ -549,8 +548,8 @@ class TeamRow {
                     reinterpret_cast<const Vector *>(from + i * kVectorStep));
   }
 
-  // The group that begins at element `first`, part of which lies beyond the row. What is called
-  // takes no reference to a row, which would have to be in memory then.
+  // The group that begins at element `first`, partly outside the row. Takes no reference to the
+  // row, which would force it into memory.
   SAMPLER_DEVICE_CALL static void copy_edge(contract::RowView view, int first, int log2_of_vector,
                                             float nothing, char *to) {
     const int step = 1 << log2_of_vector, size = int(contract::size_of(view.dtype));
@@ -567,7 +566,7 @@ class TeamRow {
     if constexpr (kIsCopied) ctx_.template wait_for_copies<kPending>();
   }
 
-  // The same for a source that is not copied.
+  // The same for a computed source.
   SAMPLER_DEVICE void make(int tile) const {
     if constexpr (!kIsCopied) {
       float x[kGroup];
@@ -588,7 +587,7 @@ class TeamRow {
     if (has_maxima_) maxima_[(tile - tiles_.begin) * 32] = max;
   }
 
-  // Of element `i` of a group in shared memory, from the lane's first vector on.
+  // Byte offset of element `i` of a group from the lane's first vector.
   SAMPLER_DEVICE int offset_of(int i) const {
     const int shift = is_f32() ? 2 : 3;
     return (i >> shift) * kVectorStep + ((i & ((1 << shift) - 1)) << (is_f32() ? 2 : 1));
@@ -598,7 +597,7 @@ class TeamRow {
     return ctx_.load_shared(reinterpret_cast<const Vector *>(slot + i * kVectorStep));
   }
 
-  // Elements of the lane's group: two vectors of f32 or one of 16 bits.
+  // Elements of the lane's group: two vectors of f32, or one of 16 bits.
   SAMPLER_DEVICE void read(int tile, int first, float (&x)[kRun]) const {
     if (is_f32()) {
       const char *from = slot(tile) + first / 4 * kVectorStep;
@@ -616,7 +615,7 @@ class TeamRow {
     }
   }
 
-  // The least of a group's elements that lie in the row.
+  // The least element of a group that lies in the row.
   SAMPLER_DEVICE float min_in_row(int tile) const {
     float min = contract::float_of(contract::kInfinityBits);
     SAMPLER_KEEP_ROLLED
@@ -633,7 +632,7 @@ class TeamRow {
                                      : load_as<kFits, kInFlight, SAMPLER_F16>();
   }
 
-  // load() of a row that fits, or not, and has this type: the loop need not ask.
+  // load() specialised by type, and by whether the row fits: the loop need not test these.
   template <bool kFits, int kInFlight, sampler_dtype kDtype>
   SAMPLER_DEVICE Extremes load_as() const {
     TeamRow typed = *this;
@@ -696,13 +695,13 @@ class TeamRow {
     return is_in_row(index) ? measure(element(tile, i), uint32_t(index)) : 0;
   }
 
-  // As find_in_warp, in a tile that holds the element.
+  // As find_in_warp, for the tile that holds the element.
   template <class Measure>
   SAMPLER_DEVICE int find_in_tile(int tile, uint64_t target, const Measure &measure) const {
     const int step = elements_of_vector();
     uint64_t before = 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kGroup; i += step) {  // a vector: its lanes' elements follow each other
+    for (int i = 0; i < kGroup; i += step) {  // by vector: its lanes' elements are consecutive
       uint64_t own = 0;
       SAMPLER_KEEP_ROLLED
       for (int j = i; j < i + step; ++j) own += measure_of(tile, j, measure);
@@ -725,13 +724,13 @@ class TeamRow {
   }
 
   Context &ctx_;
-  std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy, or too large for one
-  Part tiles_;                                                    // this warp's
+  std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy unless too large
+  Part tiles_;                                                    // of this warp
   Part whole_;                                                    // tiles that lie in the row
   int first_of_block_;
-  const char *from_ = nullptr;  // of a copied row: this lane's first vector of tile 0
+  const char *from_ = nullptr;  // this lane's first vector of tile 0; copied rows only
   char *slots_;                 // of this warp and lane
-  float *maxima_;               // of this warp and lane; a tile's stand together
+  float *maxima_;               // of this warp and lane; those of a tile are contiguous
   bool has_maxima_;
   bool fits_;
   bool is_resident_ = false;

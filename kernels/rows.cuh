@@ -1,5 +1,5 @@
-// A row of output for each row of input: softmax, top_k_renorm, top_p_renorm, top_k_mask. A row is
-// read once where the team's shared memory holds it, and written once.
+// One row of output per row of input: softmax, top_k_renorm, top_p_renorm, top_k_mask. A row is
+// read once if the team's shared memory holds it, and written once.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ class RowsTeam {
               });
   }
 
-  // Masks copy a bad row, to the bit.
+  // Masks copy a bad row bit for bit.
   SAMPLER_DEVICE_CALL void write_bad(const StoredRow &row, uint32_t status) {
     const OutputRows to = output();
     const int num_threads = team_.ctx.team_size() * Context::kThreads;
@@ -98,7 +98,7 @@ class RowsTeam {
   Team<Context> &team_;
   const RowsRequest &request_;
   RowCache row_cache_;
-  // Here, in memory, rather than in registers, which the passes need.
+  // Kept in memory: the passes need the registers.
   int64_t index_;
   int64_t end_;
   RowParameters parameters_ = {};

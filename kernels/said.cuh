@@ -1,4 +1,4 @@
-// What a sequence would have said if drafts were accepted: the twin of src/cpu/said.h.
+// The history that a sequence would have if drafts were accepted. CPU twin: src/cpu/said.h.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace sampler::kernels {
 template <class Context>
 class TeamAssumedText {
  public:
-  // `tokens` has room for the longest text and all drafts; null: no edit asks for a text. What the
-  // team writes there it reads after its next barrier.
+  // `tokens` has room for the longest text and all drafts; null: no edit needs a text. The team's
+  // writes there are visible after its next barrier.
   SAMPLER_DEVICE TeamAssumedText(Team<Context> &team, const contract::Pipeline &pipeline,
                                  sampler_id_type type, void *tokens)
       : team_(team), pipeline_(pipeline), type_(type), tokens_(tokens) {}
 
-  // What the slot has said. The result is a status.
+  // Starts from the slot's history. Returns a status.
   SAMPLER_DEVICE_CALL uint32_t begin(int64_t slot) {
-    said_.values = pipeline_.values(slot);
-    said_.text = StagedText();
+    history_.values = pipeline_.values(slot);
+    history_.text = StagedText();
     if (!tokens_) return SAMPLER_ROW_OK;
     StagedText text;
     const uint32_t status = TextEdits<Context>::read_text(pipeline_, slot, &text);
@@ -39,21 +39,21 @@ class TeamAssumedText {
     return SAMPLER_ROW_OK;
   }
 
-  // A token, and what moves the adaptive stages on; NaN: nothing does.
+  // Appends a token; `observation` moves the adaptive stages, NaN does not.
   SAMPLER_DEVICE void append(int64_t slot, int64_t id, float observation) {
-    said_.values =
-        contract::adaptive_values_moved(said_.values, id, observation, pipeline_.adaptive.of(slot));
+    history_.values = contract::adaptive_values_moved(history_.values, id, observation,
+                                                      pipeline_.adaptive.of(slot));
     if (!tokens_) return;
-    const int64_t length = said_.text.length();
+    const int64_t length = history_.text.length();
     if (team_.is_first_thread()) contract::store_id({tokens_, type_}, length, id);
     update(length + 1);
   }
 
-  SAMPLER_DEVICE const TeamSaid &said() const { return said_; }
+  SAMPLER_DEVICE const TeamHistory &history() const { return history_; }
 
  private:
   SAMPLER_DEVICE void update(int64_t count) {
-    said_.text = StagedText({tokens_, type_, 0, count}, prompt_length_);
+    history_.text = StagedText({tokens_, type_, 0, count}, prompt_length_);
   }
 
   Team<Context> &team_;
@@ -61,7 +61,7 @@ class TeamAssumedText {
   sampler_id_type type_;
   void *tokens_;
   int64_t prompt_length_ = 0;
-  TeamSaid said_ = {};
+  TeamHistory history_ = {};
 };
 
 }  // namespace sampler::kernels

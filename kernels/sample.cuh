@@ -1,8 +1,8 @@
 // One token per output row: sample, top_k, top_p, min_p, top_k_top_p, argmax.
 //
-// A team works through a run of output rows. A row is read once from device memory when the team's
-// shared memory holds it, and once a pass when not. What outputs of the same row and parameters
-// share is prepared once when they stand together.
+// A team processes a run of output rows. A row is read from device memory once if the team's shared
+// memory holds it, else once per pass. Consecutive outputs with the same row and parameters share
+// its preparation.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class SampleTeam {
     while (next_ < end_ || take_listed()) run_shared();
   }
 
-  // From now on there are rows of a list besides: this team's, as teams take turns.
+  // From now on also processes rows of a list: teams take turns, this one starts at its own index.
   SAMPLER_DEVICE void take_list(const uint32_t *list, uint32_t num_rows) {
     list_ = list;
     place_ = uint32_t(team_.ctx.team());
@@ -54,7 +54,7 @@ class SampleTeam {
  protected:
   using Row = TeamRow<Context, StoredRow>;
 
-  // Whether there is one more row of the list, to which it goes.
+  // Moves to the next row of the list, if there is one.
   SAMPLER_DEVICE bool take_listed() {
     if (!list_ || place_ >= num_places_) return false;
     next_ = list_[place_];
@@ -63,7 +63,7 @@ class SampleTeam {
     return true;
   }
 
-  // The outputs from the next one on that share its row and parameters.
+  // Processes the outputs, from the next one on, that share its row and parameters.
   SAMPLER_DEVICE void run_shared() {
     output_ = next_++;
     const int64_t index = input_row(request_, output_);
@@ -140,7 +140,7 @@ class SampleTeam {
 
   SAMPLER_DEVICE bool is_gumbel() const { return request_.draw_method == SAMPLER_DRAW_GUMBEL; }
 
-  // What the draw and the outputs ask of the kept tokens together.
+  // Sums of the kept tokens that the draw and the outputs need.
   SAMPLER_DEVICE Wanted wanted_of_kept() const {
     const bool logprobs = request_.out_logprobs && request_.logprob_kind != SAMPLER_LOGPROB_RAW;
     return {request_.out_kept_counts != nullptr, !is_gumbel() || logprobs};
@@ -194,12 +194,12 @@ class SampleTeam {
   Team<Context> &team_;
   const SampleRequest &request_;
   RowCache row_cache_;
-  // Here, in memory, rather than in registers, which the passes need.
-  int64_t output_;  // the first not written of those that are prepared together
-  int64_t next_;    // the first after them
+  // Kept in memory: the passes need the registers.
+  int64_t output_;  // first not yet written of those prepared together
+  int64_t next_;    // first after them
   int64_t end_;
   const uint32_t *list_ = nullptr;
-  uint32_t place_ = 0;  // of the list's next row
+  uint32_t place_ = 0;  // of the next row in the list
   uint32_t num_places_ = 0;
   RowParameters parameters_ = {};
   uint64_t raw_weight_;

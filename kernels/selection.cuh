@@ -1,14 +1,14 @@
 // Selection: the token at which the running measure of a row's tokens, in some order, first reaches
-// a target. Top-k measures 1 a token and top-p its weight, both in rank order; the draw measures
-// the weight by ascending id.
+// a target. In rank order top-k measures 1 per token and top-p the weight; the draw measures the
+// weight by ascending id.
 //
-// Tokens are u64 keys in which the order and what is needed of the token both stand, so that a
-// larger key comes first and no two are equal. Histograms narrow the keys down until few enough are
-// left to be listed in the leader's shared memory and sorted there, or until all that are left have
-// one value: of those the id decides, which stands in the order of the row.
+// Tokens are u64 keys that contain the order and what is needed of the token: a larger key comes
+// first, and keys are unique. Histograms narrow the keys until few enough remain to be listed and
+// sorted in the leader's shared memory, or until all remaining have one value: those are ordered by
+// id, as in the row.
 //
-// The number of passes is bounded whatever the row holds. A histogram leaves one of kBins bins of
-// equal width; the values of f32 have 32 bits, so three passes leave a single one.
+// The number of passes is bounded for every row. A histogram leaves one of kBins bins of equal
+// width; f32 values have 32 bits, so three passes leave a single value.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct RankOrder {
   SAMPLER_HD static uint64_t key(float x, uint32_t id) { return contract::rank_of(x, id); }
   SAMPLER_HD static float value(uint64_t key) { return contract::value_of_rank(key); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return contract::id_of_rank(key); }
-  // Bounds of the values whose keys lie in a range; NaN where there is none.
+  // Bounds of the values whose keys lie in a range; NaN: unbounded.
   SAMPLER_HD static float lowest_value(uint64_t low) { return value(low); }
   SAMPLER_HD static float highest_value(uint64_t high) { return value(high); }
-  // Lowest bits of a value's key that are the same in all values of one sign.
+  // Lowest bits of a value's key that are the same for all values of one sign.
   template <class Row>
   SAMPLER_HD static int unused_bits(const Row &row) {
     return row.source().unused_value_bits();
@@ -52,18 +52,17 @@ struct IdOrder {
   }
 };
 
-// The leader's list. Every thread of the team knows its state.
+// The leader's list. Every thread of the team has this state.
 struct ListState {
-  int count = -1;      // -1: there is no list
-  uint64_t floor = 0;  // in rank order: the list has every token of the row from this rank up
+  int count = -1;      // -1: no list
+  uint64_t floor = 0;  // rank order: the list has all tokens of the row from this rank up
 
   SAMPLER_HD bool covers(Rank cut) const { return count > 0 && floor <= cut; }
 };
 
-// Sorts list[0, count) of this block descending: a bitonic sort, in which a thread compares a pair.
-// CUB's block sorts take a number of keys that is known when they are compiled, 2,048 always, and
-// 16 KiB of shared memory more. Up to kWarpStride a warp's pairs are of elements that no other warp
-// touches. Barriers of the block.
+// Sorts list[0, count) of this block in descending order: a bitonic sort, one pair per thread.
+// CUB's block sorts take a compile-time number of keys, always 2,048 here, and 16 KiB more of
+// shared memory. Up to kWarpStride a warp's pairs are its own. Barriers of the block.
 template <class Context>
 SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
   constexpr int kWarpStride = 32;
@@ -94,7 +93,7 @@ SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
   }
 }
 
-// Sum of measure(key) over list[0, count). In every thread of the block.
+// Sum of measure(key) over list[0, count), in every thread of the block.
 template <class Context, class Measure>
 SAMPLER_DEVICE_CALL uint64_t list_sum(Context &ctx, const uint64_t *list, int count,
                                       const Measure &measure) {
@@ -104,7 +103,8 @@ SAMPLER_DEVICE_CALL uint64_t list_sum(Context &ctx, const uint64_t *list, int co
 }
 
 // Index of the first key at which the running sum of measure(key) reaches `target` (> 0); count if
-// it never does. In every thread of the block. The caller passes a barrier before the next search.
+// it never does. In every thread of the block. The caller must pass a barrier before the next
+// search.
 template <class Context, class Measure>
 SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uint64_t *list,
                                      int count, uint64_t target, const Measure &measure) {
@@ -128,11 +128,11 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
 template <class Context>
 SAMPLER_DEVICE void open_list(Team<Context> &team) {
   if (team.is_first_thread()) team.shared.list_count = team.shared.group_count = 0;
-  team.ctx.team_sync();  // after it the leader has no more use for an earlier list
+  team.ctx.team_sync();  // after it the leader no longer reads an earlier list
 }
 
-// Adds a key of each lane that is `wanted` to a list of `limit` keys; all of the warp call it.
-// False if the list was full before.
+// Adds the key of each lane that is `wanted` to a list of `limit` keys. Called by the whole warp.
+// False if the list was already full.
 template <class Context>
 SAMPLER_DEVICE bool append(Context &ctx, uint64_t *list, uint32_t *list_count, uint32_t limit,
                            bool wanted, uint64_t key) {
@@ -150,9 +150,8 @@ SAMPLER_DEVICE bool append(Context &ctx, uint64_t *list, uint32_t *list_count, u
   return place < limit;
 }
 
-// Adds the tokens of this warp's part of the row whose key is in [low, high] to the list, up to the
-// tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of
-// them.
+// Adds this warp's tokens with keys in [low, high] to the list, up to the tile that holds
+// `last_index`. Beyond `limit` tokens are only counted, and not all of them.
 template <class Order, class Context, class Row>
 SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64_t low,
                                      uint64_t high, int limit, int last_index) {
@@ -164,22 +163,22 @@ SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64
   });
 }
 
-// Sorts the list. The result is how many tokens it has, which all have from the leader, or -1 if it
-// would have been more than `limit`: the caller passes a barrier of the team after it.
+// Sorts the list. Returns its number of tokens, from the leader, or -1 if that exceeds `limit`. The
+// caller must pass a barrier of the team after it.
 template <class Context>
 SAMPLER_DEVICE int close_list(Team<Context> &team, int limit) {
   team.ctx.team_sync();
   const int count = int(*team.ctx.peer(&team.shared.list_count, 0));
   if (count > limit) {
-    team.ctx.team_sync();  // all have seen it before another list is opened
+    team.ctx.team_sync();  // all have read the count before another list is opened
     return -1;
   }
   if (team.is_leader()) sort_list(team.ctx, team.shared.list, count);
   return count;
 }
 
-// Lists the tokens whose key is in [low, high], at most `limit`, and sorts them. The result is how
-// many there are, or -1 if more; the caller passes a barrier of the team after it.
+// Lists and sorts the tokens with keys in [low, high], at most `limit`. Returns their number, or -1
+// if there are more. The caller must pass a barrier of the team after it.
 template <class Order, class Context, class Row>
 SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t low, uint64_t high,
                                   int limit = kListCapacity) {
@@ -188,8 +187,8 @@ SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t 
   return close_list(team, limit);
 }
 
-// Whether the warps that have come here hold more groups than `limit` with a token whose rank is at
-// least `low`: then a list of those has no room. All of the warp call it, once a list.
+// Whether the warps that have called this have more than `limit` groups with a token of rank `low`
+// or higher: then those do not fit a list. Called by the whole warp, once per list.
 template <class Context, class Row>
 SAMPLER_DEVICE bool has_too_many_groups(Team<Context> &team, const Row &row, Rank low, int limit) {
   if (!row.has_maxima()) return false;
@@ -202,8 +201,8 @@ SAMPLER_DEVICE bool has_too_many_groups(Team<Context> &team, const Row &row, Ran
   return uint32_t(ctx.warp_broadcast(before, 0)) + own > uint32_t(limit);
 }
 
-// The same of the tokens from `low` up, which may well be too many: most warps know from the group
-// maxima then, and look at no tokens.
+// As make_list, for tokens from `low` up that may be too many: then most warps notice by the group
+// maxima and read no tokens.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL int try_list(Team<Context> &team, const Row &row, Rank low, Rank high,
                                  int limit) {
@@ -216,8 +215,8 @@ SAMPLER_DEVICE_CALL int try_list(Team<Context> &team, const Row &row, Rank low, 
   return close_list(team, limit);
 }
 
-// The lowest key of a value in [low, high] from which on `holds` is true; it holds at `high`. Each
-// thread tries one, so few rounds are enough.
+// The lowest key of a value in [low, high] from which on `holds` is true; it must be true at
+// `high`. Each thread tries one key, so few rounds are needed.
 template <class Context, class Holds>
 SAMPLER_DEVICE_CALL uint32_t lowest_value_key(Context &ctx, uint32_t low, uint32_t high,
                                               const Holds &holds) {
@@ -233,18 +232,18 @@ SAMPLER_DEVICE_CALL uint32_t lowest_value_key(Context &ctx, uint32_t low, uint32
   return low;
 }
 
-// The measure of top-k.
+// Top-k's measure.
 struct CountTokens {
   SAMPLER_HD uint64_t operator()(uint64_t) const { return 1; }
 };
 
-// A range of keys, both ends included, that a search has come to.
+// The range of keys, both ends included, that a search has reached.
 struct KeyRange {
   uint64_t low;
   uint64_t high;
-  uint64_t target;  // where in it the token is: what the tokens above it measure is taken off
-  int count;        // tokens in it, at most
-  int count_above;  // tokens above it that the search began with
+  uint64_t target;  // of the token within the range: the measure of tokens above is subtracted
+  int count;        // upper bound of the tokens in it
+  int count_above;  // tokens above it from the start of the search
 };
 
 // Bins of equal width in the keys.
@@ -252,8 +251,8 @@ struct KeyBins {
   uint64_t base;
   int shift;
 
-  // For a range of more than one key. `order_shift`: bits below which keys only say which token
-  // it is. Where tokens differ above them, a bin holds whole values.
+  // For a range of more than one key. `order_shift`: bits below it identify the token only. While
+  // values differ above it, a bin holds whole values.
   SAMPLER_HD static KeyBins of(const KeyRange &range, int order_shift) {
     const bool splits_values = range.low >> order_shift != range.high >> order_shift;
     KeyBins bins = {range.low, 0};
@@ -276,7 +275,7 @@ struct KeyBins {
   }
 };
 
-// Narrows a range to the values in one of some bins, whose number never falls as the value rises.
+// Narrows a range to the values of a bin. Bin numbers must be monotone in the value.
 template <class Context, class Bins>
 SAMPLER_DEVICE void narrow_to_bin(Context &ctx, const Bins &bins, int bin, KeyRange *range) {
   const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
@@ -290,9 +289,9 @@ SAMPLER_DEVICE void narrow_to_bin(Context &ctx, const Bins &bins, int bin, KeyRa
   range->high = (uint64_t(end) << 32) - 1;
 }
 
-// Bins of values about one of them, which may be that of most. Some have
-// equal width in the keys; others divide the keys' distances from the centre, as many for each
-// power of two, so that it has a bin of its own and neighbours at every distance are told apart.
+// Bins around one value, which may be that of most tokens. Some have equal width in the keys; the
+// others divide the keys' distances from the centre, equally many per power of two, so that the
+// centre has a bin of its own and neighbours are resolved at every distance.
 struct CentredBins {
   static constexpr int kDistances = 256;  // on each side
   static constexpr int kWidths = kBins - 2 * kDistances;
@@ -320,7 +319,7 @@ struct CentredBins {
   }
 
  private:
-  // In [0, kDistances), 0 of the centre; the leading bits of an f32.
+  // Bin in [0, kDistances), 0 for the centre: the leading bits of the distance as an f32.
   SAMPLER_HD int of_distance(uint32_t distance) const {
     const uint32_t steps = distance >> unused_bits;
     const int place = int(contract::bits_of(float(steps)) >> 20) - (127 << 3);
@@ -328,15 +327,15 @@ struct CentredBins {
   }
 };
 
-// Bins for weights. Of logits they have equal width in the values: equal ratios of weights, and so
-// about as many tokens of a model's row in one bin as in the next. Of probabilities, and of logits
-// that are too close or too far apart for it, they have equal width in the values' keys, which rise
-// about as the logarithm. The first bins are the lanes' own, for tokens that are too light for any.
+// Bins for weights. For logits they have equal width in the values, so equal ratios of weights and,
+// for a model's row, about equally many tokens. For probabilities, and for logits too close or too
+// far apart, they have equal width in the values' keys, which rise about as the logarithm. The
+// first bins are one per lane, for tokens too light for any other.
 struct WeightBins {
   static constexpr int kOwn = 32;
 
   float low;
-  float bins_per_unit;  // of value; 0: the keys are divided
+  float bins_per_unit;  // per unit of value; 0: the keys are divided
   uint32_t low_key;
   int key_shift;
 
@@ -353,16 +352,16 @@ struct WeightBins {
     return bins;
   }
 
-  // Of a value in the range. Never falls as the value rises.
+  // Bin of a value in the range; monotone in the value.
   SAMPLER_HD int bin_of(float x) const {
     return divides_values() ? of_value(x) : of_key(contract::value_key(x));
   }
 
-  // Whether the values are divided, which are logits then.
+  // Whether the values are divided; then they are logits.
   SAMPLER_HD bool divides_values() const { return bins_per_unit > 0.0f; }
 
-  // Where the bins of a run's tokens are, in any order of the bins: what is too light has a lane's
-  // own, mostly this one's, and a value just below the lowest may share its bin.
+  // Finds the bins of a run's tokens, in any order. A token too light for a bin has a lane's own,
+  // mostly this lane's; a value just below the lowest may share its bin.
   template <class Context>
   SAMPLER_DEVICE void find_by_value(Context &ctx, const float (&x)[kRun],
                                     uint32_t (&places)[kRun]) const {
@@ -389,7 +388,7 @@ struct WeightBins {
   }
 
  private:
-  static constexpr uint32_t kPlaceOfLow = 0x4B400000;  // the bits of a shifted 0
+  static constexpr uint32_t kPlaceOfLow = 0x4B400000;  // bits of a shifted 0
 
   SAMPLER_HD contract::ShiftedInteger shifted(float above_low) const {
     return {contract::fma32(above_low, bins_per_unit, contract::ShiftedInteger::kShift)};
@@ -402,19 +401,18 @@ struct WeightBins {
 };
 
 constexpr int kNoBin = -1;
-constexpr int kMaxTurns = 3;             // of lanes at a bin
-constexpr int kMaxTurnsAtSum = 2;        // which has two words, each of which they take turns at
-constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
+constexpr int kMaxTurns = 3;             // of lanes at one bin
+constexpr int kMaxTurnsAtSum = 2;        // of two words, with turns for each
+constexpr uint32_t kRoundsToALook = 32;  // of a warp between searches for a bin worth holding
 
-// A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
-// bin takes its place.
+// A bin in which a warp's tokens crowd. Each lane accumulates its part until another bin is held.
 struct HeldBin {
-  int bin = kNoBin;  // the same in all lanes of a warp
+  int bin = kNoBin;  // the same in all lanes
   uint32_t count = 0;
   uint64_t measure = 0;
 };
 
-// Adds what all lanes of a warp hold to the histogram; all of them call it.
+// Adds what all lanes hold to the histogram. Called by the whole warp.
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held) {
   constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
@@ -427,9 +425,9 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
   if (!kCounts) ctx.add_to_shared(&bin.measure, measure);
 }
 
-// Adds a number of each lane that is `in` to a sum in shared memory, which is the same in `lanes`;
-// all of the warp call it. Beyond a few lanes one calls `add` for all. `alike()` gives lanes that
-// have the same number: if those are all, it need not be added up.
+// Adds a number of each lane that is `in` to a sum in shared memory, the same for all of `lanes`.
+// Called by the whole warp. For more than a few lanes, one calls `add` for all. `alike()`: lanes
+// with the same number; if those are all, no sum is needed.
 template <class Context, class Alike, class Add>
 SAMPLER_DEVICE void add_in_few_turns(Context &ctx, bool in, uint32_t lanes, uint64_t number,
                                      const Alike &alike, const Add &add) {
@@ -450,18 +448,17 @@ SAMPLER_DEVICE void add_in_few_turns(Context &ctx, bool in, uint32_t lanes, uint
   if (is_first || (in && !is_crowded)) add(sum);
 }
 
-// Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Tokens of
-// one `value` have one measure. Lanes whose bin is the same would wait for each other, and all
-// might: beyond a few, one adds for them.
-// The result, the same in all lanes, is a bin that is worth holding where it `looks` for one: that
-// of most of these tokens.
+// Adds a token of each lane that is `in` a bin to the histogram. Called by the whole warp. Tokens
+// of one `value` have one measure. Lanes with the same bin would serialise, possibly all 32: beyond
+// a few, one lane adds for them. With `looks` returns a bin worth holding, that of most of these
+// tokens, the same in all lanes.
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin, float value,
                                     uint64_t measure, bool looks) {
   constexpr int kWorthHolding = 3;
   const uint32_t lanes = ctx.warp_match(uint32_t(in ? bin : kNoBin));
   const int count = Context::count_bits(lanes);
-  if (!in && lanes == ~uint32_t(0)) return kNoBin;  // nor is any other
+  if (!in && lanes == ~uint32_t(0)) return kNoBin;  // then no lane is
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   if (is_first) ctx.add_to_shared(&shared.bins[bin].count, uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
@@ -475,7 +472,7 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
 }
 
-// The same where a warp's tokens may crowd into one bin, which is held then.
+// The same, holding a bin in which the warp's tokens crowd.
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL HeldBin add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
                                                 float value, uint64_t measure, bool looks,
@@ -495,7 +492,7 @@ SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
   ctx.sync();
 }
 
-// What a running measure is to reach: a number, or of a weight the share that top-p keeps.
+// The measure to reach: a number, or the share of the weight that top-p keeps.
 struct Target {
   bool is_share;
   contract::Share share;
@@ -507,15 +504,15 @@ struct Target {
   }
 };
 
-// What a thread knows of the tokens that it has put into bins: the highest and the lowest key,
-// which is kept upside down, so that it is the highest; and what the tokens weigh that are in none.
+// What a thread knows of its tokens: the highest key, and the complement of the lowest, of those in
+// bins; the weight of those in none.
 struct BinnedKeys {
   uint64_t highest = 0;
   uint64_t lowest_upside_down = 0;
   uint64_t in_no_bin = 0;
 };
 
-// The bin that a search goes on in.
+// The bin in which a search continues.
 struct FoundBin {
   bool is_reached;
   int bin;
@@ -526,15 +523,15 @@ struct FoundBin {
   template <class Context, class Bins>
   SAMPLER_DEVICE void narrow(Context &ctx, const Bins &bins, KeyRange *range) const {
     bins.narrow(ctx, bin, range);
-    // If all values are close or equal, the next bins need not cover ranges that hold nothing.
+    // If all values are close or equal, the next bins need not cover empty ranges.
     if (range->high > highest) range->high = highest;
     if (range->low < lowest) range->low = lowest;
   }
 };
 
-// The end of a histogram: finds the bin in which the running measure, from the highest key down,
-// reaches its target; `counts`: that is the tokens' number. Each token has been added with `bias`.
-// If all bins do not reach the target, the range is told how many tokens they have.
+// Ends a histogram: finds the bin in which the running measure, from the highest key down, reaches
+// its target. `counts`: the measure is the number of tokens. Each token was added with `bias`. If
+// the bins together do not reach the target, sets the range's count.
 template <class Context>
 SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Target &wanted,
                                       const BinnedKeys &own_keys, uint64_t bias, KeyRange *range) {
@@ -542,8 +539,8 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
   TeamShared &shared = team.shared;
   ctx.team_sync();
 
-  // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
-  // the highest bin down.
+  // Each block sums a part of the team's bins, each thread some consecutive ones, from the highest
+  // bin down.
   const Part own =
       Part{0, kBins}.of(ctx.cluster_rank(), ctx.team_size()).of(ctx.thread(), Context::kThreads);
   const auto team_count = [&](int i) {
@@ -588,7 +585,7 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
       for (int j = 0; j < 4; ++j) *ctx.peer(&shared.found[j], rank) = found[j];
     }
   }
-  ctx.team_sync();  // after it nobody reads the bins any more
+  ctx.team_sync();  // after it nobody reads the bins
   const FoundBin result = {is_reached, int(shared.found[0]), target, all.max(2), ~all.max(3)};
   if (!is_reached) {
     range->count = int(all.sum(1));
@@ -600,7 +597,7 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
   return result;
 }
 
-// A row whose tokens are the group maxima of another.
+// A row whose tokens are another's group maxima.
 template <class Row>
 struct GroupMaxima {
   const Row &row;
@@ -617,7 +614,8 @@ SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, u
 }
 
 // Narrows a range to the bin in which the running measure, from the highest key down, reaches its
-// target. False if the whole range does not reach it, whose count is told then. Destroys the list.
+// target. If the whole range does not reach it, returns false and sets the range's count. Destroys
+// the list.
 template <class Order, class Context, class Row, class Measure, class Bins>
 SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
                                 const Bins &bins, KeyRange *range) {
@@ -646,9 +644,9 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
 constexpr uint32_t kNoId = ~uint32_t(0);
 
 // Id of the element at which the running sum of measure(value, id), by ascending index over the
-// row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
-// of the row, which all its lanes have; `tile_sums` and `low` as for find_in_warp. Every thread of
-// the team has the result. Not for rows with ids.
+// row, first exceeds `target`; kNoId if it never does. `warp_sum`, in all lanes, is that of the
+// warp's part; `tile_sums` and `low` as for find_in_warp. In every thread of the team. Not for rows
+// with ids.
 template <class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
                                          uint64_t target, const uint64_t *tile_sums, float low,
@@ -658,14 +656,14 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   const uint64_t before_warp = ctx.block_exclusive_sum(ctx.lane() == 0 ? warp_sum : 0, &block_sum);
   const uint64_t block_values[] = {block_sum};
   const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.cluster_rank());
-  // Lane 0's running sum is the warp's; the others' already hold the warp itself.
+  // Lane 0's sum excludes this warp; the other lanes' already include it.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   const int found = row.find_in_warp(target - before, warp_sum, tile_sums, low, measure);
   return uint32_t(team.max(uint64_t(found + 1)) - 1);
 }
 
-// A value in a range of ranks, as a key, about which the range's tokens may crowd: that of a
-// quarter of the first ones that the leader's first warp comes to at once, or the one nearest to 0.
+// A key in a range of ranks around which tokens may crowd: the value of a quarter of the tokens
+// that the leader's first warp reads first, or the one nearest to 0.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint32_t centre_of(Team<Context> &team, const Row &row, const KeyRange &range) {
   Context &ctx = team.ctx;
@@ -697,18 +695,18 @@ struct Search {
   uint64_t low;
   uint64_t high;
   uint64_t target;       // > 0
-  int limit;             // of tokens to list, at most kListCapacity
+  int limit;             // most tokens to list, at most kListCapacity
   bool any_tie = false;  // any token of the right value will do
-  int enough = 0;        // unless 0: so many tokens before the target are listed instead
+  int enough = 0;        // unless 0: lists this many tokens before the target instead
 };
 
-// Where it ended.
+// The result of a search.
 struct Selected {
-  uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
-  uint64_t floor;  // the leader's list, if there is one, has all searched from here up
-  int listed;      // so many tokens; -1: there is none
+  uint64_t key;    // of the token; the lowest searched if the target is not reached
+  uint64_t floor;  // the leader's list, if any, has all searched keys from here up
+  int listed;      // number of listed tokens; -1: no list
   bool is_reached = true;
-  int count = 0;  // if not: of the tokens searched
+  int count = 0;  // if not: number of tokens searched
 };
 
 // Empties the team's bitmap of ids. A barrier of the team.
@@ -723,16 +721,15 @@ SAMPLER_DEVICE void clear_bitmap(Team<Context> &team) {
   ctx.team_sync();
 }
 
-// Marks an id there. Whether it was marked before.
+// Marks an id; returns whether it was marked before.
 template <class Context>
 SAMPLER_DEVICE bool mark(Team<Context> &team, uint32_t id) {
   const uint32_t bit = uint32_t(1) << (id % 32);
   return (team.ctx.atomic_or(&team.bitmap[id / 32], bit) & bit) != 0;
 }
 
-// The `n`-th candidate, from 1 on, of a range of ranks that holds a single value: the bitmap has
-// the ids in their order. kNoId if there are fewer. The list, if it is open, gets it and those
-// before.
+// The `n`-th candidate, from 1, of a range of ranks with a single value, ordered by the bitmap of
+// ids; kNoId if there are fewer. Adds it and those before it to the list, if that is open.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint32_t find_tied_candidate(Team<Context> &team, const Row &row,
                                                  const KeyRange &range, uint64_t n, bool lists) {
@@ -754,7 +751,7 @@ SAMPLER_DEVICE_CALL uint32_t find_tied_candidate(Team<Context> &team, const Row 
   uint64_t before = ctx.block_exclusive_sum(own_count, &block_count);
   const uint64_t counts[] = {block_count};
   before += team.exchange(counts).sum_before(0, ctx.cluster_rank());
-  uint64_t found = 0;  // the id and 1
+  uint64_t found = 0;  // id + 1
   if (before < n && before + own_count >= n) {
     int i = own.begin;
     uint32_t left = word(i);
@@ -786,10 +783,9 @@ SAMPLER_DEVICE_CALL uint32_t find_tied_candidate(Team<Context> &team, const Row 
   return last;
 }
 
-// The token that ends a search in a range which holds a single value: the `n`-th, from 1 on, in the
-// order of the ids, which is that of a row without ids; the bitmap tells that of candidates. Lists
-// it and all searched before it where they are no more than the search may list; `has_above`: the
-// list already has those above the range.
+// Ends a search at the `n`-th token, from 1, of a range with a single value: in the order of the
+// row or, for candidates, of the bitmap. Lists it and all searched before it if the search may list
+// that many. `has_above`: the list already has those above the range.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
@@ -811,7 +807,7 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     const Rank last = range.high >> 32 << 32 | uint32_t(~id);
     return lists ? Selected{last, last, close_list(team, kListCapacity)} : Selected{last, 0, -1};
   }
-  // A warp that has n of them counts no more.
+  // A warp stops counting at n.
   uint32_t count = 0;
   row.template for_each_between<RankOrder>(
       range.low, range.high, kNoLastIndex, [&](bool is_in, uint64_t) {
@@ -827,20 +823,20 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
   return {last, last, close_list(team, kListCapacity)};
 }
 
-// Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
-// bits of its values' keys are zeros, or ones where the value is negative.
+// Shrinks a range of ranks to the values that the row's type has: the lowest bits of their keys are
+// zeros, or ones for negative values.
 SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   const uint32_t unused = (uint32_t(1) << unused_bits) - 1;
   uint32_t low = uint32_t(range->low >> 32), high = uint32_t(range->high >> 32);
   low = (low & contract::kSignBit) ? (low + unused) & ~unused : low | unused;
   high = (high & contract::kSignBit) ? high & ~unused : ((high + 1) & ~unused) - 1;
-  if (low == contract::value_key(0.0f) - 1) ++low;  // -0's, which is 0
+  if (low == contract::value_key(0.0f) - 1) ++low;  // key of -0, which ranks as 0
   if (low != uint32_t(range->low >> 32)) range->low = uint64_t(low) << 32;
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }
 
-// Goes on with a search that has come to a range. Destroys the list. What a search holds from pass
-// to pass stays in memory: passes need registers.
+// Continues a search from a range. Destroys the list. State between passes stays in memory: passes
+// need the registers.
 template <class Order, class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
                                            const Search &search, KeyRange range,
@@ -853,7 +849,7 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
     if constexpr (kIsRanked) {
       leave_out_unused(&range, Order::unused_bits(row));
       const uint64_t value = range.high >> 32 << 32;
-      if (range.low >= value) {  // there is no other: the ids decide
+      if (range.low >= value) {  // it is the only value: ids decide
         if (search.any_tie && is_narrowed) return {range.high, 0, -1};
         if (row.source().ids && row.count() <= kListCapacity) {
           limit = kListCapacity;
@@ -894,8 +890,8 @@ SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Se
   return select_key_in<Order>(team, row, search, range, false, measure);
 }
 
-// Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so
-// many that at most 9/8 n groups reach the lowest. At least n groups have a maximum in [low, high].
+// A range that holds the n-th largest group maximum: of one value, or such that at most 9/8 n
+// groups reach its lowest. At least n groups must have a maximum in [low, high].
 template <class Context, class Row>
 SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
                                          int n) {
@@ -910,20 +906,18 @@ SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Ra
   return range;
 }
 
-// One group of so many: where that many hold a token that is looked for, it may be one in every
-// fourth of the row's tiles.
+// With one group in this many, every fourth tile of the row may have a token of the search.
 constexpr int kManyGroups = 4 * 32;
 
-// In every thread of the team.
+// The list's k-th token, in every thread of the team.
 template <class Context>
 SAMPLER_DEVICE Rank kth_of_list(Team<Context> &team, int k) {
   return team.broadcast(team.is_leader() ? team.shared.list[k - 1] : 0, 0);
 }
 
-// Goes on with the search for the k-th token where it is known to be one of the value of `ties`, or
-// to lie above, where `num_groups` groups hold tokens. The list has all tokens above, unless there
-// are more than enough. Where that may be and many groups would be read in vain, a histogram counts
-// them.
+// Continues the search for the k-th token, known to have the value of `ties` or to lie above it,
+// where `num_groups` groups hold tokens. Lists all tokens above, unless more than enough are; if
+// that may be, and many groups would be read in vain, a histogram counts them first.
 template <class Context, class Row>
 SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, const Search &search,
                                        KeyRange ties, int num_groups) {
@@ -953,14 +947,14 @@ SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, cons
   }
   ties.target = uint64_t(k - ties.count_above);
   if (search.any_tie || (row.source().ids && row.count() <= kListCapacity)) {
-    if (has_above) team.ctx.team_sync();  // all have seen the count before another list is opened
+    if (has_above) team.ctx.team_sync();  // all have read the count before another list is opened
     return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
   }
   return select_among_ties(team, row, search, ties, ties.target, has_above);
 }
 
-// The search for a row's k-th token among the groups: the k-th largest maximum bounds it. Fewer
-// than k groups hold tokens above it, and those equal to it are told apart by id.
+// Searches for a row's k-th token by groups: the k-th largest maximum is a lower bound. Fewer than
+// k groups hold tokens above it; those equal to it are ordered by id.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_by_maxima(Team<Context> &team, const Row &row,
                                               const Search &search) {
@@ -977,8 +971,8 @@ SAMPLER_DEVICE_CALL Selected select_by_maxima(Team<Context> &team, const Row &ro
   return select_to_ties(team, row, search, ties, maximum.count_above);
 }
 
-// The search for a row's k-th token where at least k threads' largest values reach `search.low`.
-// Most rows have few tokens from there up.
+// Searches for a row's k-th token, where at least k threads' largest values reach `search.low`. In
+// most rows few tokens do.
 template <class Context, class Row>
 SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
   if (!row.source().ids) {

@@ -1,5 +1,5 @@
-// The kernels of rows that lie on many ranks, in a unit of their own: they take as long to compile
-// as several others.
+// Kernels of rows sharded over ranks. A unit of their own: they take as long to compile as several
+// others.
 #include "shard.cuh"
 
 #include "launch.h"

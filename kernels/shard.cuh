@@ -1,9 +1,9 @@
-// Rows that lie on many ranks: a team for each row and round, which walks through it as
-// contract::ShardRounds says. The twin of src/cpu/shard_columns.h.
+// Rows sharded over ranks: a team per row and round, driven by contract::ShardRounds. CPU twin:
+// src/cpu/shard_columns.h.
 //
-// What lasts from round to round lies in the workspace; a round reads this rank's columns where
-// they lie, or where its edits have left them, and the messages that the caller's collective has
-// put there. Nobody but the stream is waited for, so a graph may have rounds and collectives alike.
+// State between rounds lies in the workspace. A round reads this rank's columns, as given or as
+// edited, and the messages that the caller's collective has received there. Only the stream is
+// waited for, so a graph may contain rounds and collectives.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@
 
 namespace sampler::kernels {
 
-// Columns of which the first has this id.
+// Columns whose first has id `first`.
 struct ColumnsRow : StoredRow {
   uint32_t first;
 
   SAMPLER_HD uint32_t first_id() const { return first; }
 };
 
-// Tokens in rank order, as a list of candidates.
+// Tokens in rank order, as candidates.
 struct ListedRow {
   static constexpr bool kIsCopied = false;
 
@@ -60,11 +60,11 @@ struct ListedRow {
   }
 };
 
-// This rank's columns of a row, as contract::ShardRounds asks a team for them.
+// This rank's columns of a row, as contract::ShardRounds queries them.
 template <class Context>
 class TeamColumns {
  public:
-  // `stages`: those of the call, or without any.
+  // `stages`: those of the call, or an empty pipeline.
   SAMPLER_DEVICE TeamColumns(Team<Context> &team, const contract::ShardCall &call,
                              const contract::Pipeline &stages, const ShardWorkspace &workspace,
                              const RowCache &row_cache)
@@ -80,7 +80,7 @@ class TeamColumns {
   SAMPLER_DEVICE_CALL uint64_t sum(uint64_t own) { return team_.sum(own); }
   SAMPLER_DEVICE_CALL uint64_t max(uint64_t own) { return team_.max(own); }
 
-  // ---- Of a row that is loaded
+  // ---- The loaded row
 
   SAMPLER_DEVICE_CALL uint32_t load(const contract::RowView &view, contract::Use use,
                                     int64_t num_first, Rank *first) {
@@ -174,7 +174,7 @@ class TeamColumns {
     return id == kNoId ? lowest : lowest | uint32_t(~(id + uint32_t(call_.first_id)));
   }
 
-  // Tokens that do not count have bins of their own, one for each lane.
+  // Tokens that are not counted have bins of their own, one per lane.
   SAMPLER_DEVICE_CALL void add_digit(const contract::RowView &view, const RowScale &row_scale,
                                      uint32_t lowest, const contract::DigitSearch &search,
                                      int digit, uint64_t *sums) {
@@ -314,10 +314,10 @@ class TeamColumns {
     for (int64_t i = all.index; i < count; i += all.count) f(i);
   }
 
-  // The column of the `n`-th, from 1 on, of a key's tokens; kNoId if there are fewer.
+  // The column of the `n`-th token, from 1, with a key; kNoId if there are fewer.
   SAMPLER_DEVICE uint32_t find_tie(const Row &row, uint32_t key, uint64_t n) {
     const Rank low = contract::rank_of_key(key), high = low | ~uint32_t(0);
-    // A warp that has n of them counts no more.
+    // A warp stops counting at n.
     uint32_t count = 0;
     row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
       count += uint32_t(Context::count_bits(team_.ctx.ballot(is_in)));
@@ -328,7 +328,7 @@ class TeamColumns {
         [key](float x, uint32_t) { return uint64_t(contract::value_key(x) == key); });
   }
 
-  // f(row) of the row, which may have been loaded just now.
+  // Calls f(row); reloads the row unless it was loaded just now.
   template <class F>
   SAMPLER_DEVICE void with_row(const contract::RowView &view, const F &f) {
     Row row(team_.ctx, stored_row(view), row_cache_);
@@ -341,7 +341,7 @@ class TeamColumns {
     f(row);
   }
 
-  // Ranks and cuts of the whole row, and of its columns by their places.
+  // Converts ranks and cuts between ids of the whole row and column indices.
   SAMPLER_DEVICE Rank to_global(Rank rank) const { return rank - Rank(call_.first_id); }
   SAMPLER_DEVICE Rank to_own(Rank cut) const {
     const int64_t id = contract::id_of_rank(cut);
@@ -358,7 +358,7 @@ class TeamColumns {
   Team<Context> &team_;
   const contract::ShardCall &call_;
   RowCache row_cache_;
-  const void *loaded_ = nullptr;  // the values of the row that the team's shared memory has
+  const void *loaded_ = nullptr;  // values of the row in the team's shared memory
   bool has_maxima_ = false;
   RowSummary summary_ = {};
   TeamElements<Context> elements_;
@@ -389,7 +389,7 @@ class ShardTeam {
   }
 
  private:
-  // Whether the headers of all ranks' messages agree: what the host says of them on a CPU.
+  // Whether the headers of all ranks' messages agree; on a CPU the host checks that.
   SAMPLER_DEVICE_CALL bool are_agreed() const {
     const int exchange = round_.number - 1;
     const size_t message_bytes = request_.plan.message_bytes(exchange);

@@ -1,5 +1,5 @@
-// A round of rows that lie on many ranks, as the device has it: its request by value, and where
-// what lasts from round to round lies in the workspace.
+// A round of sharded rows on a device: the request by value, and the layout of the state between
+// rounds in the workspace.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@
 
 namespace sampler::kernels {
 
-// What lies in the workspace: of all rows, and of each team, which has any content in each round.
+// Layout of the workspace, of all rows and per team. The teams' part has undefined contents at the
+// start of a round.
 struct ShardWorkspace {
   char *memory = nullptr;
-  size_t rows = 0;  // where each part begins
+  size_t rows = 0;  // offset of each part
   size_t listed_ranks = 0, listed_values = 0;
   size_t edited = 0;
   size_t teams = 0;
   int64_t edited_stride = 0;
 
-  // Of a team, from its own memory on.
+  // Per team, relative to its own memory.
   size_t merged_ranks[2] = {}, merged_values[2] = {}, sizes[2] = {};
   size_t digits = 0;
-  size_t marks = 0;  // a word for each column; only where there are edits
+  size_t marks = 0;  // one word per column; only with edits
   size_t bytes_of_team = 0;
 
   static ShardWorkspace of(const contract::ShardCall &call, const contract::ShardPlan &plan) {
@@ -103,7 +104,7 @@ struct ShardRequest {
   bool has_pipeline = false, has_reports = false;
   contract::Pipeline stages;
   contract::Reports wanted;
-  contract::ShardCall columns;  // but for what it refers to
+  contract::ShardCall columns;  // without pointers
   contract::ShardPlan plan = {};
   contract::ShardDigests digests = {};
   contract::ShardRound round = {};
@@ -126,7 +127,7 @@ struct ShardRequest {
     if (has_reports) wanted = *call.reports;
   }
 
-  // Refers to this request, as it lies here.
+  // Points into this request, so it must not move.
   SAMPLER_HD contract::ShardCall call() const {
     contract::ShardCall result = columns;
     result.sample = which == Call::kSample ? &sample : nullptr;

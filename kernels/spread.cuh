@@ -1,10 +1,10 @@
-// Few long rows, spread over the device: each is cut into slices, a team each, and has two
+// Few long rows, spread over the device: each is cut into slices, one per team, and takes two
 // launches.
 //
-// The first reads the row from device memory. What a block finds in its slice, and the groups'
-// maxima, go to the workspace. In the second every team knows the row's largest value, and the row
-// is in L2. A pass that weighs all of the row is done a slice by each team, and the team that hands
-// over last goes on. What skips most of the row one team does from the start.
+// The first launch reads the row from device memory, and stores each block's result and the group
+// maxima in the workspace. In the second every team knows the row's largest value, and the row is
+// in L2. Passes that weigh the whole row are done by slices, and the last team to hand over
+// continues. Passes that skip most of the row are done by one team.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@
 
 namespace sampler::kernels {
 
-// The filters of a row whose first top-p finds its bins in the workspace.
+// The filters of a row whose first top-p has its bins in the workspace.
 template <class Context, class Row>
 class SpreadFilters : public TeamFilters<Context, Row> {
   using Base = TeamFilters<Context, Row>;
 
  public:
-  // `filled`, `light`: the row's bins and what its other tokens weigh.
+  // `filled`, `light`: the row's bins and the weight of its other tokens.
   SAMPLER_DEVICE SpreadFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
                                const RowScale &scale, ListState *list, Wanted wanted,
                                const SpreadHead *filled, uint64_t light)
       : Base(team, row, summary, scale, list, wanted), filled_(filled), light_(light) {}
 
-  // Fills the block's bins with its part of the row. The result is what this thread's other tokens
-  // weigh.
+  // Fills the block's bins with its part of the row. Returns the weight of this thread's other
+  // tokens.
   SAMPLER_DEVICE_CALL uint64_t fill(const RowParameters &parameters, const FilterRules &rules) {
     Rank seen = this->everything();
     if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters.min_p)) {
@@ -61,7 +61,7 @@ class SpreadFilters : public TeamFilters<Context, Row> {
   using Base::target_;
   using Base::team_;
 
-  // The leader takes all of the bins.
+  // Copies all bins to the leader.
   SAMPLER_DEVICE_CALL void take_bins() const {
     TeamShared &shared = team_.shared;
     for (int i = team_.ctx.thread(); i < kBins; i += Context::kThreads) {
@@ -110,7 +110,7 @@ class SpreadSample : private SampleTeam<Context> {
   using Base::row_cache_;
   using Base::team_;
 
-  // Goes to an output: its parameters and its row. The result is what is wrong with them.
+  // Sets an output: its parameters and row. Returns their status.
   SAMPLER_DEVICE uint32_t begin(int64_t output, StoredRow *stored) {
     this->output_ = output;
     this->next_ = output + 1;
@@ -127,7 +127,7 @@ class SpreadSample : private SampleTeam<Context> {
 
   // ---- The first launch -------------------------------------------------------------------------
 
-  // What the teams of the second add to.
+  // Clears what the second launch adds to.
   SAMPLER_DEVICE void clear() const {
     const Part own = Part{0, kBins}.of(slice_.index, slice_.count);
     for (int i = own.begin + team_.ctx.thread(); i < own.end; i += Context::kThreads) {
@@ -146,8 +146,8 @@ class SpreadSample : private SampleTeam<Context> {
                                        part.num_bad_values};
   }
 
-  // Tokens of each slice whose least value the slice tells, so that those of a part of the slices
-  // are as many as the first filter keeps.
+  // Tokens per slice that its reported key must cover, so that part of the slices together have as
+  // many tokens as the first filter keeps.
   SAMPLER_DEVICE int maxima_of_slice(int count) const {
     const int wanted = wanted_group_maxima(parameters_, count);
     return (wanted + spread_.num_load_slices - 1) / spread_.num_load_slices;
@@ -171,7 +171,7 @@ class SpreadSample : private SampleTeam<Context> {
     finish(stored, summary, &distribution);
   }
 
-  // What load_row() tells, of all slices. In every thread.
+  // The result of load_row() over all slices, in every thread.
   SAMPLER_DEVICE_CALL RowSummary summarize(const StoredRow &stored) const {
     Context &ctx = team_.ctx;
     Rank first = 0;
@@ -204,14 +204,14 @@ class SpreadSample : private SampleTeam<Context> {
 
   SAMPLER_DEVICE bool is_greedy() const { return contract::is_greedy(parameters_.temperature); }
 
-  // What slices add up: the whole row's weight for logprobs;
+  // Sums over slices: the whole row's weight for log-probabilities;
   SAMPLER_DEVICE bool weighs_raw() const { return this->has_raw_logprobs(); }
-  // that of what is kept, where no filter searches for its cut;
+  // the kept weight, if no filter searches for its cut;
   SAMPLER_DEVICE bool weighs_kept() const {
     return !is_greedy() && !contract::top_k_is_on(parameters_.top_k) &&
            !contract::top_p_is_on(parameters_.top_p);
   }
-  // the bins in which top-p searches, where no filter searches before it.
+  // top-p's bins, if no filter searches before it.
   SAMPLER_DEVICE bool weighs_bins() const {
     return !is_greedy() && contract::top_p_is_on(parameters_.top_p) &&
            (!contract::top_k_is_on(parameters_.top_k) ||
@@ -277,16 +277,15 @@ class SpreadSample : private SampleTeam<Context> {
     return weight;
   }
 
-  // The scale at which filters weigh tokens.
+  // The scale at which the filters weigh tokens.
   SAMPLER_DEVICE RowScale filter_scale(sampler_input_kind kind, const RowSummary &summary) const {
     const bool at_1 = request_.parameters.rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
     return contract::row_scale(kind, contract::value_of_rank(summary.first),
                                at_1 ? 1.0f : parameters_.temperature);
   }
 
-  // As make_distribution(), but that what is kept has not been added up unless it is `weighed`.
-  // `filled` and `light`: the bins of the row's first top-p, if it has one, and what tokens in none
-  // of them weigh.
+  // As make_distribution(), without the sums of kept tokens unless `weighed` has them. `filled` and
+  // `light`: bins of the row's first top-p, if any, and the weight of tokens in none of them.
   SAMPLER_DEVICE_CALL Distribution cut_row(const Row &row, const RowSummary &summary,
                                            ListState *list, const SpreadHead *filled,
                                            uint64_t light, Weighed *weighed) {
@@ -305,8 +304,8 @@ class SpreadSample : private SampleTeam<Context> {
     return team_.ctx.block_sum(team_.ctx.lane() == 0 ? of_warp : 0);
   }
 
-  // Calls f with the places of each of this warp's tiles' sum, in the block's memory and in the
-  // row's; a lane has the places that it has in weigh() and find_in_warp().
+  // Calls f with the addresses of each of this warp's tile sums, in the block's memory and in the
+  // row's, in the lane that weigh() and find_in_warp() use.
   template <class F>
   SAMPLER_DEVICE void for_each_tile_sum(const Row &row, const F &f) const {
     const Part tiles = row.tiles();
@@ -315,8 +314,7 @@ class SpreadSample : private SampleTeam<Context> {
     }
   }
 
-  // Whether all of the row's teams have handed over, this one as the last. Nobody waits for
-  // another.
+  // Whether this team is the last of the row's to hand over. Never waits.
   SAMPLER_DEVICE bool hand_over() {
     Context &ctx = team_.ctx;
     ctx.fence();
@@ -328,12 +326,12 @@ class SpreadSample : private SampleTeam<Context> {
     return is_last;
   }
 
-  // One team, with the row and what the slices have added up.
+  // One team completes the row with the sums of all slices.
   SAMPLER_DEVICE_CALL void finish(const StoredRow &stored, const RowSummary &summary,
                                   Distribution *distribution) {
     Context &ctx = team_.ctx;
     Row row(ctx, stored, row_cache_);
-    if (is_greedy() || weighs_kept()) {  // no pass to come
+    if (is_greedy() || weighs_kept()) {  // no further pass
       row.keep_maxima_in(memory_.maxima);
     } else {
       row.take_maxima(memory_.maxima);
@@ -371,7 +369,7 @@ class SpreadSample : private SampleTeam<Context> {
     this->write_drawn(row, token, summary, *distribution);
   }
 
-  // Of all blocks, in every thread.
+  // Sums over all blocks, in every thread.
   SAMPLER_DEVICE_CALL SliceSums all_sums() const {
     Context &ctx = team_.ctx;
     SliceSums own = {};
@@ -397,7 +395,7 @@ class SpreadSample : private SampleTeam<Context> {
   }
 
   const Spread &spread_;
-  // In memory, as what SampleTeam holds.
+  // Kept in memory, as SampleTeam's members.
   Slice slice_;
   SpreadRow memory_;
 };

@@ -1,5 +1,5 @@
-// Few long rows: each is cut into slices, which teams on all of the device take. What the teams of
-// a row leave for each other stands in the workspace.
+// Few long rows: each is cut into slices, for teams on the whole device. The teams of a row
+// communicate through the workspace.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +10,49 @@
 
 namespace sampler::kernels {
 
-constexpr int kSpreadAlignment = 128;  // a line of L2: what different launches write is apart
+constexpr int kSpreadAlignment = 128;  // a line of L2: separates what different launches write
 
-// What a block of the first launch finds in its slice.
+// A block's result for its slice in the first launch.
 struct SliceSummary {
   uint64_t first;               // rank of its first token
-  uint32_t reached;             // key that so many of its tokens reach as were wanted; 0: not known
-  uint32_t lowest_upside_down;  // key of its lowest value
+  uint32_t reached;             // key that at least the wanted number of tokens reach; 0: not known
+  uint32_t lowest_upside_down;  // complement of the lowest value's key
   uint32_t has_bad_value;
 };
 
-// What a block of the second launch finds in its part of a slice, of what the row needs.
+// A block's sums in the second launch, over its part of a slice.
 struct SliceSums {
   uint64_t raw_weight;  // at temperature 1
   uint64_t kept_count;  // of what the cut keeps
   uint64_t kept_weight;
-  uint64_t best_rank;     // of Gumbel's scores
-  uint64_t best_value;    // the value of the token with it
-  uint64_t light_weight;  // of tokens in no bin
+  uint64_t best_rank;     // best Gumbel score, as a rank
+  uint64_t best_value;    // value of that token
+  uint64_t light_weight;  // weight of tokens in no bin
 };
 
 struct alignas(kSpreadAlignment) SpreadHead {
-  uint32_t num_arrived;  // teams that have handed over their sums
+  uint32_t num_arrived;  // teams that have handed over
   alignas(kSpreadAlignment) uint32_t bin_counts[kBins];
   alignas(kSpreadAlignment) uint64_t bin_measures[kBins];
 };
 
-// A row's memory.
+// Memory of a row.
 struct SpreadRow {
   SpreadHead *head;
-  SliceSummary *summaries;  // of the blocks of the first launch
-  SliceSums *sums;          // of those of the second
-  uint64_t *tile_sums;      // kept weights
-  float *maxima;            // of groups
+  SliceSummary *summaries;  // by block of the first launch
+  SliceSums *sums;          // by block of the second launch
+  uint64_t *tile_sums;      // kept weights by tile
+  float *maxima;            // group maxima
 };
 
-// How rows are cut. `memory` is the caller's to set.
+// How rows are cut. The caller sets `memory`.
 struct Spread {
-  int num_slices = 0;       // teams of a row in the second launch; 0: rows are not spread
-  int num_load_slices = 0;  // teams of a row in the first
-  int num_blocks = 0;       // of a row in the second
-  int num_tiles = 0;        // of a row, at most
-  bool is_loading = false;  // the launch is the first
-  char *memory = nullptr;   // row_bytes() a row, aligned
+  int num_slices = 0;       // teams per row in the second launch; 0: not spread
+  int num_load_slices = 0;  // teams per row in the first launch
+  int num_blocks = 0;       // per row, in the second launch
+  int num_tiles = 0;        // most tiles of a row
+  bool is_loading = false;  // this is the first launch
+  char *memory = nullptr;   // row_bytes() per row, aligned
 
   SAMPLER_HD size_t row_bytes() const {
     return offset_of_maxima() + lines(num_tiles * kMaximaBytes);

@@ -1,5 +1,4 @@
-// Sampling and filtering with stages: what they leave of a row is then sampled and filtered like
-// one without.
+// Sampling and filtering with stages: the staged row is then processed like one without stages.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +31,11 @@ class StagedSampleTeam : public SampleTeam<Context> {
         edited_(request.memory.part<float>(team.ctx.team(), request.memory.edited)),
         kind_(request.logprob_kind),
         keeps_edited_(request.keeps_edited()),
-        removals_are_told_(request.wanted.out_removed_by != nullptr),
+        reports_removals_(request.wanted.out_removed_by != nullptr),
         stages_(team, request.stages, request.memory, request.parameters.rules, row_cache),
         reports_(team, request, stages_.elements()) {}
 
-  // Output rows [begin, end). What is edited is not shared.
+  // Output rows [begin, end). Staged rows are not shared between outputs.
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t output = begin; output < end; ++output) {
       this->output_ = output;
@@ -50,7 +49,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
   using Base = SampleTeam<Context>;
   using Row = typename Base::Row;
 
-  // The result is the row's status. What is not written yet is bad.
+  // Returns the row's status. Outputs not yet written are bad.
   SAMPLER_DEVICE uint32_t run_output() {
     const SampleRequest &request = this->request_;
     const int64_t index = input_row(request, this->output_);
@@ -69,7 +68,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     stages_.adapt(slot_, &this->parameters_);
     const contract::RandomStream random = this->random_stream();
     const uint32_t xtc_word = contract::random_word32(random, contract::Purpose::kXtc, 0);
-    if (removals_are_told_) {
+    if (reports_removals_) {
       status = stages_.trace_removals(seen, slot_, xtc_word, this->parameters_,
                                       reports_.removals(this->output_));
       if (status != SAMPLER_ROW_OK) return status;
@@ -80,7 +79,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
 
   // Whether the given row is loaded before the one that is drawn from.
   SAMPLER_DEVICE bool is_looked_at_first() const {
-    return stages_.changes_rows() || removals_are_told_;
+    return stages_.changes_rows() || reports_removals_;
   }
 
   SAMPLER_DEVICE_CALL uint32_t look_at_given(StoredRow *seen) {
@@ -89,7 +88,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
     look_at(row, summary);
     stages_.note_removals(reports_.removals(this->output_));
-    if (removals_are_told_) reports_.note_never_there(given_, this->output_);
+    if (reports_removals_) reports_.note_never_there(given_, this->output_);
     const uint32_t status = stages_.edit(row, slot_, this->output_, seen);
     if (status == SAMPLER_ROW_OK && keeps_edited_) stages_.copy_values(edited_);
     return status;
@@ -110,13 +109,13 @@ class StagedSampleTeam : public SampleTeam<Context> {
     const int64_t forced = forced_ids_ ? forced_ids_[slot_] : -1;
     if (!is_looked_at_first()) {
       look_at(row, summary);
-      this->team_.ctx.team_sync();  // the tokens may be found by their ids
+      this->team_.ctx.team_sync();  // the elements may be queried
     }
     if (forced >= 0 && stages_.find(forced) < 0) return SAMPLER_ROW_INVALID_PARAMETER;
     ListState list;
     wanted_ = this->wanted_of_kept();
-    const Wanted told = reports_.wanted_of_kept();
-    wanted_ = {wanted_.count || told.count, wanted_.weight || told.weight};
+    const Wanted reported = reports_.wanted_of_kept();
+    wanted_ = {wanted_.count || reported.count, wanted_.weight || reported.weight};
     const Wanted wanted = {wanted_.count, wanted_.weight || stages_.needs_weight()};
     const Distribution kept = make_distribution(this->team_, row, summary, this->parameters_,
                                                 request.parameters.rules, &list, wanted);
@@ -131,12 +130,12 @@ class StagedSampleTeam : public SampleTeam<Context> {
   SAMPLER_DEVICE_CALL void draw_reweighed(const StoredRow &changed, int64_t forced) {
     Row row(this->team_.ctx, changed, this->row_cache_);
     const RowSummary summary =
-        load_row(this->team_, row, drawn_row_is_told() ? reports_.wanted_maxima(changed.count) : 0);
+        load_row(this->team_, row, reports_drawn_row() ? reports_.wanted_maxima(changed.count) : 0);
     const Distribution all = unfiltered_distribution(this->team_, row, summary, 1.0f, wanted_);
     draw_from(row, summary, all, ListState(), forced);
   }
 
-  // A token, unless one is forced, and all that is told of it.
+  // Draws a token, unless one is forced, and writes all reports.
   SAMPLER_DEVICE_CALL void draw_from(const Row &row, const RowSummary &summary,
                                      const Distribution &distribution, const ListState &list,
                                      int64_t forced) {
@@ -149,34 +148,34 @@ class StagedSampleTeam : public SampleTeam<Context> {
       id = this->draw(row, distribution, list, source, this->random_stream()).id;
     }
     if (this->team_.is_first_thread()) write(id, row.source(), distribution);
-    if (reports_.are_of_kept()) reports_.tell_kept(row.source(), distribution, this->output_);
+    if (reports_.are_of_kept()) reports_.write_kept(row.source(), distribution, this->output_);
     if (!reports_.are_of_distribution()) return;
-    if (drawn_row_is_told()) {
-      tell(row, summary, distribution, id);
+    if (reports_drawn_row()) {
+      report_row(row, summary, distribution, id);
     } else {
-      tell_of_other(distribution, id);
+      report_other_row(distribution, id);
     }
   }
 
-  // Whether the distribution that is told of is one of the row that is drawn from.
-  SAMPLER_DEVICE bool drawn_row_is_told() const {
+  // Whether the reported distribution is one of the row that is drawn from.
+  SAMPLER_DEVICE bool reports_drawn_row() const {
     return kind_ == SAMPLER_LOGPROB_PROCESSED || !stages_.changes_rows() ||
            (kind_ == SAMPLER_LOGPROB_EDITED && !keeps_edited_);
   }
 
-  // Of the row as it is given, or as the edits have left it.
-  SAMPLER_DEVICE_CALL void tell_of_other(const Distribution &drawn, int64_t id) {
+  // Reports the row as given, or as the edits left it.
+  SAMPLER_DEVICE_CALL void report_other_row(const Distribution &drawn, int64_t id) {
     contract::RowView view = given_;
     if (kind_ == SAMPLER_LOGPROB_EDITED) {
       view.values = edited_;
       view.dtype = SAMPLER_F32;
     }
     Row row(this->team_.ctx, stored_row(view), this->row_cache_);
-    tell(row, load_row(this->team_, row, reports_.wanted_maxima(view.count)), drawn, id);
+    report_row(row, load_row(this->team_, row, reports_.wanted_maxima(view.count)), drawn, id);
   }
 
-  SAMPLER_DEVICE void tell(const Row &row, const RowSummary &summary, const Distribution &drawn,
-                           int64_t id) const {
+  SAMPLER_DEVICE void report_row(const Row &row, const RowSummary &summary,
+                                 const Distribution &drawn, int64_t id) const {
     contract::Reported reported =
         contract::reported_row(row.kind(), contract::value_of_rank(summary.first));
     if (kind_ == SAMPLER_LOGPROB_PROCESSED) {
@@ -186,12 +185,12 @@ class StagedSampleTeam : public SampleTeam<Context> {
       reported.weight = this->raw_weight_;
     }
     const Rank reached = reports_.wanted_maxima(row.count()) > 0 ? summary.group_max : 0;
-    reports_.tell(row, summary, reached, reported, this->output_, id);
+    reports_.write_distribution(row, summary, reached, reported, this->output_, id);
   }
 
   SAMPLER_DEVICE void write_bad(uint32_t status) const {
     Base::write_bad(status);
-    reports_.tell_bad(this->output_);
+    reports_.write_bad(this->output_);
     if (!this->request_.out_observations || !this->team_.is_first_thread()) return;
     this->request_.out_observations[this->output_] = contract::quiet_nan();
   }
@@ -216,13 +215,12 @@ class StagedSampleTeam : public SampleTeam<Context> {
             : processed_logprob(id, seen.value(element), distribution);
   }
 
-  // Of the row that is drawn from: as many as top-k and the reports need. A top-k of all needs
-  // none, nor does it take fewer.
+  // Group maxima of the drawn row that top-k and the reports need. A top-k of all needs none.
   SAMPLER_DEVICE int wanted_maxima(int count) const {
     const int drawn = wanted_group_maxima(this->parameters_, count);
     const bool keeps_all = this->parameters_.top_k >= count;
-    const int told = drawn_row_is_told() && !keeps_all ? reports_.wanted_maxima(count) : 0;
-    return drawn > told ? drawn : told;
+    const int reported = reports_drawn_row() && !keeps_all ? reports_.wanted_maxima(count) : 0;
+    return drawn > reported ? drawn : reported;
   }
 
   SAMPLER_DEVICE float processed_logprob(int64_t id, float value,
@@ -233,17 +231,17 @@ class StagedSampleTeam : public SampleTeam<Context> {
                                             distribution.kept_weight);
   }
 
-  const int64_t *forced_ids_;  // null: none are
-  float *edited_;              // the row as the edits left it, where windows change it after that
+  const int64_t *forced_ids_;  // null: none
+  float *edited_;              // the row after the edits, kept if windows change it
   sampler_logprob_kind kind_;
   bool keeps_edited_;
-  bool removals_are_told_;
+  bool reports_removals_;
   TeamStages<Context> stages_;
   TeamReports<Context> reports_;
   int64_t slot_ = 0;
-  Wanted wanted_ = {};  // of what is drawn from
+  Wanted wanted_ = {};  // of the drawn row
   StoredRow given_ = {};
-  RowScale raw_scale_ = {};  // of the given row at temperature 1
+  RowScale raw_scale_ = {};  // of the given row, at temperature 1
 };
 
 // ---- sampler_filter -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Requests with stages, as the device has them: their pipeline by value, and where each team keeps
+// Requests with stages on a device: the pipeline by value, and the layout of a team's memory for
 // the row that it edits.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace sampler::kernels {
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
-// The first tokens that windows put in rank order where single ones are asked for.
+// Ranks that windows sort at once where single tokens are queried.
 constexpr int kHead = 128;
 
-// What each stage that is on keeps of the places in rank order that it sees.
+// What each active stage keeps of the places in rank order.
 struct StageNotes {
   struct Note {
     int32_t stage;
@@ -34,7 +34,7 @@ struct StageNotes {
                       int32_t(seen.end)};
   }
 
-  // Of the filters that stand side by side the first one of their constants counts.
+  // For joint filters, the first one in the order of their constants counts.
   SAMPLER_HD uint8_t remover_of(int64_t place) const {
     uint8_t by = contract::kNotRemoved;
     for (int i = 0; i < count; ++i) {
@@ -50,18 +50,18 @@ struct StageNotes {
   Note notes[SAMPLER_MAX_STAGES];
 };
 
-// What a team keeps in the workspace, which has any content when the team begins.
+// Layout of a team's memory in the workspace; its contents are undefined at first.
 struct StageMemory {
   static constexpr size_t kAlignment = 128;
 
   char *memory = nullptr;
-  size_t values = 0;  // where each part begins: the row, f32, from an aligned place before it on
-  size_t marks = 0;   // a word for each element; both only where stages change rows
-  size_t ranks = 0;   // in rank order: of all tokens where removals are told, of kHead for windows
-  size_t index = 0;   // of candidates by id; only of these
+  size_t values = 0;  // offset of each part: the row, f32, from the aligned place before it on
+  size_t marks = 0;   // one word per element; both only if stages change rows
+  size_t ranks = 0;   // in rank order: all tokens for reports of removals, kHead for windows
+  size_t index = 0;   // elements by id; candidates only
   size_t edited =
-      0;             // the row as the edits leave it; only where that is told and windows change it
-  size_t notes = 0;  // StageNotes; only where removals are told
+      0;  // the row as the edits leave it; only if that is reported and windows change it
+  size_t notes = 0;  // StageNotes; only for reports of removals
   size_t bytes_of_team = 0;
 
   static StageMemory of(const contract::Rows &input, const contract::Pipeline &pipeline,
@@ -93,7 +93,7 @@ struct StageMemory {
   }
 };
 
-// A request with its pipeline, or without any stage.
+// A request with its pipeline, which may be empty.
 template <class Request>
 struct Staged : Request {
   contract::Pipeline stages;
@@ -103,16 +103,16 @@ struct Staged : Request {
   explicit Staged(const Request &request)
       : Request(request), stages(request.pipeline ? *request.pipeline : contract::Pipeline()) {
     memory = StageMemory::of(request.input, stages, false, false);
-    this->pipeline = nullptr;  // which is the host's
+    this->pipeline = nullptr;  // the host's
   }
 };
 
-// And with what it wants reported.
+// With the reports wanted, too.
 template <>
 struct Staged<contract::SampleRequest> : contract::SampleRequest {
   contract::Pipeline stages;
   contract::Reports wanted;
-  contract::KeptLists kept_lists;  // where `wanted` packs them
+  contract::KeptLists kept_lists;  // if `wanted` packs them
   StageMemory memory;
 
   Staged() = default;
@@ -121,11 +121,11 @@ struct Staged<contract::SampleRequest> : contract::SampleRequest {
         stages(request.pipeline ? *request.pipeline : contract::Pipeline()),
         wanted(request.reports ? *request.reports : contract::Reports()) {
     memory = StageMemory::of(request.input, stages, keeps_edited(), wanted.out_removed_by);
-    pipeline = nullptr;  // these are the host's
+    pipeline = nullptr;  // the host's
     reports = nullptr;
   }
 
-  // Whether the row that the edits leave is told of, and not the one that is drawn from.
+  // Whether the edited row is reported, and another one is drawn from.
   SAMPLER_HD bool keeps_edited() const {
     return logprob_kind == SAMPLER_LOGPROB_EDITED && stages.has_windows;
   }
@@ -139,12 +139,12 @@ constexpr bool kHasStages<Staged<Request>> = true;
 using StagedSampleRequest = Staged<contract::SampleRequest>;
 using StagedRowsRequest = Staged<contract::RowsRequest>;
 
-// What becomes of two rows of a team, f32, and a tree, beside what the stages keep.
+// Also two f32 rows and a tree, for verification.
 struct VerifyMemory : StageMemory {
-  size_t changed = 0;   // of the target's row, from an aligned place before it on
-  size_t excluded = 0;  // of the drafter's; only where it is without siblings
-  size_t tree = 0;      // of contract::TreeMemory
-  size_t text = 0;      // of what a sequence would have said; only where edits ask for it
+  size_t changed = 0;   // the target's row, from the aligned place before it on
+  size_t excluded = 0;  // the drafter's row; only without siblings
+  size_t tree = 0;      // contract::TreeMemory
+  size_t text = 0;      // assumed history; only if edits read it
 
   SAMPLER_HD static bool assumes_text(const contract::Pipeline &stages) {
     return stages.has_edits() && stages.has_text();
@@ -175,8 +175,8 @@ struct VerifyMemory : StageMemory {
   }
 };
 
-// Verification beyond dense chains by the standard rule: with its rules, and its positions as rows
-// that are sampled and reported.
+// Verification beyond dense standard chains: its rules, and its positions as rows that are sampled
+// and reported.
 template <>
 struct Staged<contract::ChainRequest> : contract::ChainRequest {
   contract::Verification rules;
@@ -185,7 +185,7 @@ struct Staged<contract::ChainRequest> : contract::ChainRequest {
   bool has_pipeline = false, has_outputs = false;  // of the positions
 
   Staged() = default;
-  // Of a request that has more().
+  // For a request with more().
   explicit Staged(const contract::ChainRequest &request)
       : contract::ChainRequest(request),
         rules(*request.more),
@@ -193,7 +193,7 @@ struct Staged<contract::ChainRequest> : contract::ChainRequest {
         has_pipeline(rules.positions.pipeline),
         has_outputs(rules.positions.reports_anything()) {
     memory = VerifyMemory::of(request, rules, positions.stages, positions.keeps_edited());
-    more = nullptr;  // these are the host's
+    more = nullptr;  // the host's
     rules.positions.pipeline = nullptr;
     rules.positions.reports = nullptr;
   }

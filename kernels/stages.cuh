@@ -1,8 +1,9 @@
-// The edits, windows and new weights of a team's row. The twin of src/cpu/stages.h.
+// Stages of a team's row: logits processors (edits), truncations (windows), adaptive-p's weights.
+// CPU twin: src/cpu/stages.h.
 //
-// A row is checked as it was given, copied to the team's memory in the workspace, edited there, and
-// read again. Windows look at it by passes, and what they drop is taken out of it.
-// Adaptive-p puts logits of its own in the place of what is kept.
+// A row is checked as given, copied to the team's memory in the workspace, edited there, and read
+// again. Windows take passes over it, and their removals are written to it. Adaptive-p replaces the
+// kept tokens' logits.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@
 
 namespace sampler::kernels {
 
-// What a sequence has said, and what its adaptive stages remember of it.
-struct TeamSaid {
+// The history of a sequence, and the values of its adaptive stages.
+struct TeamHistory {
   StagedText text;
   contract::AdaptiveValues values;
 };
@@ -52,17 +53,17 @@ class TeamStages {
         row_(team, elements_, memory.part<uint32_t>(team.ctx.team(), memory.marks)),
         edits_(row_, pipeline) {}
 
-  // From now on rows are those of a sequence that has said this, whatever its slot has said.
-  SAMPLER_DEVICE void assume(const TeamSaid *said) {
-    said_ = said;
-    edits_.assume(&said->text);
+  // From now on rows have this history, not their slot's.
+  SAMPLER_DEVICE void assume(const TeamHistory *history) {
+    history_ = history;
+    edits_.assume(&history->text);
   }
 
-  // Of a good row, which was loaded: what its tokens are found by. A barrier of the team follows.
+  // Indexes the ids of a good, loaded row. A barrier of the team must follow.
   SAMPLER_DEVICE void index(const Row &given) { elements_.index(team_, given.source()); }
 
-  // Makes `seen` of it: the row itself, or what the edits leave of it, which is yet to be loaded.
-  // The result is the row's status.
+  // Sets `seen` to the row itself, or to the edited row, which must be loaded. Returns the row's
+  // status.
   SAMPLER_DEVICE uint32_t edit(const Row &given, int64_t slot, int64_t output, StoredRow *seen) {
     *seen = given.source();
     if (!pipeline_.changes_rows()) return SAMPLER_ROW_OK;
@@ -76,7 +77,7 @@ class TeamStages {
     return edits_.edit(slot, output);
   }
 
-  // The row as it has been edited. Its edits end with a barrier of the team.
+  // Copies the edited row. Edits end with a barrier of the team.
   SAMPLER_DEVICE void copy_values(float *to) const {
     row_.for_each(0, row_.count(), [&](int64_t i) { to[i] = row_.values[i]; });
   }
@@ -87,24 +88,24 @@ class TeamStages {
     return pipeline_.has_valid_numbers(slot, kind);
   }
 
-  // The slot's parameters as what it has drawn before has moved them.
+  // The slot's parameters as moved by its adaptive stages.
   SAMPLER_DEVICE void adapt(int64_t slot, RowParameters *parameters) {
     adaptive_ = pipeline_.adaptive.of(slot);
     *parameters = pipeline_.adapted(*parameters, slot, values(slot));
   }
 
-  // Whether what the row's adaptive stage does or is told takes the weight of what is kept.
+  // Whether the row's adaptive stage needs the kept weight.
   SAMPLER_DEVICE bool needs_weight() const {
     return adaptive_.is_mirostat() || adaptive_.is_adaptive_p();
   }
 
-  // Whether adaptive-p gives what is kept of the row new weights.
+  // Whether adaptive-p gives the kept tokens new weights.
   SAMPLER_DEVICE bool reweighs(const contract::Distribution &kept) const {
     return !kept.greedy && adaptive_.is_adaptive_p();
   }
 
-  // Makes adaptive-p's logits of what is kept of `seen`: a row of temperature 1, which is yet to be
-  // loaded. A barrier of the team after it; before it, one after the row was last read.
+  // Replaces the kept tokens' values in `seen` by adaptive-p's logits: a row of temperature 1, to
+  // be loaded. Needs a barrier of the team since the row was last read; a barrier follows.
   SAMPLER_DEVICE_CALL StoredRow reweigh(const StoredRow &seen, const contract::Distribution &kept,
                                         int64_t slot) {
     const Reweighed reweighed = {
@@ -126,8 +127,8 @@ class TeamStages {
     return changed;
   }
 
-  // What moves the slot's adaptive stage on after the token of this id and value, which is drawn
-  // from `drawn`. NaN: nothing does.
+  // The observation for the slot's adaptive stage, after a token of this id and value is drawn from
+  // `drawn`. NaN: none.
   SAMPLER_DEVICE float observation(int64_t id, float value,
                                    const contract::Distribution &drawn) const {
     const bool is_kept = drawn.keeps(contract::rank_of(value, uint32_t(id)));
@@ -139,12 +140,12 @@ class TeamStages {
     return contract::float_of(row_.marks[find(id)]);
   }
 
-  // The tokens of the row by their ids.
+  // The row's elements by token id.
   SAMPLER_DEVICE const TeamElements<Context> &elements() const { return elements_; }
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
 
-  // Notes in `removed_by` which stage removes each token of the row that the edits left. The result
-  // is the row's status. The caller loads a row before it calls any other.
+  // Records in `removed_by` the stage that removes each token that the edits left. Returns the
+  // row's status. The caller must load a row before it calls any other function.
   SAMPLER_DEVICE_CALL uint32_t trace_removals(const StoredRow &seen, int64_t slot,
                                               uint32_t xtc_word, const RowParameters &parameters,
                                               uint8_t *removed_by) {
@@ -170,11 +171,12 @@ class TeamStages {
     return SAMPLER_ROW_OK;
   }
 
-  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0.
+  // From now on edits record in `removed_by`, by element, the stage that made it -inf, where it is
+  // 0.
   SAMPLER_DEVICE void note_removals(uint8_t *removed_by) { edits_.note_removals(removed_by); }
 
-  // Takes what the windows drop out of the row that was edited, and gives the parameters that are
-  // left. The result is the row's status.
+  // Removes from the edited row what the windows drop, and sets the remaining parameters. Returns
+  // the row's status.
   SAMPLER_DEVICE_CALL uint32_t keep_window(const StoredRow &seen, int64_t slot, uint32_t xtc_word,
                                            RowParameters *parameters) {
     if (!pipeline_.has_windows || contract::is_greedy(parameters->temperature)) {
@@ -198,22 +200,20 @@ class TeamStages {
 
  private:
   SAMPLER_DEVICE contract::AdaptiveValues values(int64_t slot) const {
-    return said_ ? said_->values : pipeline_.values(slot);
+    return history_ ? history_->values : pipeline_.values(slot);
   }
 
   using Windows = TeamWindows<Context>;
   using Tokens = TeamTokens<Context>;
   using Runner = contract::StageRunner<Tokens>;
 
-  // What adaptive-p goes by. What it has changed is noted in the marks: the probability that a kept
-  // token had.
+  // State of adaptive-p's new weights. The marks hold the probability that a changed token had.
   struct Reweighed {
     contract::Distribution kept;
     contract::AdaptiveP stage;
   };
 
-  // The whole row, as f32, as many elements from an aligned place as it has there. A barrier of the
-  // team after it.
+  // Copies the whole row as f32, with the same lead. A barrier of the team follows.
   SAMPLER_DEVICE_CALL void copy(const Row &row) {
     const int count = row.count();
     const OutputRows to = {values_ + row.source().lead, count, count, SAMPLER_F32};
@@ -221,8 +221,8 @@ class TeamStages {
     team_.ctx.team_sync();
   }
 
-  // Notes the row's tokens in rank order; the result is their number. The leader may read them;
-  // others after a barrier of the team.
+  // Stores the row's ranks in order; returns their number. The leader may read them; other blocks
+  // after a barrier of the team.
   SAMPLER_DEVICE int list_ranks(const Row &row, const RowSummary &summary, int wanted) {
     return list_in_rank_order(team_, row, summary, contract::lowest_cut(row.kind()), 0, wanted,
                               [ranks = ranks_](int place, Rank rank) { ranks[place] = rank; });
@@ -233,7 +233,7 @@ class TeamStages {
     if (team_.is_first_thread()) notes_->add(stage, seen, kept);
   }
 
-  // Of a pipeline without windows: temperature and filters alone.
+  // For a pipeline without windows: temperature and filters only.
   SAMPLER_DEVICE Runner runner(const Tokens &tokens, const StoredRow &seen, int64_t slot,
                                const RowParameters &parameters) const {
     const bool has_windows = pipeline_.has_windows;
@@ -243,14 +243,14 @@ class TeamStages {
         rules_, has_windows ? pipeline_.window_rules : contract::WindowRules(), seen.count);
   }
 
-  // How many of the row's first tokens decide what the windows leave; all of them where they are
-  // more than a list holds.
+  // Number of the row's first tokens that decide the windows' result; all if a list cannot hold
+  // them.
   SAMPLER_DEVICE int num_decisive(const Runner &stages, int count) const {
     const int64_t num = stages.num_decisive(pipeline_.windows);
     return num < count && num <= kEnoughOfRun ? int(num) : count;
   }
 
-  // `notes`: what each stage keeps is noted.
+  // `notes`: record what each stage keeps.
   SAMPLER_DEVICE_CALL contract::Staged run(const Runner &runner, int64_t count, uint32_t xtc_word,
                                            bool notes) const {
     const contract::StageOrder order =
@@ -279,7 +279,7 @@ class TeamStages {
   EditedRow<Context> row_;
   TeamEdits<Context> edits_;
   contract::AdaptiveRules adaptive_ = {};  // of the row's slot
-  const TeamSaid *said_ = nullptr;
+  const TeamHistory *history_ = nullptr;
 };
 
 }  // namespace sampler::kernels

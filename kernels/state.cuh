@@ -1,4 +1,4 @@
-// The calls of state.h on a device: a warp for each row. Its first lane does what comes in order.
+// The calls of state.h on a device: a warp per row. Its first lane does the sequential part.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sampler::kernels {
 
-// A warp's lanes.
+// The lanes of a warp.
 template <class Context>
 struct Lanes {
   static constexpr int count = 32;
@@ -23,7 +23,7 @@ struct Lanes {
 constexpr int kStateLine = 16;  // bytes that a lane clears at once
 static_assert(contract::SequenceLayout::kAlignment % kStateLine == 0);
 
-// Empties a slot whose memory, and lock, may hold anything. All of the warp call it.
+// Empties a slot whose memory and lock may be uninitialised. Called by the whole warp.
 template <class Context>
 SAMPLER_DEVICE void clear_slot(Context &ctx, const contract::Sequences &sequences, int64_t slot) {
   struct alignas(kStateLine) Line {
@@ -36,12 +36,12 @@ SAMPLER_DEVICE void clear_slot(Context &ctx, const contract::Sequences &sequence
   ctx.warp_sync();
 }
 
-// Rows of one slot, which a call should not name twice, do not run side by side: the later one does
-// nothing, and its slot is a bad one.
+// Rows of one slot, which a call must not have, do not run concurrently: the later one does
+// nothing, and its slot gets a bad status.
 template <class Context>
 class SlotLock {
  public:
-  // All of the warp call both.
+  // Called by the whole warp.
   SAMPLER_DEVICE SlotLock(Context &ctx, uint32_t *locks, int64_t slot)
       : ctx_(ctx), lock_(locks + slot) {
     uint64_t before = 0;

@@ -6,14 +6,14 @@ namespace sampler::kernels {
 
 namespace {
 
-// Of rows that are read before the first of them is weighed. An H200 was fastest where no block
-// waits for another; that the second pass finds less in L2 cost less than waiting.
+// Bytes of rows read before the first of them is weighed. An H200 was fastest when no block waits
+// for another: waiting cost more than finding less in L2 in the second pass.
 constexpr int64_t kWaveBytes = int64_t(64) << 20;
-// Of all rows, where that is one wave.
+// Bytes of all rows that form one wave.
 constexpr int64_t kOnlyWaveBytes = int64_t(160) << 20;
 constexpr int kWavesInFlight = 3;
 constexpr int kMostSlots = 512;
-constexpr int64_t kMostListBytes = int64_t(32) << 20;  // of maxima, where a row is read once
+constexpr int64_t kMostListBytes = int64_t(32) << 20;  // group maxima, if a row is read once
 constexpr int kLeastTilesOfChunk = 8;
 constexpr int kMostTilesOfListedChunk = 64;
 constexpr int kMostTilesOfWeighedChunk = 128;
@@ -54,7 +54,7 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once) {
   size_t most = 0;
   for (int64_t tiles = kLeastStreamedTiles; tiles <= kMaxTiles; ++tiles) {
-    const int64_t cols =  // the fewest
+    const int64_t cols =  // at least
         std::max<int64_t>((tiles - 1) * kTile - kMaxLead + 1, kLeastStreamedTiles * kTile);
     if (cols > max_cols) break;
     for (const int element_bytes : {2, 4}) {
@@ -79,7 +79,7 @@ Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int elem
   stream.kind = kind;
   const int64_t tiles = divided_up(num_cols + kMaxLead, kTile);
   stream.num_tiles = int(tiles);
-  // As many chunks as keep all blocks busy, unless they would be too small or too large.
+  // As many chunks as keep all blocks busy, within the limits of their size.
   const int64_t most_tiles = stream.weighs() ? kMostTilesOfWeighedChunk : kMostTilesOfListedChunk;
   const int64_t chunks =
       std::max(std::min<int64_t>(blocks_at_once / num_rows, tiles / kLeastTilesOfChunk),
@@ -87,8 +87,8 @@ Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int elem
   stream.tiles_of_chunk = int(divided_up(tiles, std::clamp<int64_t>(chunks, 1, kMostChunks)));
   stream.num_chunks = int(divided_up(tiles, stream.tiles_of_chunk));
 
-  // A slot is free again when its row has been weighed, in the step after that in which it was
-  // read: two waves have slots of their own.
+  // A slot is free when its row has been weighed, one step after it was read: two waves have their
+  // own slots.
   const int64_t row_bytes = num_cols * element_bytes;
   const bool is_one_wave = num_rows * row_bytes <= kOnlyWaveBytes && num_rows <= kMostSlots;
   const int64_t wave =

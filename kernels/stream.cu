@@ -1,4 +1,4 @@
-// The kernels of streamed rows, one for each type and kind: small, so that many warps fit.
+// Kernels of streamed rows, one per type and kind: small, so that many warps fit.
 #include "launch.h"
 
 #include "cuda_context.cuh"
@@ -8,7 +8,7 @@ namespace sampler::kernels {
 
 namespace {
 
-// 64 registers a thread.
+// Blocks per multiprocessor; leaves 64 registers a thread.
 constexpr int kStreamBlocks = 4;
 
 template <sampler_dtype kDtype, StreamKind kKind>

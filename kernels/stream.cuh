@@ -1,5 +1,5 @@
-// Samples of long rows, streamed: blocks take chunks of rows, and whoever is last at a row does
-// what remains of it, while others stream the next.
+// Sampling of long rows, streamed: blocks take chunks of rows, and the last block at a row
+// completes it while others stream the next.
 //
 //     read     every chunk: the largest value of each group, and of the chunk
 //     list     the row's last reader: the tokens above a bound that follows from the maxima of
@@ -7,7 +7,7 @@
 //     weigh    every chunk once more, from L2, where the weight of all of the row is needed
 //     finish   the last of the row: cuts the list and draws from it, or from the tiles' weights
 //
-// Rows with more than a list holds are left to the general kernel.
+// Rows whose tokens do not fit the list are left to the general kernel.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,18 @@ namespace sampler::kernels {
 
 using contract::Rank;
 
-// Vectors of a row that a thread has on their way to it.
+// Vectors in flight per thread.
 constexpr int kStreamedVectors = 8;
 
-// ---- A tile of a row
-// -------------------------------------------------------------------------------
+// ---- A tile of a row ----------------------------------------------------------------------------
 
-// Of one type, in the caller's memory. Positions are counted from an aligned place.
+// A row of one type in the caller's memory. Positions count from an aligned address.
 template <sampler_dtype kDtype>
 struct StreamedRow {
   static constexpr int kBytes = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr int kShift = kDtype == SAMPLER_F32 ? 2 : 3;  // log2 of a vector's elements
-  static constexpr int kElements = 1 << kShift;                 // of a vector
-  static constexpr int kVectors = kGroup / kElements;           // of a group
+  static constexpr int kElements = 1 << kShift;                 // per vector
+  static constexpr int kVectors = kGroup / kElements;           // per group
 
   const char *begin = nullptr;  // position 0
   int lead = 0;                 // position of element 0
@@ -65,7 +64,7 @@ struct StreamedRow {
     return contract::load_value(begin, kDtype, lead + index);
   }
 
-  // The vector at a position; what is not in the row is -inf.
+  // The vector at a position; -inf outside the row.
   template <class Context>
   SAMPLER_DEVICE Vector vector(const Context &ctx, int position) const {
     if (is_inside(position, kElements)) {
@@ -78,7 +77,7 @@ struct StreamedRow {
     return raw;
   }
 
-  // Whether all of a tile is in the row.
+  // Whether the whole tile is in the row.
   SAMPLER_DEVICE bool is_whole(int tile) const { return is_inside(tile * kTile, kTile); }
 
   // A lane's group of such a tile.
@@ -92,7 +91,7 @@ struct StreamedRow {
     }
   }
 
-  // The same of any tile, element by element.
+  // The same for any tile, element by element.
   template <class Context>
   SAMPLER_DEVICE void load_any(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
     const int from = position(tile, ctx.lane(), 0) - lead;
@@ -104,7 +103,7 @@ struct StreamedRow {
   }
 
  private:
-  // Word `j` of the vector that begins at an element; what is not in the row is -inf.
+  // Word `j` of the vector that begins at an element; -inf outside the row.
   SAMPLER_DEVICE uint32_t word(int element, int j) const {
     if constexpr (kDtype == SAMPLER_F32) {
       return bits_at(element + j);
@@ -125,7 +124,7 @@ struct StreamedRow {
   }
 };
 
-// NaN if any is.
+// The largest element; NaN if any is NaN.
 template <sampler_dtype kDtype, class Context, int kVectors>
 SAMPLER_DEVICE float largest(const Vector (&raw)[kVectors]) {
   if constexpr (kDtype == SAMPLER_F32) {
@@ -151,7 +150,7 @@ SAMPLER_DEVICE float largest(const Vector (&raw)[kVectors]) {
   }
 }
 
-// Elements of a vector.
+// Element `i` of a vector.
 template <sampler_dtype kDtype>
 SAMPLER_DEVICE float element(const Vector &raw, int i) {
   if constexpr (kDtype == SAMPLER_F32) {
@@ -163,7 +162,7 @@ SAMPLER_DEVICE float element(const Vector &raw, int i) {
   }
 }
 
-// A value's key; of NaN the largest.
+// A value's key; the largest for NaN.
 SAMPLER_DEVICE inline uint32_t key_or_bad(float x) {
   return contract::is_nan(x) ? ~uint32_t(0) : contract::value_key(x);
 }
@@ -174,16 +173,15 @@ SAMPLER_DEVICE inline uint32_t status_of_key(uint32_t key) {
                                contract::Use::kDraw);
 }
 
-// ---- What blocks take
-// ------------------------------------------------------------------------------
+// ---- Items of work ------------------------------------------------------------------------------
 
-// The row and the chunk of an item, and whether it is to be weighed.
+// The row and chunk of an item, and whether it is to be weighed.
 SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, StreamItem *item) {
   const uint32_t chunks = uint32_t(stream.num_chunks);
   uint32_t wave = 0, place = number;
   item->is_weighing = false;
   if (stream.weighs()) {
-    // Waves are read one after the other. Beside all but the first, the one before is weighed.
+    // Waves are read in order. While a wave is read, the one before it is weighed.
     const uint32_t of_wave = uint32_t(stream.wave_rows) * chunks;
     if (number >= of_wave) {
       const uint32_t step = (number - of_wave) / (2 * of_wave);
@@ -199,7 +197,7 @@ SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, St
   item->is_none = item->row >= stream.num_rows;
 }
 
-// Numbers below 2^16, two to a register.
+// Counters below 2^16, two per register.
 template <int kCount>
 struct Halves {
   uint32_t words[(kCount + 1) / 2] = {};
@@ -211,16 +209,16 @@ struct Halves {
   SAMPLER_DEVICE uint32_t get(int i) const { return words[i / 2] >> (i % 2 * 16) & 0xFFFFu; }
 };
 
-// What is left to do for a row by the block that comes to its end.
+// What the block that ends a row has left to do.
 enum class StreamRest {
-  kNothing,  // others have it
+  kNothing,  // another block does it
   kDone,
-  kDraw,     // from the list, in shared memory
-  kList,     // the same, once the list is there
+  kDraw,     // from the list in shared memory
+  kList,     // the same, once the list is published
   kWeights,  // from the tiles' weights
 };
 
-// Of a launch: a block, its items and what they leave.
+// A block of a launch, with its items.
 template <class Context, sampler_dtype kDtype, StreamKind kKind>
 class StreamBlock {
  public:
@@ -243,7 +241,7 @@ class StreamBlock {
       if (ctx.thread() == 0) wait_for_item();
       ctx.sync();
       if (item().is_last) return;
-      // Ahead of its tiles, so that nobody waits for what the next item needs to know.
+      // Before this item's tiles, so that the next item's parameters are ready in time.
       if (stream.has_tickets && ctx.thread() == 0) {
         begin_item(next, &shared.items[turn_ ^ 1]);
         next = take_ticket();
@@ -272,7 +270,7 @@ class StreamBlock {
     return ctx.atomic_add(&stream.head()->ticket, uint32_t(1));
   }
 
-  // By one thread.
+  // Called by one thread.
   SAMPLER_DEVICE void begin_item(uint32_t number, StreamItem *out) const {
     StreamItem &item = *out;
     item.is_last = number >= stream.num_items;
@@ -293,9 +291,9 @@ class StreamBlock {
     if (item.is_weighing) read_parameters(item);
   }
 
-  // Those that are weighed wait for the row's largest value; others, where the slot has had rows
-  // before, until the last of them is finished. Blocks wait for rows of earlier items alone, which
-  // others have taken and do not give back: of all that have begun, the first item never waits.
+  // Weighed items wait for the row's largest value; others, if the slot has had rows before, until
+  // the last of them is finished. Blocks wait only for rows of earlier items, which running blocks
+  // hold: the first unfinished item never waits, so there is no deadlock.
   SAMPLER_DEVICE bool is_waiting(const StreamItem &item) const {
     return item.is_weighing || item.row >= uint32_t(stream.num_slots);
   }
@@ -308,7 +306,7 @@ class StreamBlock {
                             : seen >= item.row / uint32_t(stream.num_slots);
   }
 
-  // By one thread.
+  // Called by one thread.
   SAMPLER_DEVICE void wait_for_item() const {
     StreamItem &item = this->item();
     if (item.is_last || item.is_none || !is_waiting(item)) return;
@@ -338,7 +336,7 @@ class StreamBlock {
   }
   SAMPLER_DEVICE uint32_t output() const { return item().row; }
 
-  // Each of these stands once, and so do those that it calls: all of it is one function.
+  // Each function has one call site, so that all are inlined into one.
   SAMPLER_DEVICE void end_row() {
     StreamRest rest;
     if constexpr (kWeighs) {
@@ -366,7 +364,7 @@ class StreamBlock {
     finish_slot();
   }
 
-  // f(tile, its lane's group), tile by tile, with some vectors on their way.
+  // Calls f(tile, its lane's group) for each tile, with kVectorsAtOnce vectors in flight.
   template <int kVectorsAtOnce, class F>
   SAMPLER_DEVICE void for_each_tile(const F &f) const {
     constexpr int kAtOnce = kVectorsAtOnce / Row::kVectors;
@@ -388,7 +386,7 @@ class StreamBlock {
       SAMPLER_KEEP_ROLLED
       for (int tile = item().begin + ctx.warp(); tile < end; tile += kAtOnce * kWarps) {
         const int last = tile + (kAtOnce - 1) * kWarps;
-        // All are whole if the first and the last of them are.
+        // All are whole if the first and the last are.
         if (last < end && row.is_whole(tile) && row.is_whole(last)) {
           Vector raw[kAtOnce][Row::kVectors];
           SAMPLER_UNROLLED
@@ -408,8 +406,8 @@ class StreamBlock {
     }
   }
 
-  // Whether this block is the last of `all` that come; then the row's parameters are in its state.
-  // What any of its threads published is seen by whoever is. All of the block call it.
+  // Whether this block is the last of `all` to arrive; then the row's parameters are in its state.
+  // That block sees what all threads published. Called by the whole block.
   SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all) const {
     ctx.sync();
     if (ctx.thread() == 0) {
@@ -418,7 +416,7 @@ class StreamBlock {
       const uint32_t before = ctx.atomic_add(counter, uint32_t(1));
       shared.is_last = before + 1 == all;
       if (before + 1 == all) {
-        ctx.publish(counter, uint32_t(0));  // for the slot's next row
+        ctx.publish(counter, uint32_t(0));  // reset for the slot's next row
         ctx.fence();
         if (!item().is_weighing) read_parameters(item());
       }
@@ -451,7 +449,7 @@ class StreamBlock {
     }
   }
 
-  // Each by one thread: what becomes of the row.
+  // Set the row's result. Called by one thread.
   SAMPLER_DEVICE void set_first(uint32_t id) const {
     shared.outcome = {0, id, 1, SAMPLER_ROW_OK, true, false};
   }
@@ -463,7 +461,7 @@ class StreamBlock {
   }
   SAMPLER_DEVICE void set_left() const { shared.outcome.is_left = true; }
 
-  // By one thread.
+  // Called by one thread.
   SAMPLER_DEVICE void write_outcome() const {
     const StreamedOutcome &outcome = shared.outcome;
     const int64_t output = this->output();
@@ -487,7 +485,7 @@ class StreamBlock {
     request.out_logprobs[output] = logprob;
   }
 
-  // By one thread.
+  // Called by one thread.
   SAMPLER_DEVICE void read_parameters(StreamItem &item) const {
     StreamedRowState &row = item.row_state;
     row.status = SAMPLER_ROW_INVALID_INDEX;
@@ -500,7 +498,7 @@ class StreamBlock {
                            request.out_kept_counts != nullptr);
   }
 
-  // By one thread, with the row's parameters.
+  // Called by one thread, with the row's parameters.
   SAMPLER_DEVICE void set_maximum(uint32_t key) const {
     StreamedRowState &row = state();
     row.max_key = key;
@@ -560,7 +558,7 @@ class StreamBlock {
     if (ctx.lane() < stream.num_chunks) rank = ctx.load_fresh(&chunk_words()[ctx.lane()]);
     rank = max_of_lanes(rank);
     if (ctx.lane() != 0) return;
-    ctx.publish(&slot()->num_read, uint32_t(0));  // for the slot's next row
+    ctx.publish(&slot()->num_read, uint32_t(0));  // reset for the slot's next row
     end_first(rank);
     finish_slot();
   }
@@ -616,7 +614,7 @@ class StreamBlock {
     return is_last ? end_read() : StreamRest::kNothing;
   }
 
-  // All of the row has been read.
+  // Called when the whole row has been read.
   SAMPLER_DEVICE StreamRest end_read() {
     if constexpr (kWeighs) {
       if (ctx.warp() == 0) {
@@ -647,13 +645,13 @@ class StreamBlock {
     return list(what);
   }
 
-  // Whether min-p leaves tiles' weights out.
+  // Whether min-p excludes weights of tiles.
   SAMPLER_DEVICE bool is_cut() const { return contract::min_p_is_on(state().parameters.min_p); }
   SAMPLER_DEVICE bool waits_for_bound() const {
     return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kWeights && is_cut();
   }
 
-  // Lets the row be weighed, if it is to be. By one thread.
+  // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
   SAMPLER_DEVICE void publish_maximum() const {
     const StreamedRowState &row = state();
     const bool is_weighed = row.status == SAMPLER_ROW_OK &&
@@ -662,7 +660,7 @@ class StreamBlock {
     ctx.fence();
   }
 
-  // The row is bad, or is left to the general kernel.
+  // The row is bad, or left to the general kernel.
   SAMPLER_DEVICE StreamRest end_with(bool is_left) {
     if (ctx.thread() == 0) {
       if (is_left) {
@@ -674,17 +672,17 @@ class StreamBlock {
     return StreamRest::kDone;
   }
 
-  // The lowest value that min-p keeps, of rows that it alone cuts; a weight never falls as the
-  // value rises. Each thread tries a value, several times.
+  // The lowest value that min-p keeps, if it is the only filter; weights are monotone in the value.
+  // Each thread tries one value per round.
   SAMPLER_DEVICE float lowest_weighed() {
     const uint64_t least = contract::min_p_threshold(
         state().parameters.min_p,
         contract::weight(scale(), contract::value_of_key(state().max_key)));
     uint32_t key = contract::value_key(contract::negative_infinity()) + 1;
     for (uint32_t range = state().max_key - key + 1; range > 1;) {
-      // Keys [key, key + range) hold the lowest that weighs enough.
+      // Keys [key, key + range) include the lowest with enough weight.
       const uint32_t step = (range + uint32_t(Context::kThreads) - 1) / uint32_t(Context::kThreads);
-      const uint64_t own = uint64_t(step) * uint64_t(ctx.thread() + 1) - 1;  // the last of a step
+      const uint64_t own = uint64_t(step) * uint64_t(ctx.thread() + 1) - 1;  // its step's last
       const bool is_lighter =
           own < range &&
           contract::weight(scale(), contract::value_of_key(key + uint32_t(own))) < least;
@@ -697,7 +695,7 @@ class StreamBlock {
 
   // ---- The list ---------------------------------------------------------------------------------
 
-  // The sum of what the warps have, each in lane 0. One barrier; `turn` is another each time.
+  // Sum of the warps' values, from their lanes 0. One barrier; `turn` must alternate.
   SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t value, int turn) const {
     if (ctx.lane() == 0) shared.partial[turn & 1][ctx.warp()] = value;
     ctx.sync();
@@ -706,11 +704,11 @@ class StreamBlock {
     for (int i = 0; i < kWarps; ++i) sum += shared.partial[turn & 1][i];
     return sum;
   }
-  // Of what the threads have.
+  // Sum of the threads' counts.
   SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {
     return sum_of_warps(ctx.warp_sum(count), turn);
   }
-  // Of what each thread's part of the list weighs.
+  // Sum of the weights of the threads' parts of the list.
   SAMPLER_DEVICE uint64_t sum_of_weights(uint64_t weight, int turn) const {
     if constexpr (kBinsOfThread <= 16) {
       return sum_of_warps(ctx.warp_sum(weight), turn);  // below 2^49
@@ -720,7 +718,7 @@ class StreamBlock {
     }
   }
 
-  // The largest key of the block. One barrier.
+  // The largest key in the block. One barrier.
   SAMPLER_DEVICE uint32_t max_of_block(uint32_t key) const {
     key = ctx.warp_max(key);
     if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = key;
@@ -734,7 +732,7 @@ class StreamBlock {
     return max;
   }
 
-  // A bin is some groups that follow each other; there are no more bins than fit the list.
+  // Groups per bin: a bin is consecutive groups, and there are no more bins than the list holds.
   SAMPLER_DEVICE int groups_of_bin() const {
     int size = 1;
     SAMPLER_KEEP_ROLLED
@@ -742,7 +740,7 @@ class StreamBlock {
     return size;
   }
 
-  // The keys of the bins' largest values. The result is the largest of this thread's.
+  // Loads the keys of the bins' largest values. Returns this thread's largest.
   SAMPLER_DEVICE uint32_t load_bins(int size) const {
     const float *const maxima = stream.maxima(item().slot);
     const int num_groups = stream.num_groups();
@@ -751,7 +749,7 @@ class StreamBlock {
       SAMPLER_SOME_UNROLLED
       for (int bin = ctx.thread(); bin < kStreamedTokens; bin += Context::kThreads) {
         float max = contract::negative_infinity();
-        if (4 * bin < num_groups) {  // which is a multiple of 32
+        if (4 * bin < num_groups) {  // num_groups is a multiple of 32
           const Vector raw[1] = {
               ctx.load_fresh(reinterpret_cast<const Vector *>(&maxima[4 * bin]))};
           max = largest<SAMPLER_F32, Context>(raw);
@@ -776,7 +774,7 @@ class StreamBlock {
     return own;
   }
 
-  // The row's tokens from some key up, in rank order, with what they weigh.
+  // Lists the row's tokens from a key up, in rank order, with their running weights.
   SAMPLER_DEVICE StreamRest list(StreamNeed what) {
     const int size = groups_of_bin();
     const uint32_t own = load_bins(size);
@@ -807,7 +805,7 @@ class StreamBlock {
         ctx.publish(&words[i], shared.list[i]);
         ctx.publish(&words[kStreamedTokens + i], shared.sums[i]);
       }
-      // Where not all fit, whoever is last at the row leaves it: it is being weighed.
+      // If not all fit, the last block at the row leaves it, since it is being weighed.
       if (ctx.thread() == 0) {
         ctx.publish(&slot()->num_listed, fits ? uint32_t(count()) : ~uint32_t(0));
       }
@@ -816,7 +814,7 @@ class StreamBlock {
     return is_last ? StreamRest::kList : StreamRest::kNothing;
   }
 
-  // A key that at least as many tokens reach as are wanted, and not many more.
+  // A key that at least the wanted number of tokens reach, and not many more.
   SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own) const {
     int wanted =
         keeps_all(state().parameters.top_k, request.input.num_cols) ? 0 : state().parameters.top_k;
@@ -843,7 +841,7 @@ class StreamBlock {
   }
 
   // The largest of 2^20 evenly spaced keys that at least `wanted` of the block's reach; 0 if fewer
-  // do. Two bits at a time: three counts, of 16 bits each.
+  // do. Finds two bits at a time, by three counts of 16 bits each.
   template <int kCount>
   SAMPLER_DEVICE uint32_t nth_largest(const uint32_t (&keys)[kCount], int wanted) const {
     uint32_t key = 0;
@@ -869,7 +867,7 @@ class StreamBlock {
     return key;
   }
 
-  // Places in a list for what this thread has, beside its warp's other lanes. The first of them.
+  // Reserves places in a list for this thread's entries; returns the first.
   SAMPLER_DEVICE uint32_t reserve(uint32_t *num_taken, uint32_t own) const {
     const uint64_t up_to = ctx.warp_inclusive_sum(own);
     uint64_t begin = 0;
@@ -877,7 +875,7 @@ class StreamBlock {
     return uint32_t(ctx.warp_broadcast(begin, 31) + up_to) - own;
   }
 
-  // The groups whose maxima reach the bound. False: too many.
+  // Lists the groups whose maxima reach the bound. False: too many.
   SAMPLER_DEVICE bool list_groups(int size, uint32_t bound) const {
     const float *const maxima = stream.maxima(item().slot);
     const float least = contract::value_of_key(bound);
@@ -930,7 +928,7 @@ class StreamBlock {
     return shared.num_groups <= uint32_t(kStreamedTokens);
   }
 
-  // The tokens of these groups that reach it. False: too many.
+  // Lists these groups' tokens that reach the bound. False: too many.
   SAMPLER_DEVICE bool list_tokens(uint32_t bound) const {
     constexpr int kVectorsAtOnce = kDtype == SAMPLER_F32 ? 4 : 1;
     const float least = contract::value_of_key(bound);
@@ -973,7 +971,7 @@ class StreamBlock {
     return shared.num_listed <= uint32_t(kStreamedTokens);
   }
 
-  // Of a vector of the listed groups.
+  // Position of a vector of the listed groups.
   SAMPLER_DEVICE int position_of(int vector) const {
     const int group = int(shared.bins.groups[vector / Row::kVectors]);
     return Row::position(group / 32, group % 32, vector % Row::kVectors);
@@ -984,7 +982,7 @@ class StreamBlock {
 
   SAMPLER_DEVICE int count() const { return int(shared.num_listed); }
 
-  // Puts the list, whose values reach `least`, in rank order.
+  // Sorts the list, whose values reach `least`, into rank order.
   SAMPLER_DEVICE void sort(float least) {
     if (count() <= Context::kThreads) {
       const Rank own = ctx.thread() < count() ? shared.list[ctx.thread()] : 0;
@@ -996,7 +994,7 @@ class StreamBlock {
       return;
     }
     if (sort_by_bins(least)) return;
-    int size = Context::kThreads;  // bitonic, of a power of two
+    int size = Context::kThreads;  // bitonic, a power of two
     SAMPLER_KEEP_ROLLED
     while (size < count()) size *= 2;
     SAMPLER_KEEP_ROLLED
@@ -1020,8 +1018,8 @@ class StreamBlock {
     }
   }
 
-  // Deals the list to bins by value, each of which a thread or two can order. False: too many are
-  // in one, and nothing has changed.
+  // Distributes the list to bins by value that one or two threads can sort. False, with nothing
+  // changed: a bin is too full.
   SAMPLER_DEVICE bool sort_by_bins(float least) {
     constexpr int kMostInBin = 48;
     uint32_t *const begins = shared.bins.keys;  // first the bins' sizes
@@ -1087,7 +1085,7 @@ class StreamBlock {
     return true;
   }
 
-  // What each token of the list and those before it weigh.
+  // Computes the list's running weights.
   SAMPLER_DEVICE void add_up() {
     const int each = (count() + Context::kThreads - 1) / Context::kThreads;
     const int first = ctx.thread() * each;
@@ -1110,7 +1108,7 @@ class StreamBlock {
 
   // ---- The filters ------------------------------------------------------------------------------
 
-  // Prefixes of the list, by their length. More than the list has: kEverything.
+  // Prefixes of the list, by length. kEverything: longer than the list.
   class Prefixes {
    public:
     static constexpr int kEverything = 0x7FFFFFFF;
@@ -1132,7 +1130,7 @@ class StreamBlock {
       const uint64_t least = contract::top_p_threshold(share, total);
       const uint64_t *const sums = block_.shared.sums;
       int length = block_.length_of([&](int i) { return i == 0 || sums[i - 1] < least; });
-      // The list does not tell where the prefix ends.
+      // The list does not show where the prefix ends.
       if (seen == kEverything && sums[block_.count() - 1] < least) return kEverything;
       length = shorter(length, seen);
       return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
@@ -1160,7 +1158,7 @@ class StreamBlock {
     uint64_t total_;
   };
 
-  // How many tokens of the list come before the first for which `is_in` is false.
+  // Number of the list's tokens before the first for which `is_in` is false.
   template <class F>
   SAMPLER_DEVICE int length_of(const F &is_in) const {
     uint32_t own = 0;
@@ -1171,8 +1169,7 @@ class StreamBlock {
     return length;
   }
 
-  // The end of a row whose list is in shared memory. `total`: what all of the row weighs, where
-  // that is known.
+  // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
   SAMPLER_DEVICE void draw_from_list(uint64_t total) {
     if (ctx.thread() == Context::kThreads - 1) shared.word = random_word();
     Prefixes prefixes(*this, total);
@@ -1219,7 +1216,7 @@ class StreamBlock {
         uint64_t before = 0;
         SAMPLER_UNROLLED
         for (int i = 0; i < kBinsOfThread; ++i) before += ids[i] < candidate ? weights[i] : 0;
-        turn ^= 1;  // not the bit's: some are passed over
+        turn ^= 1;  // not the bit's parity: some bits are skipped
         if (sum_of_weights(before, turn) <= target) id = candidate;
       }
       if (ctx.thread() == 0) set_drawn(id, kept, kept_weight);
@@ -1234,13 +1231,13 @@ class StreamBlock {
     uint64_t sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
     sum = sum_of_warps(sum, 1);
     if (ctx.thread() == 0) ctx.publish(&chunk_words()[kMostChunks + item().chunk], sum);
-    // Besides, the list arrives.
+    // The list arrives, too.
     const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
     if (!is_last_at(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
     return by_tile ? StreamRest::kWeights : StreamRest::kList;
   }
 
-  // What the chunk weighs: of each warp, lane 0 has it.
+  // The chunk's weight; lane 0 of each warp has the warp's.
   template <bool kIsCut>
   SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile) const {
     uint64_t *const tiles = stream.words(item().slot);
@@ -1264,7 +1261,7 @@ class StreamBlock {
     return sum;
   }
 
-  // What all of the row weighs. All of the block call it.
+  // Weight of the whole row. Called by the whole block.
   SAMPLER_DEVICE uint64_t total_weight() const {
     uint64_t own = 0;
     if (ctx.lane() < stream.num_chunks) {
@@ -1273,7 +1270,7 @@ class StreamBlock {
     return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
   }
 
-  // The list and the total are there. False: the list is not.
+  // Loads the published list and total. False: there is no list.
   SAMPLER_DEVICE bool load_list(uint64_t *total) const {
     const uint32_t count = ctx.load_fresh(&slot()->num_listed);
     if (count > uint32_t(kStreamedTokens)) return false;
@@ -1292,8 +1289,8 @@ class StreamBlock {
     return true;
   }
 
-  // Finds `target` among the numbers that lanes have in order: the lane at which their running sum
-  // exceeds it, 32 if none does; *target becomes what is left of it there.
+  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
+  // if none; *target becomes the rest there.
   SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
     const uint64_t up_to = ctx.warp_inclusive_sum(own);
     const uint32_t above = ctx.ballot(up_to > *target);
@@ -1302,7 +1299,7 @@ class StreamBlock {
     return lane;
   }
 
-  // The tiles' weights are there.
+  // Called when the tiles' weights are published.
   SAMPLER_DEVICE void draw_from_weights() {
     if (ctx.warp() == 0) {
       uint64_t own = 0;
@@ -1343,7 +1340,7 @@ class StreamBlock {
     ctx.sync();
   }
 
-  // What the element weighs, if it is in the row and is kept.
+  // Weight of an element; 0 if it is outside the row or removed.
   SAMPLER_DEVICE uint64_t weight_at(int index) const {
     if (index < 0 || index >= row().count) return 0;
     const float x = row().value(index);
@@ -1355,7 +1352,7 @@ class StreamBlock {
   const contract::SampleRequest &request;
   const Stream &stream;
 
-  int turn_ = 0;  // of the items
+  int turn_ = 0;  // parity of the item
 };
 
 template <sampler_dtype kDtype, StreamKind kKind, class Context>
@@ -1364,7 +1361,7 @@ SAMPLER_DEVICE void run_stream(const Context &ctx, const contract::SampleRequest
   StreamBlock<Context, kDtype, kKind>(ctx, request, stream).run();
 }
 
-// What a launch finds cleared.
+// Clears what a launch must find 0.
 template <class Context>
 SAMPLER_DEVICE void run_clear(const Context &ctx, const Stream &stream) {
   ctx.let_next_launch_begin();

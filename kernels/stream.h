@@ -1,5 +1,5 @@
-// Samples of long rows, streamed: how a launch is laid out and what its blocks leave for each
-// other. stream.cuh has the device code.
+// Sampling of long rows, streamed: the layout of a launch, and what its blocks share. stream.cuh
+// has the device code.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,28 @@
 namespace sampler::kernels {
 
 constexpr int kStreamAlignment = 128;    // a line of L2
-constexpr int kMostChunks = 32;          // of a row: a lane each
-constexpr int kMostStreamedK = 1024;     // top-k that is streamed
-constexpr int kStreamedTokens = 2048;    // candidates that a row's list holds
-constexpr int kLeastStreamedTiles = 16;  // of a row
-constexpr int kPivotRank = 700;          // of the bins' maxima: what top-p lists lies above
+constexpr int kMostChunks = 32;          // per row: one per lane
+constexpr int kMostStreamedK = 1024;     // largest streamed top-k
+constexpr int kStreamedTokens = 2048;    // candidates in a row's list
+constexpr int kLeastStreamedTiles = 16;  // fewest tiles of a streamed row
+constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p lists tokens above it
 
-// What a launch does for each row.
+// What a launch computes for each row.
 enum class StreamKind : int {
   kNone,    // the rows are not streamed
   kGreedy,  // the first token
-  kList,    // what draws from a short list alone, and greedy rows
-  kAny,     // whatever its parameters say
+  kList,    // draws from a short list only, and greedy rows
+  kAny,     // any parameters
 };
 constexpr int kNumStreamKinds = 4;
 
-// What one row needs, by its parameters.
+// What a row needs, by its parameters.
 enum class StreamNeed : int {
   kFirst,    // its first token
   kList,     // its first tokens
   kTotal,    // its first tokens and the weight of all
   kWeights,  // the weights of all, by tile
-  kOther,    // more than is streamed: the general kernel
+  kOther,    // not streamed: the general kernel
 };
 
 SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
@@ -56,32 +56,31 @@ SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
   return counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
 }
 
-// Of a launch; all 0 when it begins.
+// Per launch; all 0 at its start.
 struct alignas(kStreamAlignment) StreamHead {
-  uint32_t ticket;    // items that have been taken
-  uint32_t num_left;  // rows that are left to the general kernel
+  uint32_t ticket;    // items taken
+  uint32_t num_left;  // rows left to the general kernel
 };
 
-// Of a row while it is worked on; all 0 when the launch begins.
+// Per row in progress; all 0 at the start of the launch.
 struct alignas(32) StreamSlot {
-  uint32_t num_read;      // chunks
-  uint32_t num_weighed;   // chunks, and the list
+  uint32_t num_read;      // chunks read
+  uint32_t num_weighed;   // chunks weighed, and the list
   uint32_t num_listed;    // tokens; ~0: more than the list holds
-  uint32_t num_finished;  // rows that this slot has had
-  uint64_t maximum;       // key of the row's largest value, and the row's tag
-  uint64_t bound;         // of the values that weigh something, and the row's tag
+  uint32_t num_finished;  // rows that this slot has completed
+  uint64_t maximum;       // key of the row's largest value, with the row's tag
+  uint64_t bound;         // lowest value with weight, with the row's tag
 };
 
-// How a launch is laid out. Chosen by plan_stream, read by host and device. A row is cut into
-// chunks. An item is a chunk of a row to be read, or, of a later pass, to be weighed; blocks take
-// items in order.
+// Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
+// item is a chunk to be read or, in a later pass, weighed; blocks take items in order.
 struct Stream {
   StreamKind kind = StreamKind::kNone;
-  bool has_tickets = false;  // else each block has the item of its number
-  int num_tiles = 0;         // of a row, at most
-  int num_chunks = 0;        // of a row
+  bool has_tickets = false;  // else each block has the item of its index
+  int num_tiles = 0;         // most tiles of a row
+  int num_chunks = 0;        // per row
   int tiles_of_chunk = 0;
-  int wave_rows = 0;  // rows that are read before the first of them is weighed
+  int wave_rows = 0;  // rows read before the first of them is weighed
   int num_slots = 0;
   uint32_t num_rows = 0;
   uint32_t num_items = 0;
@@ -91,7 +90,7 @@ struct Stream {
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
   SAMPLER_HD bool weighs() const { return kind == StreamKind::kAny; }
-  // Whether some rows may be left to the general kernel.
+  // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
 
   SAMPLER_HD int num_groups() const { return num_tiles * 32; }
@@ -100,15 +99,15 @@ struct Stream {
   SAMPLER_HD StreamSlot *slot(int index) const {
     return reinterpret_cast<StreamSlot *>(memory + sizeof(StreamHead)) + index;
   }
-  // What must be 0 when the launch begins.
+  // Bytes that must be 0 at the start of the launch.
   SAMPLER_HD size_t cleared_bytes() const {
     return sizeof(StreamHead) + lines(size_t(num_slots) * sizeof(StreamSlot));
   }
-  // A word of each chunk: what was read, then what was weighed.
+  // One word per chunk for the first pass, then one for the second.
   SAMPLER_HD uint64_t *chunk_words(int slot) const {
     return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (2 * kMostChunks);
   }
-  // The list's ranks and what they and those before them weigh; or the tiles' weights.
+  // The list's ranks and running weights, or the tiles' weights.
   SAMPLER_HD uint64_t *words(int slot) const {
     return reinterpret_cast<uint64_t *>(memory + offset_of_words()) + size_t(slot) * slot_words();
   }
@@ -116,7 +115,7 @@ struct Stream {
     return reinterpret_cast<float *>(memory + offset_of_maxima()) +
            size_t(slot) * size_t(num_groups());
   }
-  // Rows of output that are left to the general kernel.
+  // Output rows left to the general kernel.
   SAMPLER_HD uint32_t *left() const {
     return reinterpret_cast<uint32_t *>(memory + offset_of_left());
   }
@@ -142,7 +141,7 @@ struct Stream {
 };
 static_assert(2 * kStreamedTokens >= kMaxTiles);
 
-// What is known of a row.
+// State of a row.
 struct StreamedRowState {
   contract::RowParameters parameters;
   float scale;  // of the logits, and their largest: a RowScale
@@ -150,41 +149,41 @@ struct StreamedRowState {
   StreamNeed need;
   uint32_t status;   // of the parameters
   uint32_t max_key;  // of the largest value
-  float bound;       // of the values that weigh something
+  float bound;       // lowest value with weight
 };
 
-// What a block works on: a chunk of a row.
+// The chunk of a row that a block works on.
 struct StreamItem {
-  const char *values;  // of the row, from an aligned place
-  uint32_t row;        // of output
-  int lead;            // elements from there to the row's first
+  const char *values;  // of the row, from an aligned address
+  uint32_t row;        // index of the output row
+  int lead;            // elements between the two
   int slot;
   int chunk;
-  int begin;  // of its tiles
+  int begin;  // its tiles
   int end;
   bool is_weighing;
-  bool is_none;  // such a row there is not
-  bool is_last;  // nor is there an item any more
-  bool has_row;  // of input
+  bool is_none;  // the row does not exist
+  bool is_last;  // there are no more items
+  bool has_row;  // the input row exists
   StreamedRowState row_state;
 };
 
-// What becomes of a row.
+// Result of a row.
 struct StreamedOutcome {
   uint64_t kept_weight;
   uint32_t id;
   int kept_count;
   uint32_t status;
   bool is_greedy;
-  bool is_left;  // to the general kernel
+  bool is_left;  // left to the general kernel
 };
 
 // A block's shared memory.
 struct alignas(16) StreamShared {
   StreamItem items[2];
   StreamedOutcome outcome;
-  uint64_t partial[2][32];  // of the block's warps
-  uint64_t word;            // random
+  uint64_t partial[2][32];  // by warp
+  uint64_t word;            // random word
   uint64_t target;
   uint64_t total;
   uint32_t is_last;
@@ -201,7 +200,7 @@ struct alignas(16) StreamShared {
   };
 };
 
-// f(dtype, kind), integral constants, for each kernel of streamed rows.
+// Calls f(dtype, kind), integral constants, for each kernel of streamed rows.
 template <class F>
 void for_each_stream_kernel(const F &f) {
   const auto of_type = [&](auto dtype) {
@@ -214,13 +213,13 @@ void for_each_stream_kernel(const F &f) {
   of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
 }
 
-// The kind of launch that serves all rows of a request; kNone: it is not streamed.
+// The kind of launch for all rows of a request; kNone: not streamed.
 StreamKind stream_kind(const contract::SampleRequest &request);
 
-// The most bytes that plan_stream() lays out for so many rows and columns, or fewer.
+// The most bytes that plan_stream() lays out, up to max_rows and max_cols.
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once);
 
-// `blocks_at_once`: that run on the device at the same time. Without rows to stream it is off.
+// `blocks_at_once`: concurrent blocks on the device. kNone without rows to stream.
 Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
                    int blocks_at_once);
 

@@ -10,45 +10,45 @@ namespace sampler::kernels {
 
 constexpr int kMaxTeam = 16;          // blocks of the largest cluster that any device runs
 constexpr int kMaxExchanged = 5;      // values of one exchange
-constexpr int kListCapacity = 2048;   // tokens that a list holds
-constexpr int kNearCapacity = 1016;   // tokens near a cut that are listed
-constexpr int kBinBits = 11;          // of a key, that one histogram tells
-constexpr int kBins = 1 << kBinBits;  // of a histogram
-constexpr int kGroup = 16;            // elements that a lane takes of a row at once
-constexpr int kRun = 8;               // of those, that it has in registers at once
-constexpr int kTile = 32 * kGroup;    // elements that a warp takes at once
-constexpr int kMaximaBytes = 32 * int(sizeof(float));  // for the largest of a tile's groups
-constexpr int kMaxLead = 7;  // elements by which a row's first tile may begin before it
+constexpr int kListCapacity = 2048;   // tokens of a list
+constexpr int kNearCapacity = 1016;   // tokens listed near a cut
+constexpr int kBinBits = 11;          // bits of a key resolved by one histogram
+constexpr int kBins = 1 << kBinBits;  // bins of a histogram
+constexpr int kGroup = 16;            // elements per lane and tile
+constexpr int kRun = 8;               // elements of a group held in registers at a time
+constexpr int kTile = 32 * kGroup;    // elements that a warp processes at a time
+constexpr int kMaximaBytes = 32 * int(sizeof(float));  // bytes of a tile's group maxima
+constexpr int kMaxLead = 7;  // most elements of a row's first tile before the row
 constexpr int kMaxTiles = int(contract::kMaxVocabulary / kTile) + 1;
 
-// Of a histogram.
+// A bin of a histogram.
 struct Bin {
   TwoWords measure;
   uint32_t count;
 };
 
-// The fixed part of a block's shared memory; the resident part of the row follows it. Every block
-// has all of it, at the same place, though only the leader, rank 0, uses the list.
+// The fixed part of a block's shared memory, before the resident part of the row. All blocks have
+// all of it, at the same address, though only the leader, rank 0, uses the list.
 struct alignas(16) TeamShared {
   uint64_t exchanged[2][kMaxExchanged][kMaxTeam];
-  union {  // a list is made of what a histogram has left; sums are where there is no list
+  union {  // a list follows its histograms; tile sums exclude a list
     Bin bins[kBins];
     uint64_t list[kListCapacity];
     struct {
       uint64_t tile_sums[kMaxTiles];        // kept weights of the block's tiles
-      union {                               // while they are made
+      union {                               // while they are computed
         uint64_t near_list[kNearCapacity];  // tokens near a cut
-        uint32_t tile_ties[kMaxTiles];  // tokens of the cut's value in each of the block's tiles
+        uint32_t tile_ties[kMaxTiles];      // tokens of the cut's value per tile of the block
       };
     } cut;
   };
   uint32_t list_count;
-  uint32_t group_count;  // of those that hold what is to be listed, so far
-  uint32_t best_score;   // of the block's Gumbel draw so far, as a key
+  uint32_t group_count;  // groups with tokens to list, so far
+  uint32_t best_score;   // key of the best Gumbel score of the block, so far
   uint64_t found[4];
 };
 
-// What each block of the team gave to an exchange.
+// The values that the team's blocks gave to an exchange.
 struct Exchanged {
   const uint64_t (*values)[kMaxTeam];
   int team_size;
@@ -81,13 +81,13 @@ class Team {
   SAMPLER_DEVICE bool is_leader() const { return ctx.cluster_rank() == 0; }
   SAMPLER_DEVICE bool is_first_thread() const { return is_leader() && ctx.thread() == 0; }
 
-  // Gives every block the values of every block; in a block, all threads have the same. A barrier
-  // of the team. The result may be read until the next exchange but one.
+  // Gives every block all blocks' values, which must be the same in all threads of a block. A
+  // barrier of the team. The result is valid until the second exchange after it.
   template <int kCount>
   SAMPLER_DEVICE Exchanged exchange(const uint64_t (&values)[kCount]) {
     static_assert(kCount <= kMaxExchanged);
-    // A block that fills this half again has passed the barrier of the exchange in between, and so
-    // has every reader of this half.
+    // A block that reuses this half has passed the exchange in between, and so has every reader of
+    // this half.
     uint64_t(*half)[kMaxTeam] = shared.exchanged[parity_];
     parity_ ^= 1;
     const int size = ctx.team_size();
@@ -98,13 +98,13 @@ class Team {
     return {half, size};
   }
 
-  // The value that the block `rank` has.
+  // The value of block `rank`.
   SAMPLER_DEVICE uint64_t broadcast(uint64_t value, int rank) {
     const uint64_t values[] = {value};
     return exchange(values).of(0, rank);
   }
 
-  // Sums of a value per thread, over the team.
+  // Sums over the team of one value per thread.
   SAMPLER_DEVICE uint64_t sum(uint64_t value) {
     const uint64_t values[] = {ctx.block_sum(value)};
     return exchange(values).sum(0);
@@ -117,13 +117,13 @@ class Team {
 
   Context &ctx;
   TeamShared &shared;
-  uint32_t *bitmap = nullptr;  // of all ids, in device memory; where candidates do not fit the list
+  uint32_t *bitmap = nullptr;  // of all ids, in device memory; for candidates that exceed the list
 
  private:
   int parity_ = 0;
 };
 
-// The team's threads, as walks of src/contract deal work to them.
+// The team's threads, for loops of src/contract.
 template <class Context>
 struct TeamWorkers {
   Context &ctx;

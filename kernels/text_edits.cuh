@@ -1,4 +1,4 @@
-// What a sequence has said makes of a row: penalties, DRY, n-grams that would come again.
+// Edits of a row by its sequence's history: penalties, DRY, no repeated n-grams.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sampler::kernels {
 
-// What a sequence has said: [i] is the token i before the newest.
+// A history: [i] is the token i before the newest.
 class StagedText {
  public:
   SAMPLER_DEVICE StagedText() {}
@@ -25,7 +25,7 @@ class StagedText {
   SAMPLER_DEVICE int64_t prompt_length() const { return prompt_length_; }
   SAMPLER_DEVICE int64_t output_length() const { return history_.count - prompt_length_; }
 
-  // The place of a token, 0 the oldest.
+  // The token at a place; 0 is the oldest.
   SAMPLER_DEVICE int64_t at(int64_t place) const { return history_[place]; }
 
  private:
@@ -39,10 +39,10 @@ class TextEdits {
   SAMPLER_DEVICE TextEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline) {}
 
-  // From now on read() gives this.
+  // From now on read() returns this.
   SAMPLER_DEVICE void assume(const StagedText *text) { assumed_ = text; }
 
-  // Of a slot, whose status is the result: before any of the others.
+  // Reads a slot's history, before any other call. Returns a status.
   SAMPLER_DEVICE uint32_t read(int64_t slot, const contract::EditNumbers &numbers) {
     numbers_ = numbers;
     if (assumed_) {
@@ -52,35 +52,36 @@ class TextEdits {
     return read_text(pipeline_, slot, &text_);
   }
 
-  // What a slot has said. The result is its status.
+  // A slot's history. Returns its status.
   SAMPLER_DEVICE static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot,
                                            StagedText *text) {
-    contract::SaidText said;
-    const uint32_t status = contract::read_text(pipeline, slot, &said);
-    *text = StagedText(said.tokens, said.prompt_length);
+    contract::SaidText history;
+    const uint32_t status = contract::read_text(pipeline, slot, &history);
+    *text = StagedText(history.tokens, history.prompt_length);
     return status;
   }
 
   SAMPLER_DEVICE const StagedText &text() const { return text_; }
 
-  // Marks count how often a token occurs; the first thread that comes to it edits it.
+  // Marks count occurrences of a token; the first thread to reach it edits it.
   SAMPLER_DEVICE_CALL void penalize() {
     const bool repetition = numbers_.repetition_is_on(), counts = numbers_.counts_are_on();
     if (!repetition && !counts) return;
     Context &ctx = row_.team.ctx;
     const sampler_penalty_scope scope = pipeline_.penalty_scope;
-    // What counts as a repetition begins no later.
+    // The range that counts as repetition begins no later.
     const int64_t first = first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL);
     const int64_t begin = repetition ? first_counted(scope == SAMPLER_PENALTY_SCOPE_OUTPUT) : first;
     const int64_t end = text_.length();
 
     contract::Penalties penalties = numbers_.penalties;
     if (!repetition) penalties.repetition = 0.0f;
-    for_each_said(begin, end, [&](int element) { row_.marks[element] = 0; });
+    for_each_in_history(begin, end, [&](int element) { row_.marks[element] = 0; });
     if (counts) {
-      for_each_said(first, end, [&](int element) { ctx.atomic_add(&row_.marks[element], 1u); });
+      for_each_in_history(first, end,
+                          [&](int element) { ctx.atomic_add(&row_.marks[element], 1u); });
     }
-    for_each_said(begin, end, [&](int element) {
+    for_each_in_history(begin, end, [&](int element) {
       const uint32_t count = ctx.atomic_or(&row_.marks[element], kDone);
       if (count >= kDone) return;
       row_.values[element] = contract::penalize(row_.values[element], 1, int32_t(count), penalties);
@@ -99,9 +100,9 @@ class TextEdits {
     const int limit = repeat_limit(breakers, length);
     if (limit < dry.allowed_length) return SAMPLER_ROW_OK;
 
-    // A mark is the longest repeat that a token would continue, and 1.
+    // A mark is 1 + the longest repeat that a token would continue.
     Context &ctx = row_.team.ctx;
-    for_each_said(first + 1, text_.length(), [&](int element) { row_.marks[element] = 0; });
+    for_each_in_history(first + 1, text_.length(), [&](int element) { row_.marks[element] = 0; });
     visit_repeats(row_.team, text_, length, limit, [&](int k, int repeat) {
       if (repeat < dry.allowed_length) return;
       const int element = row_.find(text_[k - 1]);
@@ -127,7 +128,7 @@ class TextEdits {
     visit_repeats(row_.team, text_, n, size - 1, [&](int k, int length) {
       if (length == size - 1) row_.ban(row_.find(text_[k - 1]));
     });
-    // The oldest token has none before it.
+    // The oldest token has no predecessor.
     if (size == 1 && row_.team.is_first_thread()) row_.ban(row_.find(text_[n - 1]));
     row_.team.ctx.team_sync();
   }
@@ -138,9 +139,9 @@ class TextEdits {
 
   static constexpr uint32_t kDone = uint32_t(1) << 31;
 
-  // f(element) for the tokens [begin, end) of the text, 0 the oldest. A barrier after it.
+  // Calls f(element) for tokens [begin, end) of the text, 0 the oldest. A barrier follows.
   template <class F>
-  SAMPLER_DEVICE void for_each_said(int64_t begin, int64_t end, const F &f) const {
+  SAMPLER_DEVICE void for_each_in_history(int64_t begin, int64_t end, const F &f) const {
     row_.for_each(begin, end, [&](int64_t place) {
       const int element = row_.find(text_.at(place));
       if (element >= 0) f(element);
@@ -153,7 +154,7 @@ class TextEdits {
                                    numbers_.penalty_window);
   }
 
-  // -1, 0 or 1 as the first list comes before the other in lexicographic order.
+  // Lexicographic order: -1, 0 or 1.
   SAMPLER_DEVICE static int compare(const TokenList &a, const TokenList &b) {
     const int64_t common = a.count < b.count ? a.count : b.count;
     for (int64_t i = 0; i < common; ++i) {
@@ -167,7 +168,7 @@ class TextEdits {
            breaker->count <= contract::kLongestBreaker;
   }
 
-  // Asked once a team.
+  // Checked once per team.
   SAMPLER_DEVICE bool has_valid_breakers() {
     if (breakers_ != Known::kNo) return breakers_ == Known::kValid;
     bool is_invalid = false;
@@ -181,7 +182,7 @@ class TextEdits {
     return breakers_ == Known::kValid;
   }
 
-  // Breakers::repeat_limit(), by as many tokens at once as the team has threads.
+  // Breakers::repeat_limit(), for as many tokens at a time as the team has threads.
   SAMPLER_DEVICE int repeat_limit(const Breakers &breakers, int n) {
     if (breakers.count == 0) return n;
     for (int begin = 0; begin < n; begin += row_.num_threads()) {

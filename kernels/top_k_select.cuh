@@ -1,4 +1,4 @@
-// The first tokens of each row in rank order, in runs that the leader's list holds.
+// The first tokens of each row in rank order, in runs that fit the leader's list.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class SelectTeam {
  private:
   using Row = TeamRow<Context, StoredRow>;
 
-  // This many of a run that might fill the list will do; it saves one histogram.
+  // With this many of a run that might fill the list it is full enough; saves a histogram.
   static constexpr int kEnough = kListCapacity * 2 / 3;
 
   SAMPLER_DEVICE int wanted_count(int64_t index) const {
@@ -56,7 +56,7 @@ class SelectTeam {
     if (request_.out_row_status) request_.out_row_status[index] = status;
   }
 
-  // The result is how many tokens there were to write, at most `wanted`.
+  // Returns the number of tokens to write, at most `wanted`.
   SAMPLER_DEVICE int write_tokens(int64_t index, const Row &row, const RowSummary &summary,
                                   int wanted) {
     const Rank lowest = contract::lowest_cut(row.kind());
@@ -95,7 +95,7 @@ class SelectTeam {
     return written;
   }
 
-  // Where the row has ids, zeros are left out: a rank does not know their sign.
+  // For candidates zeros are left out: a rank does not tell their sign.
   SAMPLER_DEVICE void write_list(int64_t index, const StoredRow &stored, int first,
                                  int count) const {
     if (!team_.is_leader()) return;
@@ -110,14 +110,14 @@ class SelectTeam {
       }
       if (request_.out_token_ids.data) contract::store_id(request_.out_token_ids, begin + i, id);
     }
-    team_.ctx.sync();  // the next histogram stands where the list does
+    team_.ctx.sync();  // the next histogram overwrites the list
   }
 
   SAMPLER_DEVICE static bool has_zero(Rank low, Rank high) {
     return contract::value_of_rank(low) <= 0.0f && contract::value_of_rank(high) >= 0.0f;
   }
 
-  // The listed zeros as they stand in the row: each looks for its place in the list.
+  // Writes the listed zeros with their sign in the row: each finds its place in the list.
   SAMPLER_DEVICE void write_zeros(int64_t index, const Row &row, int first, int count) {
     const Rank *list = team_.ctx.peer(&team_.shared.list[0], 0);
     const int64_t begin = index * request_.num_selected + first;
@@ -136,7 +136,7 @@ class SelectTeam {
       if (list[low] != rank) return;
       contract::store_value(request_.out_values, request_.output_dtype, begin + low, x);
     });
-    team_.sum(0);  // nobody destroys the list before all have looked
+    team_.sum(0);  // the list stays until all have read it
   }
 
   SAMPLER_DEVICE void write_rest(int64_t index, int written) const {

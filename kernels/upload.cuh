@@ -1,7 +1,7 @@
-// Numbers that travel with a launch: a kernel's arguments, which it writes to memory.
+// Uploads: numbers that travel as a kernel's arguments, and which it writes to memory.
 //
-// A launch takes its arguments along without a wait, whatever memory they come from, and needs no
-// staging memory of ours. A graph that captures it replays them.
+// A launch copies its arguments without a wait, from any memory, and needs no staging memory. A
+// graph that captures it replays them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Upload {
   uint32_t words[kWords];
 };
 
-// Kernels take 32,764 bytes of arguments, of which few are filled by most calls.
+// Kernels take up to 32,764 bytes of arguments; most calls need few of them.
 constexpr int kUploadWords = 7936;
 constexpr int kSmallUploadWords = 1000;
 

@@ -1,9 +1,9 @@
-// The models' rows as contract::Verifier asks a team for them. The twin of VerifiedRows in
+// The models' rows as contract::Verifier queries them, by a team. CPU twin: VerifiedRows in
 // src/cpu/verifier.h.
 //
-// A row is read where it lies, or where its stages have left it. What a rejection leaves of it is
-// written to the team's memory in the workspace, f32, and is a row like any other from there on.
-// Shared memory holds one row at a time.
+// A row is read as given, or as its stages left it. The row after a rejection is written as f32 to
+// the team's memory in the workspace, and treated like any other. Shared memory holds one row at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace sampler::kernels {
 
-// Its positions are rows that are sampled and reported.
+// Positions are rows that are sampled and reported.
 template <class Context>
 class VerifiedRows : private StagedSampleTeam<Context> {
  public:
@@ -37,14 +37,14 @@ class VerifiedRows : private StagedSampleTeam<Context> {
         all_(request),
         changed_(request.memory.part<float>(team.ctx.team(), request.memory.changed)),
         excluded_(request.memory.part<float>(team.ctx.team(), request.memory.excluded)),
-        said_(team, request.positions.stages, VerifyMemory::text_type(request.positions.stages),
-              VerifyMemory::assumes_text(request.positions.stages)
-                  ? request.memory.part<char>(team.ctx.team(), request.memory.text)
-                  : nullptr) {}
+        assumed_(team, request.positions.stages, VerifyMemory::text_type(request.positions.stages),
+                 VerifyMemory::assumes_text(request.positions.stages)
+                     ? request.memory.part<char>(team.ctx.team(), request.memory.text)
+                     : nullptr) {}
 
   SAMPLER_DEVICE TeamWorkers<Context> workers() const { return workers_of(team_); }
 
-  // ---- What a sequence has said
+  // ---- History
 
   SAMPLER_DEVICE bool has_pipeline() const { return all_.has_pipeline; }
   SAMPLER_DEVICE bool is_adaptive() const {
@@ -54,11 +54,11 @@ class VerifiedRows : private StagedSampleTeam<Context> {
 
   SAMPLER_DEVICE uint32_t begin_text(int64_t slot) {
     if (!all_.has_pipeline) return SAMPLER_ROW_OK;
-    stages_.assume(&said_.said());
-    return said_.begin(slot);
+    stages_.assume(&assumed_.history());
+    return assumed_.begin(slot);
   }
   SAMPLER_DEVICE void append(int64_t slot, int64_t id, float observation) {
-    said_.append(slot, id, observation);
+    assumed_.append(slot, id, observation);
   }
 
   // ---- The target's row
@@ -119,7 +119,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     return result;
   }
 
-  // Of the rank of a token that has some probability.
+  // Number of tokens before a rank; for a token with nonzero probability.
   SAMPLER_DEVICE_CALL int64_t num_before(Rank rank) {
     int64_t result = 0;
     with_row([&](const Row &row) {
@@ -129,7 +129,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     return result;
   }
 
-  // The terms stand where nothing has become of the row yet.
+  // The terms are stored where the changed row goes, which does not exist yet.
   SAMPLER_DEVICE_CALL float entropy_of_first(int64_t wanted) {
     float entropy = 0.0f;
     with_row([&](const Row &row) {
@@ -155,7 +155,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
   // The team has memory for one row.
   SAMPLER_DEVICE bool keeps_loaded() const { return false; }
 
-  // Of a draft that is no token of the row as of one that it drops.
+  // A draft outside the row counts as a removed token.
   SAMPLER_DEVICE float observation(int64_t id) const {
     const int element = stages_.find(id);
     return element >= 0 ? stages_.observation(id, seen_.value(element), distribution_)
@@ -165,20 +165,20 @@ class VerifiedRows : private StagedSampleTeam<Context> {
   SAMPLER_DEVICE_CALL void report(int64_t output, int64_t id) {
     this->output_ = output;
     if (team_.is_first_thread()) write_one(id);
-    if (reports_.are_of_kept()) reports_.tell_kept(seen_, distribution_, output);
+    if (reports_.are_of_kept()) reports_.write_kept(seen_, distribution_, output);
     if (!reports_.are_of_distribution()) return;
-    if (!this->drawn_row_is_told()) {
+    if (!this->reports_drawn_row()) {
       is_loaded_ = false;
-      this->tell_of_other(distribution_, id);
+      this->report_other_row(distribution_, id);
       return;
     }
     Row row(team_.ctx, seen_, this->row_cache_);
     const RowSummary summary = load_row(team_, row, reports_.wanted_maxima(seen_.count));
     is_loaded_ = true;
-    this->tell(row, summary, distribution_, id);
+    this->report_row(row, summary, distribution_, id);
   }
   SAMPLER_DEVICE_CALL void report_nothing(int64_t output) {
-    reports_.tell_bad(output);
+    reports_.write_bad(output);
     if (!team_.is_first_thread()) return;
     const SampleRequest &to = all_.positions;
     if (to.out_kept_counts) to.out_kept_counts[output] = 0;
@@ -207,7 +207,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     return SAMPLER_ROW_OK;
   }
 
-  // All threads look for a candidate together.
+  // A candidate is found by all threads together.
   SAMPLER_DEVICE_CALL float draft_probability(int64_t id) {
     const StoredRow &stored = draft_.stored;
     if (!stored.ids) return draft_.probability_of(id);
@@ -242,18 +242,18 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     team_.ctx.team_sync();
     Row row(team_.ctx, draft_.stored, this->row_cache_);
     const RowSummary summary = load_row(team_, row, 0);
-    if (summary.status != SAMPLER_ROW_OK) return;  // nothing is left
+    if (summary.status != SAMPLER_ROW_OK) return;  // no token is left
     const Distribution all = unfiltered_distribution(team_, row, summary, 1.0f);
     write(draft_.stored, excluded_,
           [&](float x, uint32_t id) { return all.probability(x, contract::rank_of(x, id)); });
     team_.ctx.team_sync();
   }
 
-  // ---- What becomes of the target's row
+  // ---- Changes of the target's row
 
   SAMPLER_DEVICE_CALL void begin_change(contract::RowState state, float factor,
                                         bool subtracts_draft) {
-    team_.ctx.team_sync();  // all have asked for what they change
+    team_.ctx.team_sync();  // all have read what changes
     const StoredRow &q = draft_.stored;
     const bool is_alike = subtracts_draft && !q.ids;
     write(seen_, changed_, [&](float x, uint32_t id) {
@@ -300,7 +300,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
   using Positions::stages_;
   using Positions::team_;
 
-  // Makes of the given row what its edits leave.
+  // Edits the given row.
   SAMPLER_DEVICE_CALL uint32_t edit(int64_t mask_output) {
     Row row(team_.ctx, given_, this->row_cache_);
     const RowSummary summary = load_row(team_, row, 0);
@@ -316,7 +316,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     summary_ = load_row(team_, row, wanted_group_maxima(this->parameters_, seen_.count));
     is_loaded_ = true;
     if (summary_.status != SAMPLER_ROW_OK) return summary_.status;
-    // Before tokens are found by their ids the distribution has a barrier.
+    // The distribution below has a barrier before elements are queried.
     if (!stages_.changes_rows()) this->look_at(row, summary_);
     list_ = ListState();
     this->wanted_ = {this->wanted_of_kept().count || reports_.wanted_of_kept().count, true};
@@ -334,7 +334,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     list_ = ListState();
   }
 
-  // What is told of a token without a pass over its row.
+  // Writes the outputs of a token that need no pass over its row.
   SAMPLER_DEVICE void write_one(int64_t id) const {
     const SampleRequest &to = all_.positions;
     const int64_t output = this->output_;
@@ -352,7 +352,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     }
   }
 
-  // f(row) of the row at hand, which is loaded again where another one came in between.
+  // Calls f(row) with the current row; reloads it if another was loaded in between.
   template <class F>
   SAMPLER_DEVICE void with_row(const F &f) {
     Row row(team_.ctx, seen_, this->row_cache_);
@@ -377,7 +377,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     for (int i = own.index; i < count; i += own.count) f(i);
   }
 
-  // A row of f32 that stands as far from an aligned place, `at`, as another one, with the same ids.
+  // An f32 copy of `row` at `at`, with the same lead and ids.
   SAMPLER_DEVICE static StoredRow written_row(const StoredRow &row, float *at) {
     contract::RowView view = row;
     view.values = at + row.lead % kQuad;
@@ -386,8 +386,8 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     return stored_row(view);
   }
 
-  // Writes make(value, id) of each token, in whole vectors: those at the ends reach beyond the row
-  // into memory that is its own. `from` may be what is written.
+  // Writes make(value, id) for each token in whole vectors; those at the ends extend into padding
+  // that the row owns. `from` may be the destination.
   template <class Make>
   SAMPLER_DEVICE void write(const StoredRow &from, float *at, const Make &make) {
     const StoredRow row = from;
@@ -413,7 +413,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     });
   }
 
-  // Takes a list of candidates off the row, whose other tokens stay as they are. A barrier follows.
+  // Subtracts a drafter's candidates from the row; other tokens are unchanged. A barrier follows.
   SAMPLER_DEVICE_CALL void subtract_list() {
     const StoredRow &q = draft_.stored;
     float *const values = changed_ + seen_.lead;
@@ -428,14 +428,14 @@ class VerifiedRows : private StagedSampleTeam<Context> {
 
   const VerifyRequest &all_;
   float *changed_, *excluded_;
-  TeamAssumedText<Context> said_;
-  // The row at hand, and what is known of it.
+  TeamAssumedText<Context> assumed_;
+  // The current row and its summary.
   StoredRow seen_ = {};
   RowSummary summary_ = {};
   Distribution distribution_ = {};
-  ListState list_;          // until another row comes
-  bool is_loaded_ = false;  // no other has come since
-  Position draft_ = {};     // of the drafter
+  ListState list_;          // valid until another row is loaded
+  bool is_loaded_ = false;  // no other was loaded since
+  Position draft_ = {};     // the drafter's
 };
 
 }  // namespace sampler::kernels

@@ -1,5 +1,5 @@
-// The kernels of verification beyond dense chains, in a unit of their own: they take as long to
-// compile as several others.
+// Kernels of verification beyond dense chains. A unit of their own: they take as long to compile as
+// several others.
 #include "verify.cuh"
 
 #include "launch.h"

@@ -1,5 +1,4 @@
-// Verification beyond dense chains by the standard rule, which contract/verifier.h decides: a team
-// for each sequence.
+// Verification beyond dense standard chains, decided by contract/verifier.h: a team per sequence.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// The windows of a row's stages, by a team: what they ask is answered by passes over the row. The
-// twin of src/cpu/simd/row_windows.
+// The windows (truncations) of a row's stages, by a team: queries are answered by passes over the
+// row. CPU twin: src/cpu/simd/row_windows.
 //
-// All threads of the team walk through the stages together and have the same answers. Places are
-// where tokens would stand in rank order. Those of the windows' last ends are remembered with the
-// cuts that they stand for; the token at any other place is selected.
+// All threads of the team walk through the stages together and get the same answers. A place is a
+// position in rank order. The places of the windows' last ends are cached with their cuts; tokens
+// at other places are selected.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class TeamWindows {
   using Row = TeamRow<Context, StoredRow>;
   using Window = contract::Window;
 
-  // The tokens whose rank is in [cut, first].
+  // Tokens whose rank is in [cut, first].
   struct Ranks {
     Rank cut;
     Rank first;
@@ -40,8 +40,8 @@ class TeamWindows {
     SAMPLER_HD bool has(Rank rank) const { return cut <= rank && rank <= first; }
   };
 
-  // Of a row that is loaded and good, or of its first `wanted` tokens, if group_max is a rank that
-  // so many reach. `head` has room for kHead ranks.
+  // For a loaded, good row, or its first `wanted` tokens if group_max is a rank that that many
+  // reach. `head` has room for kHead ranks.
   SAMPLER_DEVICE TeamWindows(Team<Context> &team, const Row &row, const RowSummary &summary,
                              int wanted, Rank *head)
       : team_(team),
@@ -59,7 +59,7 @@ class TeamWindows {
     }
   }
 
-  // How many tokens there are.
+  // Number of tokens.
   SAMPLER_DEVICE int64_t count() const { return count_; }
 
   SAMPLER_DEVICE Ranks ranks(Window seen) {
@@ -138,12 +138,12 @@ class TeamWindows {
   }
 
  private:
-  // The tokens before place `end` are those that `cut` keeps; `least` is the last one's value.
+  // The tokens before `place` are those that `cut` keeps; `least` is the value of the last one.
   struct End {
     int64_t place = -1;
     Rank cut = 0;
     float least = 0.0f;
-    bool is_last = false;  // whether the cut is the rank of the last one
+    bool is_last = false;  // the cut is the rank of the last one
   };
   struct Begin {
     int64_t place = -1;
@@ -160,8 +160,8 @@ class TeamWindows {
 
   // ---- Passes
 
-  // f(x, nothing) for each run of the tokens from `from` up, all of a warp together; `nothing` is
-  // in place of other elements, and of tokens before the first one that is seen.
+  // Calls f(x, nothing) for each run of the tokens from `from` up, in the whole warp; `nothing`
+  // replaces other elements and tokens before the first one seen.
   template <class F>
   SAMPLER_DEVICE void for_each_run(Rank from, const F &f) const {
     const Cut cut = Cut::of(row_, from);
@@ -199,7 +199,7 @@ class TeamWindows {
     return team_.sum(own);
   }
 
-  // How many tokens there are from a rank up, which the last one may be.
+  // Number of tokens from a rank up; that may be the last one's.
   SAMPLER_DEVICE_CALL int64_t count_from(Rank from, float *least) const {
     uint64_t own = 0;
     float lowest = contract::float_of(contract::kInfinityBits);
@@ -216,7 +216,7 @@ class TeamWindows {
     return int64_t(all.sum(0));
   }
 
-  // Of the tokens from a rank up whose values' keys are at most `last`.
+  // Measure of the tokens from a rank up whose values' keys are at most `last`.
   template <class Measure>
   SAMPLER_DEVICE_CALL uint64_t measure_between(Rank from, uint32_t last,
                                                const Measure &measure_of) const {
@@ -234,10 +234,10 @@ class TeamWindows {
 
   // ---- Selection
   //
-  // How many tokens a search has listed is not asked: no barrier is needed before the next one.
+  // Nobody reads the number of listed tokens, so no barrier is needed between searches.
 
-  // The token at which the running measure from `high` down reaches the target, which those from
-  // `low` up do.
+  // The token at which the running measure from `high` down reaches the target; that of the tokens
+  // from `low` up must.
   template <class Measure>
   SAMPLER_DEVICE_CALL Rank select(Rank low, Rank high, uint64_t target, const Measure &measure) {
     const Search search = {low, high < summary_.first ? high : summary_.first,
@@ -250,8 +250,8 @@ class TeamWindows {
     return select_top(team_, row_, search).key;
   }
 
-  // The lowest key in [low, high] for whose value it holds, as it does for all larger ones; or
-  // high + 1.
+  // The lowest key in [low, high] for whose value `holds` is true, as it must be for all larger
+  // ones; high + 1 if none.
   template <class Holds>
   SAMPLER_DEVICE uint32_t first_key(uint32_t low, uint32_t high, const Holds &holds) const {
     if (low > high || !holds(contract::value_of_key(high))) return high + 1;
@@ -315,7 +315,7 @@ class TeamWindows {
     return rank(end - 1);
   }
 
-  // Before passes over a window, which begin where it does: its cut.
+  // Sets the row's first token to a window's; returns its cut. Before passes over the window.
   SAMPLER_DEVICE Rank look_at(Window seen) {
     if (seen.begin != base_) {
       summary_.first = rank(seen.begin);
@@ -339,7 +339,7 @@ class TeamWindows {
 
   // ---- Typical-p
 
-  // A distance from the mean, as bits that rise with it, and what of a target is left there.
+  // A distance from the mean, as monotone bits, and the rest of a target there.
   struct Level {
     uint32_t bits;
     uint64_t target;
@@ -349,8 +349,8 @@ class TeamWindows {
     return contract::bits_of(rule.distance(x) + 0.0f);
   }
 
-  // That of the token at which the running measure, by distance, reaches the target. A histogram
-  // tells eleven bits of it.
+  // The level of the token at which the running measure, by distance, reaches the target. A
+  // histogram resolves eleven bits.
   template <class Measure>
   SAMPLER_DEVICE_CALL Level find_level(const contract::Typical &typical, Rank cut, uint64_t target,
                                        const Measure &measure_of) {
@@ -380,7 +380,7 @@ class TeamWindows {
     }
   }
 
-  // The window of the tokens that are nearest to the mean and together reach the target.
+  // The window of the tokens nearest to the mean that together reach the target.
   template <class Measure>
   SAMPLER_DEVICE_CALL Window nearest_by(const contract::Typical &typical, Rank cut, Window seen,
                                         uint64_t target, const Measure &measure,
@@ -400,7 +400,8 @@ class TeamWindows {
       const int64_t begin = seen.begin + count_before(beyond);
       return {begin, end_of(from(as_near))};
     }
-    // Of those at this distance the likelier come first, from the last of them on.
+    // Of the tokens at this distance the likelier come first, the last of them in rank order
+    // foremost.
     const uint32_t nearer =
         key_of([&](float x) { return rule.excess(x) > 0.0f || -rule.excess(x) < most; });
     const uint32_t likelier =
@@ -420,7 +421,7 @@ class TeamWindows {
     return {begin, end_at(last)};
   }
 
-  // How many tokens have larger values than those below a key.
+  // Number of tokens with values above those of a key.
   SAMPLER_DEVICE int64_t count_before(uint32_t key) const {
     if (key > contract::key_of_rank(summary_.first)) return 0;
     float least;
@@ -431,17 +432,17 @@ class TeamWindows {
 
   Team<Context> &team_;
   const Row &row_;
-  RowSummary summary_;  // of what is seen
+  RowSummary summary_;  // of the window seen
   Rank row_first_;
   Rank *head_;               // the first tokens in rank order
-  int64_t head_begin_ = -1;  // the place of the head's first token
+  int64_t head_begin_ = -1;  // place of the head's first token
   int64_t count_ = 0;
-  int64_t base_ = 0;  // the place of the first token that is seen
+  int64_t base_ = 0;  // place of the first token seen
   End ends_[kRemembered];
   Begin begin_;
 };
 
-// The tokens of a row as contract::RankedWindows asks for them.
+// The tokens of a row as contract::RankedWindows queries them.
 template <class Context>
 struct TeamTokens {
   TeamWindows<Context> *windows;

@@ -1281,7 +1281,7 @@ FAULTS = [
     Fault(
         "maxima_of_fewer_than_top_k",
         "on a device a top-k of all tokens looks at those that the reports want alone",
-        [("kernels/staged.cuh", "drawn_row_is_told() && !keeps_all", "reports_drawn_row()")],
+        [("kernels/staged.cuh", "reports_drawn_row() && !keeps_all", "reports_drawn_row()")],
         [stages_on_device("Reports")]),
     Fault(
         "edited_row_after_windows",
@@ -1670,7 +1670,7 @@ FAULTS = [
         "device_changes_before_all_have_asked",
         "on a device a row is changed while threads still ask for its tokens",
         [("kernels/verified_rows.cuh",
-          "    team_.ctx.team_sync();  // all have asked for what they change\n", "")],
+          "    team_.ctx.team_sync();  // all have read what changes\n", "")],
         [verification_on_device("OfTreesEqualsTheCpus/Standard")]),
     # ---- Shards
     Fault(
