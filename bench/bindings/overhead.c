@@ -1,7 +1,7 @@
-/* How long a call takes whose row is so short that the way to the library is what counts.
+/* Overhead of a call: the row is so short that only the way to the library counts.
  *
- * The call is that of examples/minimal.c. Prints one line of JSON, as the same programs of other
- * languages do. */
+ * The call is that of examples/minimal.c. Prints one line of JSON, like the same programs in other
+ * languages. */
 #define _POSIX_C_SOURCE 199309L
 
 #include <sampler/sampler.h>

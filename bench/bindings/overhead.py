@@ -1,9 +1,9 @@
-"""Compares what a call costs from each language.
+"""Compares the overhead of a call between languages.
 
 usage: overhead.py COMMAND...
 
-Each COMMAND, one argument, is run by itself and prints a line of JSON with its language and
-ns_per_call; one of them is C's. They run in turn, three times.
+Each COMMAND, a single argument, prints a line of JSON with its language and ns_per_call; one of
+them is C's. They run in turn, three times.
 """
 
 import json

@@ -16,7 +16,8 @@ void LlamaLibrary::load(const char *name, Function *out_function) {
 }
 
 LlamaLibrary::LlamaLibrary(const std::string &path) : path_(path) {
-  // Lazily: what its other parts need may be missing. Never closed: it may keep threads.
+  // Lazy binding: symbols of the library's other parts may be missing. Never closed: it may keep
+  // threads.
   library_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(std::string("LLAMA_LIB: ") + dlerror());
   load("llama_sampler_chain_default_params", &chain_default_params_);
@@ -52,7 +53,8 @@ void LlamaLibrary::check_layout() const {
   }
 }
 
-// Their arguments have changed from version to version; a small row shows whether they are these.
+// The arguments of llama.cpp's penalties differ between versions; a small row shows whether these
+// are right.
 void LlamaLibrary::check_penalties() const {
   Work work = {"penalties", Operation::kSample, {0.8f, 1, 1.0f, 0.0f}};
   work.stages = Stages::kLlama;

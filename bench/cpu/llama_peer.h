@@ -11,7 +11,7 @@
 
 namespace cpu_bench {
 
-// What llama.h of September 2024 and newer declares, as far as it is used here.
+// The part of llama.h used here, as declared since September 2024.
 struct llama_sampler;
 struct llama_sampler_chain_params {
   bool no_perf;
@@ -30,14 +30,14 @@ struct llama_token_data_array {
 
 class LlamaLibrary {
  public:
-  // Throws std::runtime_error when the library cannot be opened, lacks a function, or does not do
-  // what is expected of a greedy chain.
+  // Throws std::runtime_error if the library cannot be opened, lacks a function, or gives an
+  // unexpected result for a greedy chain.
   explicit LlamaLibrary(const std::string &path);
   ~LlamaLibrary();
   LlamaLibrary(const LlamaLibrary &) = delete;
   LlamaLibrary &operator=(const LlamaLibrary &) = delete;
 
-  // What the library says of itself; "of unknown version" where it has no function for that.
+  // The library's version; "of unknown version" if it has no function for it.
   const std::string &version() const { return version_; }
 
  private:
@@ -68,18 +68,17 @@ class LlamaLibrary {
   void (*free_)(llama_sampler *sampler) = nullptr;
 };
 
-// The chain with the same distribution: top-k, temperature, top-p, min-p, and a draw; or greedy
-// alone. top-k stands first since the temperature does not change what it keeps, and then costs
-// less. Of Stages::kLlama its default chain, with penalties and DRY before and the temperature
-// last.
+// The chain with the same distribution: top-k, temperature, top-p, min-p and a draw; or greedy
+// only. top-k comes first, since the temperature does not change its result and then costs less.
+// For Stages::kLlama the default chain, with penalties and DRY first and the temperature last.
 class LlamaChain {
  public:
-  // Has accepted the history.
+  // Accepts the history.
   LlamaChain(const LlamaLibrary &library, const Work &work, const std::vector<int32_t> &history,
              int64_t num_cols);
 
-  // As llama_sampler_sample does it: fills the array of candidates from the logits, applies the
-  // chain, accepts the token. The array is kept between calls.
+  // As llama_sampler_sample: fills the candidates from the logits, applies the chain, accepts the
+  // token. Reuses the candidate array.
   int32_t sample(const float *logits, int64_t num_cols);
 
  private:

@@ -1,5 +1,5 @@
-// Times the library's calls on this machine's CPU, beside a plain maximum over the same bytes and,
-// where LLAMA_LIB names a libllama.so, beside llama.cpp's samplers.
+// Times the library's calls on this machine's CPU, relative to a plain maximum over the same bytes
+// and, where LLAMA_LIB names a libllama.so, to llama.cpp's samplers.
 #include <benchmark/benchmark.h>
 
 #include <CLI/CLI.hpp>
@@ -51,10 +51,10 @@ struct Result {
   std::string error;  // empty unless the measurement failed or was left out
 };
 
-// ---- What is measured ---------------------------------------------------------------------------
+// ---- Cells to measure ---------------------------------------------------------------------------
 
-// A part of all combinations: every type for rows of a language model, hard rows for one shape,
-// batches for one vocabulary, and for the other vocabularies where the work is typical.
+// A subset of all combinations: every type for rows of a language model, hard rows for one shape,
+// batches for one vocabulary; other vocabularies for typical work.
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
   const auto add = [&](RowKind kind, int64_t num_rows, int64_t num_cols, sampler_dtype dtype,
@@ -117,7 +117,8 @@ uint32_t num_processors() {
   return capabilities.num_processors;
 }
 
-// The limit, the library on one thread, and, where they apply, on more threads and llama.cpp.
+// Measures the limit, the library on one thread and, where they apply, on more threads and
+// llama.cpp.
 void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Result *result) {
   const Cell &cell = result->cell;
   const bool has_threads = cell.num_rows >= kRowsForThreads && num_processors() >= kManyThreads;
@@ -133,7 +134,7 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
   std::vector<std::function<void(int)>> contenders = {
       [&](int) { read(); }, [&](int run) { problem.call(sampler.get(), uint64_t(run)); }};
 
-  // What a bitmask adds to the same call is told in maxima, too.
+  // The bitmask's part of the same call is reported in maxima, too.
   const bool has_bare = cell.work->stages == Stages::kBitmask;
   if (has_bare) {
     contenders.push_back(
@@ -164,13 +165,13 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
   if (has_llama) result->llama = series.back();
 }
 
-// ---- What is told -------------------------------------------------------------------------------
+// ---- Reports ------------------------------------------------------------------------------------
 
 double times_limit(const Result &result) {
   return result.library.median_us / result.limit.median_us;
 }
 
-// How many maxima the stages add to the call.
+// Time that the stages add to the call, in maxima.
 double added_limits(const Result &result) {
   return (result.library.median_us - result.without_stages->median_us) / result.limit.median_us;
 }
@@ -194,7 +195,7 @@ std::string processor_name() {
   return "unnamed processor";
 }
 
-// The size of the first processor's cache of this level; 0 where the system does not tell.
+// Size of the first processor's cache of this level; 0 if unknown.
 int64_t cache_bytes(int level) {
   for (const auto &cache : benchmark::CPUInfo::Get().caches) {
     if (cache.level == level && cache.type != "Instruction") return cache.size;
@@ -202,7 +203,7 @@ int64_t cache_bytes(int level) {
   return 0;
 }
 
-// By the number of the SAMPLER_ISA_ bit; the library may have others than the headers here.
+// Indexed by SAMPLER_ISA_ bit; the library may know more than these headers.
 std::string instructions_in_use() {
   const char *const names[] = {"scalar", "AVX2", "AVX-512", "NEON"};
   sampler_capabilities capabilities = {};
@@ -279,8 +280,8 @@ void print(const Result &result) {
   std::fflush(stdout);
 }
 
-// Prints each result as it comes, and keeps them in a file in Google Benchmark's format, which is
-// whole at any time. That library's own file would name the machine and the folder.
+// Prints each result and writes all to a file in Google Benchmark's format, complete after each.
+// That library's own file would name the machine and the folder.
 class Reporter : public benchmark::BenchmarkReporter {
  public:
   Reporter(const std::deque<Result> &results, const Arguments &arguments, Json run)
@@ -348,7 +349,7 @@ int run(const Arguments &arguments) {
   const LlamaLibrary *llama = llama_library ? &*llama_library : nullptr;
 
   const std::regex filter(arguments.filter);
-  std::deque<Result> results;  // whose elements stay where they are
+  std::deque<Result> results;  // elements must not move
   for (const Cell &cell : all_cells()) {
     if (!std::regex_search(cell.name(), filter)) continue;
     results.push_back({cell, {}, {}, {}, {}, {}, {}});

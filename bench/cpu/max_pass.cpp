@@ -15,12 +15,12 @@ namespace cpu_bench {
 
 namespace {
 
-// Registers of maxima, so that the latency of one maximum does not bound the pass.
+// Registers of maxima, enough to hide the latency of one maximum.
 constexpr size_t kNumMaxima = 8;
 
 // DEFINE_MAX_PASS(name, target, Value, lowest, Register, splat, load, max, store): the pass over
-// `Value`s by one set of instructions, whose names are the last five. A macro, since a function
-// that is compiled for a target of its own inlines only what is.
+// `Value`s with one instruction set; the last five are its types and operations. A macro, since a
+// function with a target attribute inlines only functions with the same one.
 #define DEFINE_MAX_PASS(name, target, Value, lowest, Register, splat, load, max, store)    \
   target Value name(const Value *values, size_t count) {                                   \
     constexpr size_t kLanes = sizeof(Register) / sizeof(Value);                            \

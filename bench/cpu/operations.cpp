@@ -39,7 +39,7 @@ Work with_stages(const char *name, const Filters &filters, Stages stages,
   return work;
 }
 
-// All 0 except the size.
+// A struct of zeros with its size set.
 template <class Args>
 Args empty() {
   Args args = {};
@@ -157,7 +157,7 @@ Problem::Problem(const Cell &cell)
   }
 }
 
-// A text in which likely tokens come back, and one bitmask for all rows. Both are the same always.
+// Makes a text in which likely tokens recur, and one bitmask for all rows; the same in every run.
 void Problem::make_stages() {
   const Stages stages = cell_.work->stages;
   if (stages == Stages::kNone) return;
@@ -188,7 +188,7 @@ void Problem::make_stages() {
   }
 }
 
-// With the text of each row in its slot.
+// A state with the text of each row in its slot.
 sampler_state_t Problem::state_of(sampler_t sampler) {
   State &state = states_[sampler];
   if (state) return state.get();
@@ -233,7 +233,7 @@ void Problem::add_stages(sampler_t sampler, sampler_params *params, sampler_samp
 }
 
 // The draft's row equals the target's up to the rejected position, which makes acceptance certain.
-// There the draft's likeliest token has no probability in the target.
+// At that position the draft's likeliest token has probability 0 in the target.
 void Problem::make_chain() {
   const int64_t num_cols = cell_.num_cols;
   std::vector<float> two = make_logits(cell_.kind, 2, num_cols);

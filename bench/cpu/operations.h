@@ -1,4 +1,4 @@
-// What is measured: calls of the library, each with its inputs and outputs.
+// The measured calls of the library, each with its inputs and outputs.
 #pragma once
 
 #include <sampler/sampler.h>
@@ -15,9 +15,9 @@ namespace cpu_bench {
 
 enum class Operation {
   kSample,
-  kSoftmax,  // a filter of logits to probabilities
-  kRenorm,   // of probabilities to probabilities
-  kMask,     // of logits to logits
+  kSoftmax,  // logits to probabilities
+  kRenorm,   // probabilities to probabilities
+  kMask,     // logits to logits
   kSelect,
   kVerify
 };
@@ -29,29 +29,29 @@ struct Filters {
   float min_p = 0.0f;
 };
 
-// What a sample tells besides the token, of the distribution that is drawn from, or of the raw row.
+// Reports of a sample besides the token, from the drawn distribution or the raw row.
 enum class Reports {
   kNone,
   kLogprob,     // of the token
-  kTop20,       // beside it the 20 likeliest tokens with theirs, and the token's rank
+  kTop20,       // and the 20 likeliest tokens with theirs, and the token's rank
   kRawLogprob,  // the same of the raw row
   kRawTop20
 };
 
-// Stages beside temperature and filters.
+// Stages besides temperature and filters.
 enum class Stages {
   kNone,
   kTypical,        // typical-p 0.9
-  kPenalties64,    // of the last 64 tokens, as engines have them
+  kPenalties64,    // of the last 64 tokens, an engine's default
   kPenalties4096,  // of 4,096 tokens
-  kState4096,      // the same, which a state remembers
-  kBitmask,        // half of the tokens are banned
+  kState4096,      // the same, from a state
+  kBitmask,        // bans half of the tokens
   kLlamaFilters,   // llama.cpp's default chain without edits
   kLlama4096,      // that with penalties of 4,096 tokens
   kLlama           // that with penalties of 64 tokens and DRY of 4,096
 };
 
-// Of kLlama.
+// Parameters of kLlama.
 struct LlamaNumbers {
   static constexpr float kRepetitionPenalty = 1.1f, kDryMultiplier = 0.8f, kDryBase = 1.75f;
   static constexpr int32_t kPenaltyWindow = 64, kDryAllowedLength = 2;
@@ -61,7 +61,7 @@ struct Work {
   const char *name;
   Operation operation;
   Filters filters = {};
-  bool has_llama_chain = false;  // llama.cpp has samplers for the same
+  bool has_llama_chain = false;  // llama.cpp has the same samplers
   sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
@@ -70,7 +70,7 @@ struct Work {
   Stages stages = Stages::kNone;
 };
 
-// All of them, the most informative first.
+// All works, most informative first.
 const std::vector<Work> &all_works();
 
 struct Cell {
@@ -84,38 +84,38 @@ struct Cell {
 
 const char *name_of(sampler_dtype dtype);
 
-// A piece of memory that a call reads once at least.
+// Memory that a call reads at least once.
 struct Span {
   const void *data;
   size_t num_elements;
 };
 
-// Inputs and outputs of a cell, and the call. Rows of logits are the cell's; operations that take
-// probabilities get their softmax. The chain has 7 drafts, of which the first three are accepted
-// and the fourth is rejected, so that it reads one row of the target and one of the draft.
+// Inputs, outputs and the call of a cell. Logits are the cell's rows; operations on probabilities
+// get their softmax. The chain has 7 drafts: the first three are accepted and the fourth is
+// rejected, so it reads one row of the target and one of the draft.
 class Problem {
  public:
   explicit Problem(const Cell &cell);
 
   const std::vector<Span> &spans() const { return spans_; }
 
-  // Inputs as f32, where that is their type.
+  // f32 inputs.
   const float *logits() const { return reinterpret_cast<const float *>(input_.data()); }
 
-  // What the first row's text has said; empty without stages that look at it.
+  // The history of the first row; empty without stages that read it.
   std::vector<int32_t> history() const {
     if (history_offsets_.empty()) return {};
     return {history_.begin(), history_.begin() + history_offsets_[1]};
   }
 
-  // What the last call wrote; of the chain, 8 of a row, of many draws, those of each row in turn.
+  // Tokens of the last call: 8 per row for the chain; for many draws those of each row in turn.
   const std::vector<int32_t> &token_ids() const { return token_ids_; }
 
-  // Another `offset` each time draws other tokens. Throws what the library says when it fails. The
-  // handle stays until the problem has gone.
+  // A new `offset` draws new tokens. Throws the library's error text on failure. The handle must
+  // outlive the problem.
   void call(sampler_t sampler, uint64_t offset);
 
-  // The same rows, sampled without the work's stages.
+  // Samples the same rows without the work's stages.
   void call_without_stages(sampler_t sampler, uint64_t offset);
 
  private:
@@ -141,7 +141,7 @@ class Problem {
   std::vector<uint32_t> bitmask_;
   std::vector<int32_t> bitmask_indices_;
   sampler_pipeline pipeline_ = {};
-  // One for each handle that has called; they go before it.
+  // One for each handle used; destroyed before the handle.
   struct DestroyState {
     void operator()(sampler_state_t state) const { sampler_state_destroy(state); }
   };

@@ -15,12 +15,12 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// More rows than these are rotations of them, which cost less to make.
+// Rows beyond these are rotations of them, which are cheaper to make.
 constexpr int64_t kNumDrawnRows = 4;
 
 using Random = std::mt19937_64;
 
-// (0, 1). The standard library's distributions differ between implementations.
+// Uniform in (0, 1). The standard library's distributions differ between implementations.
 double uniform(Random *random) {
   return (double((*random)() >> 11) + 0.5) * 0x1p-53;
 }
@@ -59,14 +59,14 @@ void draw_masked(float *row, int64_t num_cols, Random *random) {
   }
 }
 
-// From the largest to the smallest.
+// From the largest value to the smallest.
 template <class Value>
 void fill_by_rank(float *row, int64_t num_cols, const Value &value) {
   for (int64_t rank = 0; rank < num_cols; ++rank) row[rank] = value(rank);
 }
 
-// Of nine elements, evenly spread over what is left each time, the five lowest are the lowest of
-// all that is left. Of more columns those after the first ones, which take long to place, are low.
+// Defeats a median of nine evenly spaced elements: in each step the five lowest of the nine are the
+// lowest of all that remain. Placing is slow, so columns after kMostPlaced are just low.
 void draw_killer(float *row, int64_t num_cols) {
   constexpr int64_t kProbes = 9, kLowest = 5, kMostPlaced = int64_t(1) << 17;
   std::fill_n(row, num_cols, -20.0f);
@@ -94,8 +94,8 @@ void draw_killer(float *row, int64_t num_cols) {
   for (const int64_t id : left) place_next(id);
 }
 
-// At temperature 0.8: a heavy token, 200 tokens that weigh a tenth of it together, and light ones
-// that weigh a twenty-fifth of all.
+// At temperature 0.8: one heavy token; 200 tokens that together have a tenth of its weight; and
+// light tokens that have a twenty-fifth of the total.
 void draw_hidden(float *row, int64_t num_cols, Random *random) {
   const double temperature = 0.8;
   for (int64_t i = 0; i < num_cols; ++i) {

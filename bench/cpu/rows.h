@@ -1,5 +1,5 @@
-// Inputs of the benchmark: rows of logits or probabilities, the same on every machine except the
-// last bits that its logarithm and exponential leave open.
+// Benchmark inputs: rows of logits or probabilities, the same on every machine up to the last bits
+// of logarithm and exponential.
 #pragma once
 
 #include <sampler/sampler.h>
@@ -12,25 +12,25 @@
 namespace cpu_bench {
 
 enum class RowKind {
-  kLanguage,  // as of a language model: -1.1 ln(rank) + N(0, 0.3), in random order
+  kLanguage,  // a language model's: -1.1 ln(rank) + N(0, 0.3), in random order
   kPeaked,    // the same, except one token of probability 0.95
   kFlat,      // N(0, 0.01)
-  kEqual,     // all tokens alike
-  kMasked,    // as of a language model, nine of ten tokens at -inf
+  kEqual,     // all values equal
+  kMasked,    // a language model's, nine of ten tokens at -inf
 
-  // Crafted, to cost as much as may be.
-  kDescending,   // as of a language model, in rank order
-  kAscending,    // the other way round
+  // Adversarial rows.
+  kDescending,   // a language model's, in rank order
+  kAscending,    // the reverse
   kTwoValues,    // half of the tokens at each of two values
-  kThreeValues,  // three neighbouring values of bf16
-  kNearTies,     // each value one f32 below another, in random order
-  kGeometric,    // values whose logarithms are as dense as f32 lets them be, in random order
-  kPeriodic,     // 251 values, again and again
-  kKiller,     // what a median of nine elements at fixed places takes for the middle is at the end
-  kClustered,  // all large values stand together, in as few groups of 16 as hold them
-  kUnsampled,  // every 32nd vector of 16 has small values only
-  kHidden,     // few tokens, side by side, weigh what top-p 0.95 cuts at; most others a little less
-  kTied,       // 40 large values, and a tenth of all tokens tied below them
+  kThreeValues,  // three adjacent values of bf16
+  kNearTies,     // consecutive f32 values, in random order
+  kGeometric,    // logarithms as dense as f32 allows, in random order
+  kPeriodic,     // 251 values, repeated
+  kKiller,       // a median of nine elements at fixed places is always near the end
+  kClustered,    // all large values adjacent, in as few groups of 16 as hold them
+  kUnsampled,    // every 32nd vector of 16 has only small values
+  kHidden,       // few adjacent tokens decide top-p 0.95; most others weigh a little less
+  kTied,         // 40 large values, and a tenth of all tokens tied below them
 };
 
 constexpr int kNumRowKinds = int(RowKind::kTied) + 1;
@@ -38,10 +38,10 @@ constexpr int kNumRowKinds = int(RowKind::kTied) + 1;
 // "lm", "peaked", "flat", ...
 const char *name_of(RowKind kind);
 
-// num_rows rows of logits, no two alike except where the kind makes them.
+// num_rows rows of logits, all different unless the kind makes them equal.
 std::vector<float> make_logits(RowKind kind, int64_t num_rows, int64_t num_cols);
 
-// Each row becomes its softmax.
+// Replaces each row by its softmax.
 void to_probabilities(std::vector<float> *rows, int64_t num_cols);
 
 // Memory that starts at a cache line.
@@ -64,8 +64,7 @@ class AlignedBytes {
 
 size_t size_of(sampler_dtype dtype);
 
-// The values in another type, rounded to nearest, ties to even. Their magnitudes must be below the
-// type's largest; infinities stay.
+// Rounds to another type, to nearest even. Finite magnitudes must be below the type's largest.
 AlignedBytes to_dtype(const std::vector<float> &values, sampler_dtype dtype);
 
 }  // namespace cpu_bench

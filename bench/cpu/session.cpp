@@ -1,9 +1,9 @@
-// What a decoding session costs a sequence and step beside the sampling: the time of plan and
-// advance, less that of one sampler_sample call on the same rows with the same parameters by slot.
-// Batches of 256 sequences on one thread, each with a temperature, top-k, top-p and seed of its
-// own; an end token, and a stop sequence of four tokens. The model takes no time: all rows are
-// there. A last case has sequences that come and go, and prompt lookups whose drafts are kept.
-// Times are those in which the process ran, on a machine that does other things, too.
+// Cost of a decoding session per sequence and step, besides sampling: the time of plan and advance,
+// less that of one sampler_sample call on the same rows with the same parameters by slot. Batches
+// of 256 sequences on one thread, each with its own temperature, top-k, top-p and seed, an end
+// token, and a stop sequence of four tokens. The model takes no time: all rows exist. The last case
+// has sequences that come and go, with prompt lookups whose drafts are accepted. Times are process
+// CPU times.
 #include <sampler/sampler.h>
 
 #include <time.h>
@@ -21,7 +21,7 @@ constexpr std::int64_t kSequences = 256;
 constexpr std::int64_t kSteps = 200;
 constexpr int kRepeats = 9;
 
-// Nanoseconds in which the process ran.
+// CPU time of the process in nanoseconds.
 double now() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -45,7 +45,7 @@ struct Case {
   const char *name;
   std::int64_t vocabulary_size;
   float repetition_penalty;
-  bool has_lookup;  // one that finds nothing
+  bool has_lookup;  // a lookup that finds nothing
 };
 
 class Batch {
@@ -61,7 +61,7 @@ class Batch {
       random = random * 1664525u + 1013904223u;
       x = float(random >> 8) * 0x1p-21f;
     }
-    // The end token never comes.
+    // The end token is never drawn.
     for (std::int64_t i = 1; i <= kSequences; ++i) {
       logits_[std::size_t(i * of.vocabulary_size - 1)] = -100;
     }
@@ -70,7 +70,7 @@ class Batch {
   Batch(const Batch &) = delete;
   Batch &operator=(const Batch &) = delete;
 
-  // Nanoseconds a step, and of that what sampling takes.
+  // Nanoseconds per step, and of sampling in it.
   double with_session() {
     auto options = sized<sampler_session_options>();
     options.max_sequences = kSequences;
@@ -143,7 +143,7 @@ class Batch {
       seeds[at] = std::uint64_t(i);
       rows[at] = std::int32_t(i);
     }
-    // The state of a text that grows, as the session has it: penalties take most of their time.
+    // A state with growing texts, as the session's: penalties take most of its time.
     auto state_options = sized<sampler_state_options>();
     state_options.num_slots = kSequences;
     state_options.max_tokens = kSteps + 40;
@@ -214,8 +214,8 @@ class Batch {
   std::int64_t num_rows_ = 0;
 };
 
-// Sequences that live kLife steps, so that some leave and others join in each step, and count up in
-// circles: a lookup of three drafts finds them all.
+// Sequences that live kLife steps, so that some leave and join in each step. They count in circles:
+// a lookup's three drafts are all accepted.
 class Churn {
  public:
   Churn() {
@@ -242,7 +242,7 @@ class Churn {
   Churn(const Churn &) = delete;
   Churn &operator=(const Churn &) = delete;
 
-  // Nanoseconds of so many steps.
+  // Nanoseconds over all steps.
   struct Times {
     double churn = 0, step = 0, sampling = 0;
     std::int64_t num_tokens = 0, num_spans = 0;
@@ -301,7 +301,7 @@ class Churn {
     sample(num_rows, times);
   }
 
-  // One token is all but sure in each row.
+  // One token in each row is almost certain.
   std::int64_t write_rows(std::int64_t num_spans) {
     std::int64_t row = 0;
     for (std::int64_t i = 0; i < num_spans; ++i) {
@@ -315,7 +315,7 @@ class Churn {
     return row;
   }
 
-  // The same rows by one call.
+  // Samples the same rows in one call.
   void sample(std::int64_t num_rows, Times *times) {
     auto sample = sized<sampler_sample_args>();
     sample.input.values = logits_.data();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times torch on the CPU, on one thread, and adds that to a file of ./run bench --json.
+"""Times torch on one CPU thread, and adds the results to a file of ./run bench --json.
 
 usage: torch_peer.py FILE
 
@@ -17,7 +17,7 @@ import time
 import torch
 
 COLUMNS = (128256, 32000, 262144)
-FEW_COLUMNS = 111  # of many draws from one row
+FEW_COLUMNS = 111  # many draws from one row
 MIN_REPEATS, MAX_REPEATS, MAX_SECONDS = 5, 50, 0.5
 
 
@@ -27,7 +27,7 @@ def draw(weights):
 
 
 def top_p_of_sorted(logits, p):
-    """What the nucleus leaves of logits in descending order."""
+    """Probabilities of logits in descending order, 0 outside the nucleus."""
     probabilities = logits.softmax(-1)
     return probabilities.masked_fill(probabilities.cumsum(-1) - probabilities >= p, 0)
 
@@ -72,7 +72,7 @@ def language_row(num_cols):
 
 
 def times_of(operation, row):
-    """In microseconds; a maximum before each leaves the row in the cache."""
+    """Times in microseconds; a maximum before each call leaves the row in the cache."""
     operation(row)
     times = []
     begin = time.perf_counter()

@@ -1,8 +1,8 @@
-// What verifications take beside one read of the rows that each has to look at: 8 sequences of 7
-// drafts over 128,256 tokens, f32, on one thread. Drafts are drawn from rows that are the target's
-// with noise, so that some are accepted in each sequence and most sequences have a rejection. The
-// read is a plain maximum over the same rows, as in cpu_bench; of a row of given probabilities the
-// standard rule reads one element, until it is rejected.
+// Time of verifications relative to one read of the rows that each must read: 8 sequences of 7
+// drafts over 128,256 tokens, f32, on one thread. Drafts are drawn from the target's rows with
+// noise, so that each sequence has accepted drafts and most have a rejection. The read is a plain
+// maximum over the same rows, as in cpu_bench; of a row of given probabilities the standard rule
+// reads one element until it is rejected.
 #include <sampler/sampler.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kSequences = 8, kDrafts = 7, kCols = 128256;
 constexpr int64_t kPositions = kDrafts + 1;
 
-// A root with two children, which have three and two; the first of them has one.
+// A root with two children; they have three and two, the first of which has one.
 constexpr int32_t kTree[kDrafts] = {-1, -1, 0, 0, 1, 1, 2};
 
 struct Case {
@@ -74,8 +74,7 @@ struct Rows {
     uint32_t random = 1;
     for (int64_t s = 0; s < kSequences; ++s) {
       for (int64_t i = 0; i < kDrafts; ++i) {
-        // In a tree a draft's row is of the position that the draft hangs on; here all are of
-        // chains.
+        // In a tree a draft's row belongs to its parent's position; here all belong to chains.
         const float *const row = &target[size_t((s * kPositions + i) * kCols)];
         for (int64_t x = 0; x < kCols; ++x) {
           random = random * 1664525u + 1013904223u;
@@ -137,7 +136,7 @@ class Problem {
 
   void run() { check(sampler_verify(sampler_, &args_)); }
 
-  // Where the rows begin that have to be read.
+  // The rows that must be read.
   const std::vector<const float *> &rows() const { return rows_; }
 
   double mean_kept() const {
@@ -181,13 +180,13 @@ class Problem {
       for (int32_t i = 0; i <= (is_block ? int32_t(kDrafts) : last); ++i) {
         const int32_t position = is_block ? i : positions[i];
         const bool is_last = is_block ? i == kDrafts : i == last;
-        // Of block's rows that behind all drafts is read where all were accepted.
+        // Block verification reads the row after the drafts only if all were accepted.
         if (is_block && is_last && last < kDrafts) continue;
         if (!reads_elements || is_last) {
           rows_.push_back(target + (s * kPositions + position) * kCols);
         }
         if (!case_.has_draft) continue;
-        // The rows of the children that were tried there: all before the accepted one, and it.
+        // The rows of the children tried there: those before the accepted one, and that one.
         for (int32_t child = 0; child < kDrafts; ++child) {
           const int32_t parent = case_.is_tree ? kTree[child] : child - 1;
           if (parent + 1 != position) continue;
@@ -197,7 +196,7 @@ class Problem {
           }
           if (is_accepted) break;
         }
-        // Siblings before an accepted one leave a residual of the target's row.
+        // Rejected siblings before an accepted one leave a residual of the target's row.
         const bool were_rejected = !is_last && case_.is_tree && reads_elements &&
                                    has_earlier_sibling(positions[i + 1] - 1);
         if (were_rejected) rows_.push_back(target + (s * kPositions + position) * kCols);
@@ -221,7 +220,7 @@ class Problem {
   std::vector<const float *> rows_;
 };
 
-// Those whose name has this in it.
+// Runs the cases whose names contain `part`.
 void run_all(const std::string &part) {
   const Rows rows;
   const MaxPass pass = usable_max_passes().front();
@@ -236,7 +235,7 @@ void run_all(const std::string &part) {
     };
     const std::vector<Series> series =
         measure({[&](int) { read(); }, [&](int) { problem.run(); }}, read, Limits());
-    // The best of each: what else runs on the machine adds to both.
+    // The best of each: other work on the machine only adds.
     std::printf("%-48s %6.2f %6zu %10.1f %10.1f %6.2f\n", which.name, problem.mean_kept(),
                 problem.rows().size(), series[1].best_us, series[0].best_us,
                 series[1].best_us / series[0].best_us);

@@ -1,8 +1,8 @@
-// Tokens a second, on one core, that n-gram storages of order 4 learn and prompt lookups append.
+// Tokens per second, on one core, learned by n-gram storages of order 4 and appended to prompt
+// lookups.
 //
-// The argument is the number of tokens of the text: ids of a vocabulary of 50,000, id i at a rate
-// of about 1 / (i + 1), drawn independently. That is harder than language, which repeats itself
-// more.
+// The argument is the length of the text: ids of a vocabulary of 50,000, id i at a rate of about 1
+// / (i + 1), drawn independently. That is harder than language, which repeats more.
 #include <benchmark/benchmark.h>
 #include <sampler/sampler.h>
 
@@ -26,7 +26,7 @@ std::vector<std::int32_t> make_text(std::int64_t num_tokens) {
   return text;
 }
 
-// A storage with its interface, for one measurement.
+// A storage and its interface, for one measurement.
 struct Storage {
   Storage() {
     sampler_ngram_storage_options options = {};
@@ -61,7 +61,7 @@ void finish(benchmark::State &state, bool ok) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// A call a token, into an empty storage: most n-grams are new.
+// One call per token, into an empty storage: most n-grams are new.
 void update_new(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   bool ok = true;
@@ -73,7 +73,7 @@ void update_new(benchmark::State &state) {
   finish(state, ok);
 }
 
-// Updates with a text all of whose n-grams are known.
+// Updates with a text whose n-grams are all known.
 void update_known(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   Storage storage;
@@ -82,7 +82,7 @@ void update_known(benchmark::State &state) {
   finish(state, storage.ok);
 }
 
-// A call for the text.
+// One call for the text.
 void initialize(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   bool ok = true;
@@ -94,7 +94,7 @@ void initialize(benchmark::State &state) {
   finish(state, ok);
 }
 
-// A token at a time into a lookup, and 5 drafts after each.
+// Appends a token at a time, with 5 drafts after each.
 void lookup(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   sampler_prompt_lookup_options options = {};

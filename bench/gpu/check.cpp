@@ -27,7 +27,7 @@ constexpr size_t kWorkspaceGuardBytes = 256;
 const std::vector<int64_t> kWidths = {1, 2, 31, 32, 33, 1000, 2048, 2049, 32000, 128256, 262144};
 const std::vector<int64_t> kBatches = {1, 3, 17, 64, 300, 4096};
 
-// A problem on the device, or all of it but its numbers per slot.
+// A problem on the device; with `host_parameters` its numbers per slot stay on the host.
 class DeviceProblem {
  public:
   DeviceProblem(const Problem &problem, sampler_t sampler, bool host_parameters = false)
@@ -40,7 +40,7 @@ class DeviceProblem {
     upload(problem);
   }
 
-  // The problem's arrays, or those of one that differs in content alone.
+  // Uploads a problem's arrays; the layout must be the same.
   void upload(const Problem &problem) {
     CUDA_CHECK(cudaMemcpy(memory_.data(), problem.memory().data(), memory_.bytes(),
                           cudaMemcpyHostToDevice));
@@ -88,7 +88,7 @@ class Checker {
       check_one(*options_.only);
       return report_;
     }
-    // What differs in kind comes before what takes long, in case the time does not suffice.
+    // Checks of different kinds come before long ones, in case time runs out.
     run_grid(0, kManyCells);
     if (has_device_) {
       run_streams();
@@ -120,7 +120,7 @@ class Checker {
     std::fflush(stdout);
   }
 
-  // The command line that makes the comparison again. Calls that are not alone are chosen by name.
+  // The command line that repeats the comparison. Grid calls are selected by name.
   std::string command(const Case &which, bool is_alone) const {
     const std::string text = to_text(which);
     if (is_alone) return "./gpu_check --case " + text + (has_device_ ? "" : " --cpu-only");
@@ -141,7 +141,7 @@ class Checker {
 
   // ---- One call -----------------------------------------------------------------------------
 
-  // What fails is counted with the mismatches; a device that is lost ends the checks.
+  // Counts exceptions as mismatches; a lost device ends the checks.
   template <class Work>
   void guarded(const Case &which, bool is_alone, const Work &work) {
     try {
@@ -164,7 +164,7 @@ class Checker {
     });
   }
 
-  // Two threads, and other strides and alignments.
+  // With two threads, other strides and other alignments.
   void check_on_cpu(Case which) {
     Problem expected(which);
     expected.run(reference_.get());
@@ -194,7 +194,7 @@ class Checker {
     int num_seeds;
   };
 
-  // Small shapes first, and those with more seeds.
+  // Small shapes first, with more seeds.
   std::vector<Shape> shapes() const {
     const bool small = options_.is_small || !has_device_;
     const int64_t max_cells = int64_t(1) << (options_.is_small ? 15 : has_device_ ? 27 : 18);
@@ -216,7 +216,7 @@ class Checker {
     return result;
   }
 
-  // Shapes of so many elements.
+  // Shapes with min_cells to end_cells elements.
   void run_grid(int64_t min_cells, int64_t end_cells) {
     for (const Shape &shape : shapes()) {
       const int64_t cells = shape.num_rows * shape.num_cols;
@@ -234,7 +234,7 @@ class Checker {
 
   // ---- Streams and graphs -------------------------------------------------------------------
 
-  // All operations at once, each call on a stream and with memory of its own.
+  // All operations at once, each call with its own stream and memory.
   void run_streams() {
     for (uint64_t round = 0; round < (options_.is_small ? 2 : 12); ++round) {
       const int64_t num_cols = kWidths[size_t(5 + round % 5)];
@@ -269,7 +269,7 @@ class Checker {
     }
   }
 
-  // A call captured once, and replayed on other rows, seeds and parameters in the same memory.
+  // A call captured once, and replayed with other rows, seeds and parameters in the same memory.
   void run_graphs() {
     for (uint64_t seed = 0; seed < (options_.is_small ? 1 : 6); ++seed) {
       const int64_t num_cols = kWidths[size_t(5 + seed % 5)];
@@ -319,8 +319,8 @@ class Checker {
     }
   }
 
-  // A seed whose input and output rows, if any, have two bytes an element, and outputs rows of
-  // their own.
+  // A seed for which input and output rows, if any, have two bytes an element and outputs have
+  // their own rows.
   static uint64_t seed_of_16_bit_rows(Operation operation) {
     for (uint64_t seed = 0;; ++seed) {
       constexpr int64_t kNumCols = 100;
@@ -332,7 +332,7 @@ class Checker {
     }
   }
 
-  // On the host: the reference's memory, the device's results, and a margin.
+  // Host memory for the reference, the device's results, and a margin.
   static bool has_room_for(int64_t bytes) {
     size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -340,7 +340,7 @@ class Checker {
     return bytes + bytes / 8 < int64_t(free_bytes) && 2 * bytes + bytes / 4 < host_bytes;
   }
 
-  // Made at the first use: without a device there is none.
+  // Created at first use: there is none without a device.
   const Stream &stream() {
     if (!only_stream_) only_stream_ = std::make_unique<Stream>();
     return *only_stream_;
@@ -350,7 +350,7 @@ class Checker {
   const bool has_device_;
   const SamplerPtr reference_;
   const SamplerPtr other_;     // on the device, if there is one
-  const SamplerPtr checking_;  // there, with parameters on the host
+  const SamplerPtr checking_;  // on the device, with parameters on the host
   std::unique_ptr<Stream> only_stream_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   CheckReport report_;

@@ -37,7 +37,7 @@ Json attributes_of(int device) {
   return result;
 }
 
-// Median microseconds of what `enqueue` enqueues, `count` times in a graph.
+// Median microseconds of the work that `enqueue` enqueues, `count` times in a graph.
 template <class Enqueue>
 double median_time(const Stream &stream, int count, const Enqueue &enqueue) {
   constexpr int kRepeats = 51;
@@ -88,8 +88,8 @@ void report_facts(int device, const std::string &json_path) {
   const Stream stream;
   Json facts = {{"run", describe_run(device, "./gpu_check --facts")},
                 {"attributes", attributes_of(device)}};
-  write_json(facts, json_path);  // in case what follows fails
-  // A handle for the usual sizes: the library's own first step.
+  write_json(facts, json_path);  // in case the following fails
+  // A handle for the usual sizes, as the library's first step.
   make_cuda_sampler(device, 1024, 128256);
   facts["handle"] = "created";
   constexpr int kLaunches = 100;

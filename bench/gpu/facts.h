@@ -1,4 +1,4 @@
-// What a device is and how long its simplest steps take: the figures that designs are decided by.
+// A device's properties and the time of its simplest steps, on which designs are based.
 #pragma once
 
 #include <string>

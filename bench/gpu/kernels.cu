@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kBlocksPerMultiprocessor = 4;
-constexpr int kLoadsInFlight = 4;  // of 16 bytes, by a thread
+constexpr int kLoadsInFlight = 4;  // of 16 bytes, per thread
 
 // splitmix64's finaliser.
 __device__ uint64_t mix(uint64_t x) {
@@ -19,7 +19,7 @@ __device__ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// (0, 1)
+// Uniform in (0, 1).
 __device__ float uniform(uint32_t bits) {
   return (float(bits >> 8) + 0.5f) * 0x1p-24f;
 }

@@ -1,5 +1,5 @@
-// Compares a CUDA device with the CPU bit for bit, and measures how long calls take on it: all
-// steps of it in ten minutes, each in a process of its own, or one of them.
+// Compares a CUDA device with the CPU bit for bit, and times calls on it: all steps in ten minutes,
+// each in its own process, or one step.
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>

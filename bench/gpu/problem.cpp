@@ -58,7 +58,7 @@ void Problem::run(sampler_t sampler, void *base, const void *parameters, sampler
                   void *workspace, size_t workspace_bytes) const {
   Structs structs;
   bind(base, parameters, &structs);
-  // All arguments begin with the size and `exec`.
+  // All argument structs begin with their size and `exec`.
   structs.args.sample.exec = {stream, workspace, workspace_bytes};
   if (kFunctions[source().operation].run(sampler, structs) != SAMPLER_OK) fail(description());
 }
@@ -108,7 +108,7 @@ bool all_bytes_are(unsigned char value, const unsigned char *begin, const unsign
          (*begin == value && std::memcmp(begin, begin + 1, size_t(end - begin) - 1) == 0);
 }
 
-// What was written beside the arrays, and into the padding of their rows.
+// Writes outside the arrays, and into the padding of their rows.
 std::optional<std::string> overrun(const Problem &problem) {
   const unsigned char *begin = problem.memory().data();
   const unsigned char *gap = begin;

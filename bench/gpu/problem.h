@@ -1,5 +1,5 @@
-// Generated calls that run: copied to a device and run there, the memory of one must equal, byte
-// for byte, what the CPU made of it.
+// Runs generated calls: after a run on a copy in device memory, that memory must equal the CPU's
+// byte for byte.
 #pragma once
 
 #include <sampler/sampler.h>
@@ -21,21 +21,21 @@ class Problem : public Call {
   // Bytes of workspace that the call needs.
   size_t workspace_bytes(sampler_t sampler) const;
 
-  // Runs the call on a copy of the memory at `base`, but with its numbers per slot where
-  // `parameters` has a copy. Throws when the library refuses it.
+  // Runs the call on a copy of the memory at `base`, with its numbers per slot from `parameters` if
+  // that has a copy. Throws if the library refuses the call.
   void run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
            void *workspace, size_t workspace_bytes) const;
 
-  // Runs it on this memory, in host memory.
+  // Runs the call on this memory, on the host.
   void run(sampler_t cpu_sampler);
 
  private:
-  // The arrays in copies of the memory.
+  // Sets the pointers to arrays in copies of the memory.
   void bind(const void *base, const void *parameters, Structs *out) const;
 };
 
-// What differs between problems of the same arrays, apart from strides and alignment; and what was
-// written outside of outputs. One line an array at most.
+// Differences between problems with the same arrays, whatever their strides and alignment, and
+// writes outside outputs. At most one line per array.
 std::vector<std::string> differences(const Problem &expected, const Problem &actual);
 
 }  // namespace gpu_check

@@ -25,7 +25,7 @@ std::string utc_now() {
   return text;
 }
 
-// NVML's is not linked: what the kernel module says of itself, "" where it says nothing.
+// The driver's version from the kernel module, "" if unknown: NVML is not linked.
 std::string kernel_driver() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;

@@ -8,10 +8,10 @@ namespace gpu_check {
 
 using Json = nlohmann::ordered_json;
 
-// The device, the library and the command that results are recorded with.
+// Describes the device, the library and the command of the results.
 Json describe_run(int device, const std::string &command);
 
-// Renamed into place, so that the file is whole at any time. Nothing without a path.
+// Written by renaming, so that the file is always complete. No path: no file.
 void write_json(const Json &json, const std::string &path);
 
 }  // namespace gpu_check

@@ -11,7 +11,7 @@ namespace gpu_check {
 
 namespace {
 
-// No call of the checks or the benchmark takes a tenth of it.
+// No call of the checks or the benchmark takes a tenth of this.
 constexpr std::chrono::seconds kHangTime(60);
 
 SamplerPtr make_sampler(const sampler_options &options) {

@@ -1,4 +1,4 @@
-// The CUDA runtime with owners and exceptions.
+// The CUDA runtime, with owning classes and exceptions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,11 +13,11 @@
 
 namespace gpu_check {
 
-// Throws, with CUDA's word for it, unless the call succeeded.
+// Throws CUDA's error text unless the call succeeded.
 void check(cudaError_t error, const char *call);
 #define CUDA_CHECK(call) ::gpu_check::check((call), #call)
 
-// Devices that can be used; 0 without a driver.
+// Usable devices; 0 without a driver.
 int num_cuda_devices();
 
 class DeviceMemory {
@@ -43,7 +43,7 @@ class Stream {
   Stream &operator=(const Stream &) = delete;
   operator cudaStream_t() const { return stream_; }
 
-  // Waits for the work enqueued. A kernel that hangs ends the program, which names `what`.
+  // Waits for the enqueued work. If a kernel hangs, ends the program and names `what`.
   void wait(const std::string &what) const;
 
  private:
@@ -62,7 +62,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// What `enqueue` enqueues on the stream, as a graph.
+// A graph of the work that `enqueue` enqueues.
 class Graph {
  public:
   template <class Enqueue>
@@ -72,7 +72,7 @@ class Graph {
     try {
       enqueue();
     } catch (...) {
-      cudaStreamEndCapture(stream, &graph);  // else the stream would be of no use
+      cudaStreamEndCapture(stream, &graph);  // else the stream would be unusable
       if (graph) cudaGraphDestroy(graph);
       throw;
     }
@@ -102,9 +102,9 @@ struct DestroySampler {
 using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
 
 SamplerPtr make_cpu_sampler(int num_threads);
-// With a workspace for calls of that size; 0 and 0: none.
+// With a workspace for calls of this size; 0 and 0: none.
 SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols);
-// Without a workspace; takes numbers per row from the host, and looks at every pointer.
+// Without a workspace; takes numbers per row from the host, and checks every pointer.
 SamplerPtr make_checking_cuda_sampler(int device);
 
 }  // namespace gpu_check

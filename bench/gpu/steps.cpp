@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kLook(20);
   throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
 }
 
-// In the child: the command, in a process group of its own, writing to `output`.
+// Runs the command in the child process, in its own process group, with output to `output`.
 [[noreturn]] void become(const Step &step, int output) {
   setpgid(0, 0);
   dup2(output, STDOUT_FILENO);
@@ -41,11 +41,11 @@ constexpr std::chrono::milliseconds kLook(20);
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   std::fprintf(stderr, "%s: %s\n", arguments[0], std::strerror(errno));
-  // A tool that is not installed.
+  // The tool is not installed.
   _exit(errno == ENOENT ? kSkippedStep : 127);
 }
 
-// What has come since `*offset`.
+// Prints what was written since `*offset`.
 void print_new(int log, off_t *offset) {
   char text[4096];
   for (ssize_t n; (n = pread(log, text, sizeof text, *offset)) > 0; *offset += n) {
@@ -88,7 +88,7 @@ StepResult run_step(const Step &step, const std::string &log_path) {
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) become(step, log);
-  setpgid(child, child);  // whoever of both comes first
+  setpgid(child, child);  // in both processes: either may be first
   StepResult result = {step.name, StepStatus::kTimedOut, 0, 0.0};
   off_t printed = 0;
   int status = 0;
@@ -104,7 +104,7 @@ StepResult run_step(const Step &step, const std::string &log_path) {
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (result.seconds <= step.seconds) result.status = status_of(result.exit_status);
-  kill(-child, SIGKILL);  // what it has left running
+  kill(-child, SIGKILL);  // ends processes that it left running
   print_new(log, &printed);
   close(log);
   return result;
@@ -137,9 +137,9 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
       {"profile",
        110,
        {"ncu", "--set", "detailed", "--launch-count", "1", "--kernel-name",
-        "regex:(operation|spread)_kernel", "--force-overwrite", "--export", in_folder("profile"), program,
-        "--time-only", "--budget", "1", "--filter", "top_k50_top_p0.9/B=64/V=128256/f32", "--json",
-        ""}},
+        "regex:(operation|spread)_kernel", "--force-overwrite", "--export", in_folder("profile"),
+        program, "--time-only", "--budget", "1", "--filter", "top_k50_top_p0.9/B=64/V=128256/f32",
+        "--json", ""}},
       {"check", 160, {program, "--check-only", "--check-budget", "140"}},
   };
   for (const char *tool : {"memcheck", "racecheck", "synccheck", "initcheck"}) {

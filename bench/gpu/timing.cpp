@@ -20,13 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRepeats = 50;
-// A cell that is slow ends its repeats after this time, but has at least so many.
+// A slow cell ends its repeats after this time, with at least kMinRepeats.
 constexpr double kMaxSecondsPerSeries = 0.5;
 constexpr int kMinRepeats = 5;
 
 constexpr int kHotCallsPerGraph = 16;
 constexpr int kMaxCallsPerGraph = 320;
-// Rotated inputs take at least so many bytes, more than any L2 cache holds.
+// Least bytes of rotated inputs, more than any L2 cache.
 constexpr int64_t kColdBytes = int64_t(192) << 20;
 constexpr int64_t kPoolBytes = int64_t(20) << 30;
 constexpr int64_t kOutputPoolBytes = int64_t(4) << 30;
@@ -34,17 +34,17 @@ constexpr int64_t kNumDrafts = 7;
 constexpr int64_t kMaxRows = 4096;
 constexpr int64_t kMaxCols = 200000;
 
-// What a sampling can tell beside its tokens.
+// Reports of a sampling besides its tokens.
 struct Reports {
   int32_t *kept_counts;
   float *logprobs, *values;
   sampler_row_status *row_status;
 };
 
-// The shape and the data of a call.
+// The shape and data of a call.
 struct Call {
   const void *input;
-  const void *draft;  // of a verification
+  const void *draft;  // verification only
   void *output;       // whole rows
   int32_t *token_ids;
   Reports reports;
@@ -62,7 +62,7 @@ struct Work {
   const char *name;
   sampler_input_kind kind;
   bool writes_rows;
-  // Input rows a row: allocated, and read by the call where each is read once.
+  // Input rows per row: allocated; and read by the call, each counted once.
   int num_stored_rows, num_read_rows;
   Enqueue enqueue;
   sampler_params params;
@@ -158,7 +158,7 @@ sampler_status residual(sampler_t sampler, const Call &call) {
   return sampler_residual(sampler, &args);
 }
 
-// The most informative first. Names are those of torch_peer.py.
+// Most informative first. Names match torch_peer.py.
 const Work kWorks[] = {
     {"top_k50_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f)},
@@ -202,14 +202,14 @@ struct Cell {
   }
 };
 
-// Low: measured early.
+// Low values are measured early.
 int importance(const Cell &cell) {
   const std::map<int64_t, int> columns = {{128256, 0}, {32000, 3}, {200000, 4}};
   const std::map<int64_t, int> rows = {{1, 0}, {64, 0}, {1024, 0}, {256, 1}, {8, 2}, {4096, 3}};
   return columns.at(cell.num_cols) + rows.at(cell.num_rows) + (cell.dtype == SAMPLER_F32 ? 0 : 2);
 }
 
-// Of equal importance, cells that share inputs stand together.
+// Among equally important cells, those that share inputs are consecutive.
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
   for (const int64_t num_cols : {128256, 32000, 200000}) {
@@ -235,7 +235,7 @@ struct Series {
   int repeats, calls_per_repeat;
 };
 
-// Repeats until there are enough, or too much time has gone by. `measure` gives microseconds.
+// Repeats until there are enough, or time runs out. `measure` returns microseconds.
 Series repeat(int calls_per_repeat, const std::function<double()> &measure) {
   measure();
   std::vector<double> times;
@@ -287,7 +287,7 @@ class Timer {
   }
 
  private:
-  // At most `wanted`, and no more than a part of what is free.
+  // At most `wanted`, and at most a part of the free memory.
   static size_t pool_bytes(int64_t wanted, size_t part) {
     size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -306,7 +306,7 @@ class Timer {
     pool_content_ = wanted;
   }
 
-  // How many different inputs calls take in turn, so that none is still in a cache.
+  // Number of different inputs that calls rotate through, so that none is still in a cache.
   int64_t num_inputs(const Cell &cell) const {
     const int64_t bytes = cell.row_bytes() * cell.work->num_stored_rows;
     const int64_t read = cell.row_bytes() * cell.work->num_read_rows;
@@ -320,7 +320,7 @@ class Timer {
     const int64_t num_outputs = std::max<int64_t>(int64_t(outputs_.bytes()) / cell.row_bytes(), 1);
     Call call = {};
     call.input = pool_.data() + index * stored;
-    // The target's rows come first, one more than the draft's but where each has one.
+    // The target's rows come first: one more than the draft's, or as many if each has one.
     call.draft =
         pool_.data() + index * stored + (cell.work->num_stored_rows + 1) / 2 * cell.row_bytes();
     call.output = outputs_.data() + index % num_outputs * cell.row_bytes();
@@ -347,7 +347,7 @@ class Timer {
 
   // ---- Times --------------------------------------------------------------------------------
 
-  // Time of a call in a graph of num_calls, whose inputs are the first num_different ones in turn.
+  // Time per call in a graph of num_calls; inputs rotate through the first num_different.
   template <class EnqueueOne>
   Series time_graph(int num_calls, int64_t num_different, const std::string &what,
                     const EnqueueOne &enqueue_one) {
@@ -357,7 +357,7 @@ class Timer {
     return repeat(num_calls, [&] { return time_of(graph, stream_, what) / num_calls; });
   }
 
-  // Of a call and the wait for its result, inputs rotated; or of the call alone.
+  // Time of a call and the wait for its result, with rotated inputs; or of the call only.
   Series time_call(const Cell &cell, int64_t num_different, bool waits) {
     int64_t next = 0;
     return repeat(1, [&] {
@@ -370,7 +370,7 @@ class Timer {
     });
   }
 
-  // Time of the read-only pass over as many bytes as one row a row has. Measured once for each.
+  // Time of the read-only pass over one row per row. Measured once for each size.
   double read_us(const Cell &cell, bool is_cold) {
     const auto key = std::make_tuple(cell.row_bytes(), cell.dtype, is_cold);
     const auto known = read_us_.find(key);

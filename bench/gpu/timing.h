@@ -1,4 +1,4 @@
-// The timing part: how long calls take on the device, as JSON that grows with every cell.
+// Times of calls on the device, as JSON that grows with every cell.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@ namespace gpu_check {
 
 struct TimingOptions {
   int device = 0;
-  double budget_seconds = 480;  // no cell is begun after it
-  std::string filter;           // part of a cell's name; empty: all
+  double budget_seconds = 480;  // no cell starts after it
+  std::string filter;           // substring of a cell's name; empty: all
   std::string json_path;
-  std::string command;  // that the results are recorded with
+  std::string command;  // recorded with the results
 };
 
-// Cells that were not measured, for want of time or memory.
+// Returns the number of cells not measured, for lack of time or memory.
 int run_timing(const TimingOptions &options);
 
 }  // namespace gpu_check

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times torch, and FlashInfer where it is installed, on the cells of gpu_check.
 
-The JSON has gpu_check's format and names of cells; each cell also says which "program" it is of.
-Needs nothing but torch; without it, or without a CUDA device, it says so and ends with status 0.
+The JSON has gpu_check's format and names of cells; each cell also has its "program".
+Needs only torch; without it, or without a CUDA device, it prints so and exits with status 0.
 """
 
 import argparse
@@ -135,7 +135,7 @@ class Timer:
         self.stop = torch.cuda.Event(enable_timing=True)
 
     def inputs(self, kind, num_rows, num_cols, dtype):
-        """Different inputs, more than a cache holds together, all views of few random rows."""
+        """Different inputs, together larger than a cache: views of a few random rows."""
         torch = self.torch
         width = dtype.itemsize
         rows = num_rows * (1 if kind != CHAIN else 2 * NUM_DRAFTS + 1)
@@ -177,7 +177,7 @@ class Timer:
         return self.start.elapsed_time(self.stop) * 1e3
 
     def kernel(self, call, inputs, num_calls):
-        """Time of a call in a graph; of eager calls, and False, where it cannot be captured."""
+        """Time of a call in a graph; if it cannot be captured, of eager calls, and False."""
         torch = self.torch
 
         def all_calls():
@@ -221,7 +221,7 @@ class Timer:
 
 
 def cells(operations):
-    """Those that matter most first."""
+    """The cells, most important first."""
     columns = {128256: 0, 32000: 3, 262144: 4}
     rows = {1: 0, 64: 0, 1024: 0, 256: 1, 16: 2, 4: 3}
     types = {"f32": 0, "bf16": 2}

@@ -1,10 +1,10 @@
-// What a step costs whose rows lie on several ranks: the rounds of sampler/shard.h over MPI, beside
-// gathering the logits and sampling the whole rows.
+// Cost of a step with rows sharded over ranks: the rounds of sampler/shard.h over MPI, compared
+// with gathering the logits and sampling whole rows.
 //
 //   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.jsonl
 //
-// One JSON object a line for each operation, by rank 0; times are the least of all repeats, of the
-// slowest rank each. REPEATS 0: what is sent alone, by more operations.
+// One JSON object per line and operation, from rank 0. Times are the least over all repeats, each
+// of the slowest rank. REPEATS 0: only the bytes sent, for more operations.
 #include <sampler_mpi.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ void check(bool holds, const char *what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-// The time of the slowest rank, the least over some repeats, in microseconds: ranks that share
+// Time of the slowest rank in microseconds, the least over some repeats: ranks that share
 // processors wait for each other in most of them.
 template <class F>
 double least_us(int repeats, const F &f) {
@@ -70,7 +70,7 @@ double least_us(int repeats, const F &f) {
   return *std::min_element(times.begin(), times.end());
 }
 
-// What the times are of: "2 processors of a ..., Open MPI v4.1.4".
+// The machine and MPI version: "2 processors of a ..., Open MPI v4.1.4".
 std::string machine() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -88,7 +88,7 @@ std::string machine() {
   return text;
 }
 
-// Rows of which each rank has as many columns, and what they are together.
+// Rows with equal parts of the columns on all ranks, and the gathered whole.
 class GatheredRows {
  public:
   GatheredRows(const float *own, int64_t num_rows, int64_t own_cols, int num_ranks)
@@ -109,7 +109,7 @@ class GatheredRows {
       }
     }
   }
-  // Where these rows have been gathered.
+  // The gathered rows.
   sampler_rows whole(sampler_rows rows) const {
     rows.values = whole_.data();
     rows.num_cols = own_cols_ * num_ranks_;
@@ -126,10 +126,10 @@ class GatheredRows {
 class Step {
  public:
   int rank, num_ranks;
-  int64_t num_rows, num_cols;  // of the whole rows
+  int64_t num_rows, num_cols;  // of whole rows
   int repeats;
   sampler_t sampler;
-  std::vector<float> logits;  // of this rank's columns
+  std::vector<float> logits;  // this rank's columns
   int64_t first;
 
   void measure(const Operation &operation) const {
@@ -164,11 +164,11 @@ class Step {
     end_line();
   }
 
-  // The verification of so many drafts of each row, by rows of the drafter: in every other one the
-  // draft in the middle is rejected.
+  // Verification of num_drafts drafts per row, by rows of the drafter: in every other row the
+  // middle draft is rejected.
   void measure_chains(const char *name, int64_t num_drafts, float temperature) const {
     const int64_t own_cols = num_cols / num_ranks, num_tokens = num_rows * (num_drafts + 1);
-    const int64_t num_values = repeats > 0 ? num_rows * own_cols : 0;  // of a position
+    const int64_t num_values = repeats > 0 ? num_rows * own_cols : 0;  // per position
     std::vector<float> target(size_t(num_values * (num_drafts + 1) + 1));
     std::vector<float> draft(size_t(num_values * num_drafts + 1));
     std::mt19937_64 random(uint64_t(rank) + 1);
@@ -176,7 +176,7 @@ class Step {
     for (float &p : target) p = std::exp(normal(random));
     for (float &p : draft) p = std::exp(normal(random));
     std::vector<int32_t> drafts, tokens(size_t(num_tokens), -1), whole_tokens(tokens.size(), -2);
-    // Where this rank has that token.
+    // Sets an element if this rank has its column.
     const auto put = [&](std::vector<float> *rows, int64_t row, int64_t id, float p) {
       if (num_values > 0 && id >= first && id < first + own_cols) {
         (*rows)[size_t(row * own_cols + id - first)] = p;
@@ -218,7 +218,7 @@ class Step {
       measure_times(plan, shard, &args, &whole, {&targets, &draft_rows}, sampler_verify,
                     sampler_verify_workspace_size);
       check(tokens == whole_tokens, "the chains are not those of the whole rows");
-      // Of the first row all are accepted, of the second one none from the middle on.
+      // In the first row all are accepted, in the second one none from the middle on.
       const auto second = size_t(num_drafts + 1 + num_drafts / 2);
       check(std::equal(drafts.begin(), drafts.begin() + num_drafts, tokens.begin()) &&
                 (num_rows == 1 || (tokens[second] >= 0 && tokens[second + 1] < 0)),
@@ -268,7 +268,7 @@ class Step {
     plan("top-k 50, repetition penalty, raw log-probability");
   }
 
-  // Of calls that are no draw.
+  // Plans of calls without draws.
   void plan_rows() const {
     float value = 0.0f;
     int32_t token = 0;
@@ -319,7 +319,7 @@ class Step {
     return rows;
   }
 
-  // Beside so many elements that gathering sends.
+  // `gathered`: elements that gathering would send.
   sampler_shard_plan_info print_plan(const char *name, sampler_shard_args *shard,
                                      int64_t gathered) const {
     shard->struct_size = sizeof *shard;
@@ -348,8 +348,8 @@ class Step {
     std::fflush(stdout);
   }
 
-  // A call over shards, whose arguments are `args`; its exchanges alone; and the same call,
-  // `whole`, on rows that have been gathered.
+  // Times a call over shards, with arguments `args`; its exchanges only; and the same call on
+  // gathered rows, `whole`.
   template <class Args, class Run, class Size>
   void measure_times(const sampler_shard_plan_info &plan, const sampler_shard_args &shard,
                      Args *args, Args *whole, const std::vector<GatheredRows *> &rows,
@@ -372,7 +372,7 @@ class Step {
       }
     });
 
-    // The other way: all values to every rank. Ranks have the same number of columns here.
+    // The alternative: all values to every rank. All ranks have the same number of columns here.
     size_t whole_bytes = 0;
     check(size(sampler, whole, &whole_bytes) == SAMPLER_OK, "size");
     std::vector<char> whole_workspace(whole_bytes + 1);
