@@ -67,7 +67,7 @@ class TeamWindows {
     return {cut, summary_.first};
   }
 
-  // ---- What contract::RankedWindows and WindowWalk ask
+  // ---- Queries of contract::RankedWindows and WindowWalk
 
   SAMPLER_DEVICE_CALL float value(int64_t place) {
     if (place == base_) return contract::value_of_rank(summary_.first);

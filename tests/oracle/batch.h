@@ -1,4 +1,4 @@
-// Rows in the library's layout beside the oracle's view of them, and what every comparison needs.
+// Rows in the library's layout and in the oracle's, and helpers of all comparisons.
 #ifndef SAMPLER_TESTS_ORACLE_BATCH_H_
 #define SAMPLER_TESTS_ORACLE_BATCH_H_
 
@@ -22,18 +22,18 @@ struct DestroySampler {
 };
 using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
 
-// A CPU handle with room for calls of this size. NULL, and a test failure, if there is none.
+// A CPU handle with a workspace for calls of this size. NULL, with a test failure, if that fails.
 SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols);
 
-// Input rows in the library's layout. Each row has `padding` elements on both sides, so that rows
-// start at odd places, and all of them are NaN: whoever reads one gets a bad row. Rows may be
-// shorter than the longest: then they have counts, and what follows is NaN too.
+// Input rows in the library's layout. Each row has `padding` elements of NaN on both sides, so that
+// rows start at odd places and any read outside gives a bad row. Shorter rows have counts, and NaN
+// after their elements.
 class Batch {
  public:
   Batch(sampler_dtype dtype, sampler_input_kind kind, const std::vector<std::vector<float>> &rows,
         std::size_t padding);
-  // Candidate lists: `ids` and `rows` may have fewer elements than num_cols; after them stand NaN
-  // and ids that no row may have.
+  // Candidate lists: `ids` and `rows` may have fewer elements than num_cols; NaN and invalid ids
+  // follow.
   Batch(sampler_dtype dtype, const std::vector<std::vector<std::int32_t>> &ids,
         const std::vector<std::vector<float>> &rows, std::size_t num_cols);
 
@@ -43,13 +43,13 @@ class Batch {
   sampler_dtype dtype() const { return dtype_; }
   sampler_input_kind kind() const { return kind_; }
 
-  // Elements of a row, widened, and the column that an id stands in.
+  // A row's elements, widened; the column of an id.
   const std::vector<float> &values(std::int64_t row) const {
     return values_[static_cast<std::size_t>(row)];
   }
   std::int64_t column_of(std::int64_t row, std::int32_t id) const;
   const oracle::Row &row(std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
-  // The row as selection sees it.
+  // The row as sampler_select sees it.
   oracle::Row selection(std::int64_t row) const;
 
  private:
@@ -66,31 +66,31 @@ class Batch {
   std::vector<oracle::Row> rows_;
 };
 
-// What the comparisons met. A test asserts on it that they were able to fail.
+// Counts of comparisons, by which tests assert that they could have failed.
 struct Tally {
   std::int64_t cuts = 0;          // kept counts compared
-  std::int64_t decided_cuts = 0;  // those where the oracle admits one count only
+  std::int64_t decided_cuts = 0;  // those with only one admissible count
   std::int64_t exact_cuts = 0;    // those equal to the exact count
-  // Tokens drawn by inverse CDF, and those among them that exact arithmetic draws too. Likewise
-  // for Gumbel, where only rows count whose scores leave f32 room for the noise.
+  // Tokens drawn by inverse CDF, and those that exact arithmetic draws too. Likewise for Gumbel,
+  // only for rows whose scores leave f32 room for the noise.
   std::int64_t draws = 0;
   std::int64_t nominal_draws = 0;
   std::int64_t gumbel_draws = 0;
   std::int64_t nominal_gumbel_draws = 0;
 };
 
-// What the oracle's answer allows, counted in the tally.
+// Compares a kept count with the oracle's interval, and tallies it.
 void compare_count(const oracle::Cut &cut, std::int64_t count, Tally *tally);
 
-// The status of a row whose parameters are good.
+// Status of a row with good parameters.
 sampler_row_status c_status(oracle::RowStatus status);
 
-// The status of a row of the batch, given the oracle's view of it together with its parameters.
+// Status of a batch's row, given the oracle's status of row and parameters.
 sampler_row_status expected_status(const Batch &batch, std::int64_t row, oracle::RowStatus status);
 
 std::string describe(const Batch &batch, std::int64_t row, const oracle::Filters &filters);
 
-// The ties and orders as the library takes them; the rest is its default.
+// Ties and orders as the library's parameters; all others are defaults.
 sampler_params c_params(const oracle::Filters &orders);
 
 // Temperature and filters of several rows, as arrays.

@@ -1,4 +1,4 @@
-// The calls that write whole rows, and selection.
+// Comparison of calls that write whole rows, and of sampler_select.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using oracle::RowStatus;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// An output array between guard bytes, filled so that an element left unwritten is a NaN.
+// An output array between guard bytes; unwritten elements are NaN.
 class Output {
  public:
   Output(sampler_dtype dtype, std::int64_t rows, std::int64_t stride)
@@ -54,16 +54,16 @@ class Output {
   std::vector<unsigned char> bytes_;
 };
 
-// Half the spacing of the output type around p, relatively, and below its normal range absolutely.
+// Half the spacing of the output type at p: relative, or absolute below its normal range.
 Real output_rounding(Real p, sampler_dtype dtype) {
   if (dtype == SAMPLER_F16) return std::max(p * 0x1p-11L, 0x1p-25L);
   if (dtype == SAMPLER_BF16) return std::max(p * 0x1p-8L, 0x1p-134L);
   return std::max(p * 0x1p-24L, 0x1p-150L);
 }
 
-// What is written is e * f32(2^44 / W): the weight before its rounding to units, so even far tails
-// are relatively right, to the error of e and W and two more roundings (f32 of the quotient, the
-// product). Where t was clamped, 100 powers of two below the maximum, it is exactly 0; just there
+// The output is e * f32(2^44 / W): the weight before it is rounded to units, so even far tails are
+// accurate relatively: to the errors of e and W and two roundings (f32 of the quotient, the
+// product). Where t is clamped, 100 powers of two below the maximum, it is exactly 0; at the clamp
 // rounding decides.
 void compare_probability(const Row &row, std::int64_t rank, float temperature, Real expected,
                          Real total_error, float actual, sampler_dtype dtype, bool is_logits) {
@@ -86,7 +86,7 @@ void compare_probability(const Row &row, std::int64_t rank, float temperature, R
   }
 }
 
-// `kept` ranks with their probabilities, exact zeros elsewhere.
+// Compares the first `kept` ranks' probabilities; others must be exactly 0.
 void compare_distribution(const Batch &batch, std::int64_t r, float temperature, std::int64_t kept,
                           const std::vector<float> &actual, sampler_dtype dtype) {
   const Row &row = batch.row(r);
@@ -123,12 +123,12 @@ void expect_all(const std::vector<float> &actual, float value) {
   EXPECT_TRUE(std::all_of(actual.begin(), actual.end(), [&](float x) { return x == value; }));
 }
 
-// Equal, with -0 and +0 told apart.
+// Equal, including the sign of 0.
 bool same_bits(float a, float b) {
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
-// Kept values as they are, -inf elsewhere.
+// Kept values are unchanged, others -inf.
 void compare_mask(const Batch &batch, std::int64_t r, std::int64_t kept,
                   const std::vector<float> &actual) {
   std::vector<float> expected(actual.size(), -kInf);
@@ -142,7 +142,7 @@ void compare_mask(const Batch &batch, std::int64_t r, std::int64_t kept,
   }
 }
 
-// Zeros, or a copy that ends with -inf.
+// Zeros, or a copy followed by -inf.
 void expect_bad_row(const Batch &batch, std::int64_t r, sampler_output_kind output_kind,
                     const std::vector<float> &actual) {
   if (output_kind == SAMPLER_OUTPUT_PROBABILITIES) return expect_all(actual, 0.0F);
@@ -155,7 +155,7 @@ void expect_bad_row(const Batch &batch, std::int64_t r, sampler_output_kind outp
   }
 }
 
-// max(p - q, 0) over its sum, or p over its own where that is 0 everywhere.
+// max(p - q, 0) divided by its sum, or p by its own if that is 0 everywhere.
 oracle::Distribution residual_of(const std::vector<float> &p, const oracle::Distribution &q) {
   oracle::Distribution result(p.size());
   Real sum = 0;
@@ -168,8 +168,8 @@ oracle::Distribution residual_of(const std::vector<float> &p, const oracle::Dist
   return result;
 }
 
-// Each f32 difference and so their sum is off by 2^-24, each weight by 2^-45 of units of which the
-// largest is more than half of one; then follow two roundings as in compare_probability.
+// Each f32 difference, and so their sum, is off by 2^-24; each weight by 2^-45 of a unit that is
+// less than twice the largest; two roundings follow, as in compare_probability.
 void compare_residual_row(const oracle::Distribution &expected, const std::vector<float> &actual,
                           sampler_dtype dtype) {
   const Real error = 4 * 0x1p-24L + static_cast<Real>(expected.size()) * 0x1p-44L;
@@ -185,7 +185,7 @@ void compare_residual_row(const oracle::Distribution &expected, const std::vecto
   }
 }
 
-// Output rows lie this many elements farther apart than they must.
+// Extra elements between output rows.
 constexpr std::int64_t kOutputPadding = 3;
 
 template <class Args>

@@ -1,4 +1,4 @@
-// The call that draws tokens.
+// Comparison of sampler_sample.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct SampleResults {
   std::vector<sampler_row_status> statuses;
 };
 
-// Where the arrays hold what belongs to an output row.
+// Index of an output row's values in the arrays.
 std::size_t slot_of(const CallSettings &settings, const std::vector<OutputRow> &outputs,
                     std::size_t i) {
   return settings.slots ? outputs.size() + 2 - i : i;
@@ -113,7 +113,7 @@ SampleResults sample(sampler_t sampler, const Batch &batch, const CallSettings &
   return results;
 }
 
-// What the form of the call makes of an output row's parameters.
+// An output row's parameters as the form of the call changes them.
 OutputRow effective(const CallSettings &settings, const std::vector<OutputRow> &outputs,
                     std::size_t i) {
   OutputRow output = outputs[i];
@@ -224,7 +224,7 @@ void compare_sampling(sampler_t sampler, const Batch &batch, const CallSettings 
           is_raw ? row.logprob(id, 1.0F, row.size()) : row.logprob(id, filters.temperature, count),
           results.logprobs[i]);
     }
-    if (testing::Test::HasFailure()) return;  // the first failure tells enough
+    if (testing::Test::HasFailure()) return;  // the first failure is enough
   }
 }
 

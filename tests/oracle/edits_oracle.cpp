@@ -14,8 +14,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLargest = std::numeric_limits<float>::max();
 constexpr Real kLn2 = 0.693147180559945309417232121458176568L;
 
-// One f32 operation. f64 has more than twice the bits and 2 more, so that rounding twice gives what
-// rounding once gives.
+// One f32 operation, by way of f64: that has more than 2 * 24 + 2 bits, so that rounding twice
+// equals rounding once.
 float sum(float a, float b) {
   return static_cast<float>(static_cast<double>(a) + static_cast<double>(b));
 }
@@ -29,7 +29,7 @@ float quotient(float a, float b) {
   return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
 }
 
-// What a finite edit makes of a finite x.
+// Keeps an edit's result finite for finite x.
 float within_f32(float x, float result) {
   return std::isfinite(x) ? std::clamp(result, -kLargest, kLargest) : x;
 }
@@ -48,7 +48,7 @@ float q_of(float z) {
                 z);
 }
 
-// 8.3: the mantissa is taken apart by frexp instead of by bits.
+// Section 8.3, with frexp for the mantissa.
 float log2_plus(float y, int d) {
   int k = 0;
   float fraction = std::frexp(y, &k);  // in [0.5, 1)
@@ -60,7 +60,7 @@ float log2_plus(float y, int d) {
   return std::fmaf(z, q_of(z), static_cast<float>(k + d));
 }
 
-// 4.1
+// Section 4.1.
 float relative_of_t(float t) {
   if (t < -101 || t != t) return 0;
   const float n = std::nearbyint(t);
@@ -74,7 +74,7 @@ float scale_of(float temperature) {
   return quotient(0x1.715476p+0F, std::min(temperature, 0x1p64F));
 }
 
-// 4.2: the integer that puts m * 2^s into (0.5, 1].
+// Section 4.2: the integer s that puts m * 2^s into (0.5, 1].
 int exponent_of(float m) {
   int k = 0;
   return std::frexp(m, &k) == 0.5F ? 1 - k : -k;
@@ -274,7 +274,7 @@ float mirostat_slope(const Ranked &row) {
   double a = 0;
   double b = 0;
   for (std::size_t i = 0; i + 1 < m; ++i) {
-    // log2(1 + z); from the third on z is in the range of Q.
+    // log2(1 + z); from the third term on z is in the range of Q.
     const float z = quotient(1, static_cast<float>(i + 1));
     const double length = i < 2 ? log2_plus(sum(1, z), 0) : product(z, q_of(z));
     const float fall =
@@ -342,7 +342,7 @@ Real exact_mirostat_log2_k(Real slope, float mu, std::int64_t num_elements) {
 std::uint64_t mirostat_threshold(float mu, std::uint64_t total) {
   const float fraction = relative_of_log2(mu > 0 ? -mu : 0.0F);
   if (fraction == 0) return 0;
-  // ceil(significand * total / 2^shift), the significand of 24 bits.
+  // ceil(significand * total / 2^shift), with a significand of 24 bits.
   int exponent = 0;
   const double significand = std::ldexp(std::frexp(fraction, &exponent), 24);
   const int shift = 24 - exponent;

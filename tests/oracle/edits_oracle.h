@@ -1,6 +1,6 @@
-// Edits and adaptive stages, section 14 of docs/contract.md, worked out a second time from the
-// text: searches through the whole history, one f32 operation after another by way of f64, and,
-// beside the bits, exact arithmetic for what rounds. Not one line is shared with the library.
+// A second implementation of edits and adaptive stages, section 14 of docs/contract.md: searches of
+// the whole history, single f32 operations by way of f64 and, besides the bits, exact arithmetic
+// for what is rounded. Shares no code with the library.
 #ifndef SAMPLER_TESTS_ORACLE_EDITS_ORACLE_H_
 #define SAMPLER_TESTS_ORACLE_EDITS_ORACLE_H_
 
@@ -20,17 +20,17 @@ enum class Form { kDivide, kReciprocal, kCountsFirst };
 
 float with_biases(float x, const std::vector<float> &biases);
 
-// Counts of 0: not edited.
+// Counts of 0: unchanged.
 float with_penalties(float x, std::int64_t repetition_count, std::int64_t count, float repetition,
                      float frequency, float presence, Form form);
 
 float dry_power(float base, std::int32_t n);
-Real exact_dry_power(float base, std::int32_t n);  // not cut at the largest f32
+Real exact_dry_power(float base, std::int32_t n);  // not limited to the largest f32
 float with_repeat(float x, float multiplier, float base, std::int32_t n);
 
 std::int32_t dry_limit(const Text &context, const std::vector<Text> &breakers);
 
-// n of each token that DRY edits, by comparing the context with itself at every distance.
+// n of each token that DRY edits, from comparing the context with itself at every distance.
 std::map<std::int64_t, std::int32_t> dry_lengths(const Text &context,
                                                  const std::vector<Text> &breakers,
                                                  std::int32_t allowed_length);
@@ -38,11 +38,11 @@ std::map<std::int64_t, std::int32_t> dry_lengths(const Text &context,
 std::set<std::int64_t> ngram_bans(const Text &history, std::int32_t size);
 std::set<std::int64_t> word_bans(const Text &history, const std::vector<Text> &words);
 
-// Of the ids 0 ... num_ids - 1 those that the bitmask allows.
+// The ids in [0, num_ids) that the bitmask allows.
 std::set<std::int64_t> allowed_by_bitmask(const std::vector<std::uint32_t> &words,
                                           std::int64_t num_ids, bool others_are_banned);
 
-// What counts of a history: the tokens themselves.
+// The tokens of a history that are counted.
 Text counted_tokens(const Text &history, std::int64_t prompt_length, std::int32_t window,
                     bool output_only);
 
@@ -55,12 +55,12 @@ struct Ranked {
   float temperature;
 };
 
-// The bits that the contract fixes, and the same in exact arithmetic.
+// The contract's bits, and exact values.
 std::vector<std::uint64_t> weights_of(const Ranked &row);
 std::uint64_t total_weight(const Ranked &row);
 std::vector<float> probabilities_of(const Ranked &row);  // section 9
 float relative_log2(const Ranked &row, std::size_t rank);
-Real exact_log2(const Ranked &row, std::size_t rank);  // of the share in the sum of the row
+Real exact_log2(const Ranked &row, std::size_t rank);  // of the share of the row's sum
 
 float mirostat_slope(const Ranked &row);
 Real exact_mirostat_slope(const Ranked &row);
@@ -77,11 +77,11 @@ struct AdaptiveSums {
 AdaptiveSums adaptive_p_start(float target, float decay);
 AdaptiveSums adaptive_p_moved(AdaptiveSums sums, float observation, float decay);
 
-// The probabilities q that the stage sees, and its logits of them.
+// The probabilities q that the stage gets, and the logits that it makes.
 std::vector<float> adaptive_p_probabilities(const Ranked &row);
 std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, AdaptiveSums sums,
                                      float target);
-// The new distribution, of sum 1, from the exact softmax.
+// The new distribution, normalised, from the exact softmax.
 std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float target);
 
 // 2^y for y <= 0, and the weight of a relative probability.

@@ -32,8 +32,7 @@ Filters pick_parameters(const Grid &grid, Random *random) {
       1 + static_cast<std::int64_t>(random->below(grid.num_cols))});
   filters.top_p = random->pick(kTopPs);
   filters.min_p = random->pick(kMinPs);
-  // Half of the sets have one filter or a filter less, so that cuts by one filter are as frequent
-  // as by several.
+  // Half of the sets lack filters, so that cuts by one filter are as frequent as cuts by several.
   const std::size_t kept = random->below(8);
   if (kept == 0 || kept == 1) filters.top_k = 0;
   if (kept == 0 || kept == 2) filters.top_p = 1.0F;
@@ -154,7 +153,7 @@ void compare_grid(const Grid &grid) {
   testing::Test::RecordProperty("cuts", std::to_string(tally.cuts));
   testing::Test::RecordProperty("decided_cuts", std::to_string(tally.decided_cuts));
   testing::Test::RecordProperty("exact_cuts", std::to_string(tally.exact_cuts));
-  // An oracle that admits anything proves nothing: most cuts must have one answer only, and exact
+  // An oracle that admits everything proves nothing: most cuts must have one answer only, and exact
   // arithmetic must agree with almost all draws.
   EXPECT_GE(tally.decided_cuts * 100, tally.cuts * grid.decided_percent);
   EXPECT_GE(tally.nominal_draws * 1000, tally.draws * 999);

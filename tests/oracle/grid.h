@@ -12,17 +12,17 @@
 
 namespace oracle_test {
 
-// All kinds of rows of one width and type through every comparison, with parameters drawn from the
-// contract's list.
+// All kinds of rows of one width and type in every comparison, with parameters from the contract's
+// list.
 struct Grid {
   std::size_t num_cols = 0;
   sampler_dtype dtype = SAMPLER_F32;
   sampler_input_kind kind = SAMPLER_LOGITS;
-  std::size_t parameters_per_row = 0;  // combinations tried on each row
+  std::size_t parameters_per_row = 0;  // combinations per row
   std::size_t draws = 0;               // tokens drawn for each
   std::vector<RowKind> row_kinds;      // empty: all
-  // At least so many of the cuts must leave the library no choice. Less than this, and the row or
-  // its parameters test nothing.
+  // The least percentage of cuts that leave the library no choice; below it the row or its
+  // parameters test nothing.
   std::int64_t decided_percent = 95;
 };
 void compare_grid(const Grid &grid);

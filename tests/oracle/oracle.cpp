@@ -18,7 +18,7 @@ constexpr Real kLog2E = 1.44269504088896340735992468100189214L;
 constexpr Real kHalfUlpF32 = 0x1p-24L;  // relative error of one f32 rounding
 
 // The library's weight of a logit x, at distance d = (m - x) * log2e / T >= 0 below the maximum m.
-// Exactly, the weight is 2^-d. What is computed instead is p(f) * 2^(n+1) from
+// The exact weight is 2^-d. The library computes p(f) * 2^(n+1) from
 //
 //     t = fl(fl(x - m) * c - 1),   c = fl(log2e_f32 / T),   n + f = t
 //
@@ -29,8 +29,8 @@ constexpr Real kHalfUlpF32 = 0x1p-24L;  // relative error of one f32 rounding
 //   n, f         exact
 //   p(f)         relative 1.7e-7, its own rounding included
 //   2^-44 units  absolute 2^-45; weights below 2^-45 vanish, the same bound
-// A change of dt in t changes the weight by a factor of 2^dt, so relatively by ln2 * dt to first
-// order. The error grows with d, but such a token weighs 2^-d: the sum over a row stays small.
+// A change of dt in t changes the weight by a factor of 2^dt, to first order by ln2 * dt
+// relatively. The error grows with d, but such a token weighs 2^-d: the sum over a row stays small.
 // The maximum itself has t = -1, f = 0, p(0) = 1: its weight is exact.
 constexpr Real kExp2Error = 1.7e-7L;
 constexpr Real kUnitError = 0x1p-45L;
@@ -261,7 +261,7 @@ void Row::weigh_logits(float temperature, Weights *out) const {
   out->first_inexact = tie_end_[0];
 }
 
-// A probability is scaled by a power of two, which is exact, and rounded to a multiple of 2^-44.
+// Scales a probability by a power of two, which is exact, and rounds it to a multiple of 2^-44.
 void Row::weigh_probabilities(Weights *out) const {
   int exponent = 0;
   // frexp is in [0.5, 1); a power of two must become 1 instead of 0.5.
@@ -302,8 +302,8 @@ Cut Row::apply_top_k(const Cut &input, std::int64_t k, Ties ties) const {
   return cut;
 }
 
-// More tokens before the filter mean more weight, a higher threshold and so a later cut: the ends
-// of the interval before the filter give the ends of the interval after it.
+// More tokens before the filter mean more weight, a higher threshold and a later cut: the ends of
+// the interval before the filter give those after it.
 Cut Row::apply_top_p(const Weights &weights, const Cut &input, const Filters &filters) const {
   Cut cut = cut_top_p(weights, input.count, filters);
   if (input.lowest != input.count) {
@@ -316,7 +316,7 @@ Cut Row::apply_top_p(const Weights &weights, const Cut &input, const Filters &fi
 }
 
 // The shortest prefix whose weight S_j reaches, or exceeds, p * W, among the first `size` ranks of
-// weight W.
+// total weight W.
 //
 // The library decides by the sign of S'_j - p * W', exactly, on weights that are each within
 // their error e_i of the weights here. Tokens in the prefix enter with the factor 1 - p, the
@@ -341,7 +341,7 @@ Cut Row::cut_top_p(const Weights &weights, std::int64_t size, const Filters &fil
   const auto excess = [&](std::int64_t j) {
     return weights.weight_sum[static_cast<std::size_t>(j)] - threshold;
   };
-  // What summing and multiplying in long double may have lost here.
+  // Bound of the errors of summing and multiplying in long double here.
   const std::int64_t inexact = std::max<std::int64_t>(size - weights.first_inexact, 0);
   const Real own_error =
       static_cast<Real>(inexact) * 0x1p-64L * total + std::abs(std::fma(share, total, -threshold));
@@ -358,7 +358,7 @@ Cut Row::cut_top_p(const Weights &weights, std::int64_t size, const Filters &fil
   };
 
   const auto is_enough = [&](Real more) { return filters.top_p_exceeds ? more > 0 : more >= 0; };
-  std::int64_t below = 0;  // not enough, where cut is
+  std::int64_t below = 0;  // largest count known to be too small
   std::int64_t cut = size;
   while (cut - below > 1) {
     const std::int64_t middle = below + (cut - below) / 2;
@@ -383,7 +383,7 @@ Cut Row::cut_min_p(const Weights &weights, float p) const {
   const auto error = [&](std::int64_t rank) {
     return weights.error[static_cast<std::size_t>(rank)];
   };
-  // Weights fall with the rank; the first is never below the threshold.
+  // Weights are monotone in the rank; the first is never below the threshold.
   const auto first_below = std::partition_point(weights.weight.begin(), weights.weight.end(),
                                                 [&](Real w) { return w >= threshold; });
   Cut cut;
@@ -530,7 +530,7 @@ DrawTable::DrawTable(const Row &row, float temperature, std::int64_t kept)
     const auto i = static_cast<std::size_t>(rank);
     ids_.push_back(row.ids()[i]);
     weight_sum_.push_back(weight_sum_.back() + weights.weight[i]);
-    // Each addition here rounds too, by 2^-64 of a sum below 2^20.
+    // Each addition here is rounded, too, by 2^-64 of a sum below 2^20.
     error_sum_.push_back(error_sum_.back() + weights.error[i] + 0x1p-44L * (rank >= 1 ? 1 : 0));
   }
 }
@@ -550,9 +550,9 @@ std::int32_t DrawTable::nominal(std::uint64_t word) const {
   return ids_[static_cast<std::size_t>(above - weight_sum_.begin()) - 1];
 }
 
-// The same argument as for top_p, with u = word / 2^64 in the place of p: `id` is drawn when
-// S' before it <= u * W' < S' through it, and S'_j - u * W' moves by at most
-// (1 - u) * errors before j + u * errors from j on.
+// The argument of cut_top_p, with u = word / 2^64 for p: `id` is drawn if S' before it <= u * W' <
+// S' through it, and S'_j - u * W' is off by at most (1 - u) * errors before j + u * errors from j
+// on.
 bool DrawTable::admits(std::uint64_t word, std::int32_t id) const {
   const auto position = std::lower_bound(ids_.begin(), ids_.end(), id);
   if (position == ids_.end() || *position != id) return false;
@@ -577,7 +577,7 @@ Real gumbel_noise(const Draw &draw, std::int32_t id) {
   return -std::log2(-std::log1p(-static_cast<Real>(v)));
 }
 
-// Noise lies within +-36; the library's is good to a few f32 roundings of itself, four here.
+// Noise is within +-36; the library's has an error of a few f32 roundings, four here.
 constexpr Real kLargestNoise = 36;
 constexpr Real kNoiseError = 4 * kLargestNoise * kHalfUlpF32;
 

@@ -20,7 +20,7 @@ TEST_P(LargeGrid, EqualsOracle) {
   grid.decided_percent =
       70;  // some fifty cuts, a few at temperatures where weights are almost equal
   grid.draws = 2;
-  // Each kind of row meets each type at one of the widths.
+  // Each kind of row is combined with each type at one of the widths.
   static const sampler_dtype kTypes[] = {SAMPLER_F32, SAMPLER_BF16, SAMPLER_F16};
   const std::size_t turn = static_cast<std::size_t>(kind) + grid.num_cols / 100000;
   grid.dtype = kTypes[turn % 3];

@@ -1,4 +1,4 @@
-// The oracle against numbers worked out by hand or published, so that it can be trusted.
+// The oracle against results computed by hand or published.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// A few roundings of a long double, which has at least 64 bits.
+// A few roundings of a long double with at least 64 bits.
 constexpr Real kRounding = 1e-18L;
 
 void expect_cut(const Cut &cut, std::int64_t count) {
@@ -123,7 +123,7 @@ TEST(OracleRow, StatusesOfRowsAndParameters) {
 TEST(OracleRow, SoftmaxOfLogarithmsIsTheirArguments) {
   const Row row = Row::from_logits({0.0F, std::log(2.0F), std::log(5.0F)});
   const std::vector<Real> p = row.distribution(1.0F, 3);
-  // ln 2 and ln 5 are rounded to f32, by at most 2^-24 relative.
+  // ln 2 and ln 5 are rounded to f32, with a relative error of at most 2^-24.
   EXPECT_NEAR(static_cast<double>(p[0]), 0.625, 1e-7);
   EXPECT_NEAR(static_cast<double>(p[1]), 0.25, 1e-7);
   EXPECT_NEAR(static_cast<double>(p[2]), 0.125, 1e-7);
@@ -160,7 +160,7 @@ TEST(OracleRow, GreedyKeepsTheFirstInRankOrder) {
   Filters warm;
   warm.temperature = std::nextafter(1e-5F, 1.0F);
   EXPECT_FALSE(row.keep(warm).greedy);
-  // Two equal maxima share everything, however cold.
+  // Two equal maxima share everything at any temperature.
   EXPECT_EQ(row.distribution(warm.temperature, 2), (std::vector<Real>{0.5L, 0.5L}));
 }
 
@@ -179,8 +179,7 @@ TEST(OracleFilters, TopKCutsTiesExactlyOrKeepsThem) {
   expect_cut(row.keep(top_k(4, Ties::kKeep)).all, 4);
 }
 
-// Eighths are exact, so every comparison with a threshold is exact too: "reaches" includes
-// equality.
+// Eighths are exact, so every comparison with a threshold is exact: "reaches" includes equality.
 TEST(OracleFilters, TopPStopsWhereTheWeightReachesTheThreshold) {
   const Row row = Row::from_probabilities({0.125F, 0.5F, 0.25F, 0.125F});
   expect_cut(row.keep(top_p(0.5F)).all, 1);
@@ -220,7 +219,7 @@ TEST(OracleFilters, MinPComparesWithTheLargest) {
   EXPECT_EQ(row.keep(min_p(0.4F)).min_p.margin, 0.5L - 0.4F);
 }
 
-// 0.5, 0.25, 0.125, 0.125 with top-k 2: what top-p sees depends on the order.
+// 0.5, 0.25, 0.125, 0.125 with top-k 2: top-p's input depends on the order.
 TEST(OracleFilters, OrdersDifferInWhatEachFilterSees) {
   const Row row = Row::from_probabilities({0.5F, 0.25F, 0.125F, 0.125F});
   Filters filters = top_k(2);
@@ -261,8 +260,8 @@ TEST(OracleFilters, TemperatureLastShowsTheFiltersTemperatureOne) {
               std::exp(-4.0) / (1 + std::exp(-4.0) + std::exp(-8.0)), 1e-15);
 }
 
-// Weights 1 and 1 - 1e-9: min-p just between them is decided within the arithmetic's error, and
-// top-p of one half as well; the interval must say so, and only there.
+// Weights 1 and 1 - 1e-9: min-p between them is within the arithmetic's error, and so is top-p of
+// one half. The interval must contain both cuts, and only there.
 TEST(OracleFilters, NearCutsAdmitBothSides) {
   const Row row = Row::from_logits({0.0F, -1e-9F, -20.0F});
   const Kept kept = row.keep(min_p(1.0F));
@@ -331,8 +330,8 @@ TEST(OracleDraw, InverseCdfRunsOverAscendingIds) {
 TEST(OracleDraw, GumbelTakesTheLargestScore) {
   const Draw draw = {11, 22, 33};
   const Row row = Row::from_logits({0.0F, 0.0F, 0.0F, 0.0F, 0.0F});
-  // noise = -log2(-ln(1 - v)) falls as v rises, so among equal logits the smallest word wins.
-  // Ids 0 .. 3 share one block, id 4 has the next.
+  // noise = -log2(-ln(1 - v)) falls as v rises: among equal logits the smallest word wins. Ids 0 ..
+  // 3 share one block, id 4 has the next.
   const auto block = philox({22, 0, 33, 5U << 24}, {11, 0});
   const std::uint32_t last = philox({22, 0, 33, 5U << 24 | 1}, {11, 0})[0];
   std::int32_t expected = 0;
@@ -361,7 +360,7 @@ TEST(OracleSpeculation, DocumentedExampleIsDeterministic) {
 }
 
 TEST(OracleSpeculation, PassChancesMultiplyAlongTheChain) {
-  // Pass 1/2 at the first, 1/4 at the second position.
+  // Acceptance 1/2 at the first, 1/4 at the second position.
   const SpeculativeLaw law =
       speculate({{.25L, .75L}, {.125L, .875L}, {1, 0}}, {{.5L, .5L}, {.5L, .5L}}, {0, 0});
   EXPECT_EQ(law.pass, (std::vector<Real>{.5L, .25L}));
@@ -386,11 +385,11 @@ TEST(OracleSpeculation, DraftsFromTheDraftModelLeaveTheTargetLaw) {
 }
 
 TEST(OracleSpeculation, DeterministicAndUnknownDraftsAndZeroResiduals) {
-  // Without draft rows: pass with p(x), residual p without x.
+  // Without draft rows: accepted with p(x), residual p without x.
   const SpeculativeLaw sure = speculate({{.5L, .25L, .25L}, {1, 0, 0}}, {}, {0});
   EXPECT_EQ(sure.pass, (std::vector<Real>{.5L}));
   EXPECT_EQ(sure.residual[0], (Distribution{0, .5L, .5L}));
-  // An id outside the row never passes, and the residual is p.
+  // An id outside the row is never accepted, and the residual is p.
   for (const std::int64_t id : {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 40}) {
     const SpeculativeLaw unknown = speculate({{.5L, .25L, .25L}, {1, 0, 0}}, {{0, 0, 1}}, {id});
     EXPECT_EQ(unknown.pass, (std::vector<Real>{0}));
@@ -399,7 +398,7 @@ TEST(OracleSpeculation, DeterministicAndUnknownDraftsAndZeroResiduals) {
   // p <= q everywhere: p again.
   const SpeculativeLaw zero = speculate({{.25L, .25L}, {1, 0}}, {{.5L, .5L}}, {1});
   EXPECT_EQ(zero.residual[0], (Distribution{.5L, .5L}));
-  // q(x) = 0 < p(x) passes.
+  // q(x) = 0 < p(x) is accepted.
   EXPECT_EQ(speculate({{.5L, .5L}, {1, 0}}, {{1, 0}}, {1}).pass[0], 1);
 }
 

@@ -27,7 +27,7 @@ TEST_P(SmallGrid, EqualsOracle) {
   std::tie(grid.num_cols, grid.dtype, grid.kind) = GetParam();
   grid.parameters_per_row = grid.num_cols < 100 ? 100 : 60;
 #if LDBL_MANT_DIG > 64
-  grid.parameters_per_row /= 5;  // long double is done in software here
+  grid.parameters_per_row /= 5;  // long double is emulated in software here
 #endif
   grid.draws = 6;
   compare_grid(grid);
@@ -126,7 +126,7 @@ TEST(BadRows, ProbabilitiesGetTheirStatusBetweenGoodRows) {
   compare_everything(Batch(SAMPLER_F32, SAMPLER_PROBABILITIES, rows, 3), some_filters());
 }
 
-// +inf is bad to draw from, and a value like any other to selection.
+// +inf is bad to draw from, and an ordinary value for sampler_select.
 TEST(BadRows, InfinityIsSelected) {
   Random random(79);
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
@@ -165,7 +165,7 @@ TEST(BadRows, ParametersOfOneRowSpoilThatRowAlone) {
   const SamplerPtr sampler = make_sampler(8, 5);
   Tally tally;
   compare_sampling(sampler.get(), logits, CallSettings(), outputs, &tally);
-  // A greedy row is spoilt as well.
+  // A greedy row is bad, too.
   for (OutputRow &output : outputs) {
     if (!std::isnan(output.filters.temperature)) output.filters.temperature = 0.0F;
   }
@@ -191,7 +191,7 @@ TEST(Candidates, EqualOracle) {
       for (int kind = 0; kind < static_cast<int>(RowKind::kNumKinds); ++kind) {
         rows.push_back(make_logits(static_cast<RowKind>(kind), length, dtype, &random));
         std::vector<std::int32_t> row_ids;
-        // Distinct ids in no order: 611953 is prime to 2^20.
+        // Distinct ids, unordered: 611953 is coprime to 2^20.
         const std::uint64_t first = random.below(1 << 20);
         for (std::size_t i = 0; i < length; ++i) {
           row_ids.push_back(static_cast<std::int32_t>((first + i * 611953U) % (1U << 20)));
@@ -208,7 +208,7 @@ TEST(Candidates, EqualOracle) {
   }
 }
 
-// Each row as if it had no columns but its own.
+// Each row as if it had only its own columns.
 TEST(RaggedRows, EqualOracle) {
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
     for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {

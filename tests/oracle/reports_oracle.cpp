@@ -48,7 +48,7 @@ std::int64_t Reports::rank(std::int64_t id) const {
 
 float Reports::logprob_at(std::size_t place) const {
   if (is_greedy_) return 0;
-  // Mirostat's surprise is the logarithm in bits, with the other sign.
+  // Mirostat's surprise is the logarithm in bits, negated.
   return (0.0F - mirostat_observation(log2_[place], weight_)) * kLn2;
 }
 

@@ -1,5 +1,5 @@
-// Section 15 of docs/contract.md, worked out a second time, to the bit: what is reported of the
-// tokens of a distribution. Not one line is shared with the library.
+// A second implementation of section 15 of docs/contract.md, to the bit: reports of a
+// distribution's tokens. Shares no code with the library.
 #ifndef SAMPLER_TESTS_ORACLE_REPORTS_ORACLE_H_
 #define SAMPLER_TESTS_ORACLE_REPORTS_ORACLE_H_
 
@@ -11,7 +11,7 @@
 
 namespace oracle {
 
-// The tokens of a row that have a probability, in rank order. Any ids.
+// The tokens of a row with nonzero probability, in rank order, with any ids.
 struct RankedTokens {
   std::vector<std::int64_t> ids;
   std::vector<float> values;
@@ -19,16 +19,16 @@ struct RankedTokens {
 RankedTokens in_rank_order(const std::vector<std::int64_t> &ids, const std::vector<float> &values,
                            bool are_logits);
 
-// Reports of all these tokens, at least one; `temperature` is 1 for probabilities, and a greedy one
-// is of a single token.
+// Reports of all these tokens, at least one. `temperature` is 1 for probabilities; a greedy one has
+// a single token.
 class Reports {
  public:
   Reports(RankedTokens tokens, bool are_logits, float temperature);
 
   const RankedTokens &tokens() const { return tokens_; }
-  // The token's place in rank order, from 1; 0: it is none of the tokens.
+  // Rank from 1; 0 for other ids.
   std::int64_t rank(std::int64_t id) const;
-  // By place, from 0; -inf of ids that are none of the tokens.
+  // By rank from 0; -inf for other ids.
   float logprob_at(std::size_t place) const;
   float logprob(std::int64_t id) const;
   float probability_at(std::size_t place) const;
@@ -36,7 +36,7 @@ class Reports {
 
  private:
   RankedTokens tokens_;
-  std::vector<float> log2_;  // relative, of each
+  std::vector<float> log2_;  // relative, by token
   std::vector<Level> levels_;
   Ranked row_;
   bool is_greedy_ = false;

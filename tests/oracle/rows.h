@@ -1,4 +1,4 @@
-// Rows for the comparison with the oracle: likely ones and hard ones, the same on every machine.
+// Rows for comparisons with the oracle: typical and hard ones, the same on every machine.
 #ifndef SAMPLER_TESTS_ORACLE_ROWS_H_
 #define SAMPLER_TESTS_ORACLE_ROWS_H_
 
@@ -11,7 +11,7 @@
 
 namespace oracle_test {
 
-// The standard fixes this engine's output but not that of its distributions, hence our own.
+// The standard fixes this engine's output but not that of its distributions.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -35,12 +35,12 @@ enum class RowKind {
   kFlat,        // N(0, 0.01)
   kEqual,       // one value
   kTwoValues,   // two values, ln 3 apart
-  kOneFinite,   // all -inf but one
+  kOneFinite,   // all but one at -inf
   kMasked,      // N(0, 3), half of it -inf
   kCoarse,      // multiples of 1/4: a tie at every cut
-  kCloseTies,   // neighbours in bf16 around 8, and nothing between them
+  kCloseTies,   // consecutive bf16 values around 8
   kSubnormal,   // below the smallest normal of the type, of both signs
-  kHuge,        // +-1e30 (f16: +-6e4) and near them
+  kHuge,        // around +-1e30 (f16: +-6e4)
   kWide,        // uniform in +-200: most weights vanish
   kHeavyTail,   // one maximum, the rest 13 below: the tail has the mass and the rounding
   kSignedZero,  // -0, +0 and a few others
@@ -48,19 +48,19 @@ enum class RowKind {
 };
 const char *name(RowKind kind);
 
-// A row as the library takes it, with what its elements widen to.
+// A row as the library takes it, with its elements widened.
 struct TypedRow {
-  std::vector<float> values;         // exactly what the library sees
-  std::vector<std::uint16_t> halfs;  // the same as bits, for the 16-bit types
+  std::vector<float> values;         // exactly the library's input
+  std::vector<std::uint16_t> halfs;  // the same as bits, for 16-bit types
 };
 
-// Rounds to the type; a finite value stays finite.
+// Rounds to the type; finite values stay finite.
 TypedRow to_type(const std::vector<float> &values, sampler_dtype dtype);
 
 std::vector<float> make_logits(RowKind kind, std::size_t num_cols, sampler_dtype dtype,
                                Random *random);
 
-// exp(logits - maximum) times `sum_scale` over their sum. Finite wherever logits are.
+// exp(logits - maximum) * sum_scale / their sum. Finite wherever the logits are.
 std::vector<float> make_probabilities(const std::vector<float> &logits, double sum_scale);
 
 }  // namespace oracle_test

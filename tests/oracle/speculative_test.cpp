@@ -1,5 +1,5 @@
-// Verification of chains against the oracle: token for token where exact arithmetic decides, and
-// the law of what is emitted.
+// Verification of chains against the oracle: token by token where exact arithmetic decides, and the
+// distribution of the output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using oracle::Filters;
 using oracle::Real;
 using oracle::Row;
 
-// A batch of chains of equal width. Rows of position j of chain r are rows r * (drafts + 1) + j of
+// A batch of chains of equal length. Rows of position j of chain r are rows r * (drafts + 1) + j of
 // the target and r * drafts + j of the draft.
 struct Chains {
   std::int64_t num_rows = 0;
@@ -55,7 +55,7 @@ struct Emitted {
   std::vector<sampler_row_status> statuses;
 };
 
-// Target and draft of a batch, as the library reads and as it sees them.
+// Target and draft of a batch, as the library reads them.
 struct Tensors {
   explicit Tensors(const Chains &chains)
       : target(chains.dtype, chains.target_kind, chains.target, 0) {
@@ -107,7 +107,7 @@ bool is_known(const Chains &chains, std::int32_t id) {
   return id >= 0 && id < static_cast<std::int32_t>(chains.target.front().size());
 }
 
-// Probabilities of a row by id: as given, or those of its kept tokens.
+// Probabilities of a row by id: as given, or of its kept tokens.
 Distribution distribution_of(const Batch &batch, std::size_t r, const Filters &filters) {
   const auto i = static_cast<std::int64_t>(r);
   Distribution p(index(batch.num_cols()), Real{0});
@@ -123,16 +123,16 @@ Distribution distribution_of(const Batch &batch, std::size_t r, const Filters &f
   return p;
 }
 
-// One position of one chain.
+// A position of a chain.
 struct Position {
   Distribution p, q;
   std::int32_t draft_id = -1;
   bool has_draft = false;
 };
 
-// How far the library's f32 probabilities of a row of logits may be off, relatively: the weights'
-// 4e-7 near the maximum and less than 1e-5 anywhere, the sum's and two roundings. Given
-// probabilities are exact.
+// Bound of the relative error of the library's f32 probabilities of a row of logits: of the
+// weights, 4e-7 near the maximum and less than 1e-5 anywhere, of the sum, and of two roundings.
+// Given probabilities are exact.
 Real probability_error(sampler_input_kind kind) {
   return kind == SAMPLER_LOGITS ? 1e-5L : Real{0};
 }
@@ -151,7 +151,7 @@ Verdict verdict(const Chains &chains, const Position &at, const Draw &draw, std:
   return uq < p ? Verdict::kAccept : Verdict::kReject;
 }
 
-// The row that is drawn from after a rejection.
+// Checks the draw after a rejection.
 void expect_draw(const Chains &chains, const Distribution &weights, const Distribution &subtracted,
                  std::uint64_t word, std::int32_t token) {
   Distribution kept(weights.size()), errors(weights.size());
@@ -167,7 +167,7 @@ void expect_draw(const Chains &chains, const Distribution &weights, const Distri
   const Real error =
       std::max(probability_error(chains.target_kind), probability_error(chains.draft_kind));
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    // The f32 difference is rounded by 2^-24, the weight to 2^-45 of the largest.
+    // The f32 difference has an error of 2^-24, the weight of 2^-45 of the largest.
     errors[i] = (weights[i] + subtracted[i]) * error + kept[i] * 0x1p-24L +
                 (kept[i] > 0 ? largest * 0x1p-44L : 0);
   }
@@ -256,7 +256,7 @@ void check_chains(const Chains &chains) {
     check_chain(chains, tensors, out, r, &checked);
     if (testing::Test::HasFailure()) return;
   }
-  // Both endings must have been met, and few chains be too close to call.
+  // Both outcomes must occur, and few chains may be too close to call.
   EXPECT_GT(checked.bonus, chains.num_rows / 50);
   EXPECT_GT(checked.rejected, chains.num_rows / 50);
   EXPECT_LE(checked.skipped * 100, chains.num_rows);
@@ -268,7 +268,7 @@ std::vector<float> random_logits(std::size_t num_cols, Random *random) {
   return row;
 }
 
-// Rows of one position resemble each other, as those of a good drafter do.
+// Rows of one position are similar, as for a good drafter.
 Chains random_chains(std::int64_t num_rows, std::int64_t num_drafts, std::size_t num_cols,
                      sampler_dtype dtype, bool logits, bool with_draft, std::uint64_t seed) {
   Random random(seed);
@@ -396,10 +396,10 @@ TEST(ChainSpeculative, GreedyFollowsTheArgmax) {
   }
 }
 
-// One chain verified many times: how often each number of drafts is emitted, and each token at
-// each place, against the law. Five standard deviations: a correct library misses one of the some
-// 100 bounds here once in 20,000 choices of seed, and the seeds are fixed. With 200,000 chains a
-// chance of 0.1 that is off by 0.004 is seen.
+// Verifies one chain many times, and compares how often each number of drafts and each token at
+// each place occurs with their distribution. Five standard deviations: a correct library misses one
+// of the some 100 bounds for one seed in 20,000, and the seeds are fixed. With 200,000 chains an
+// error of 0.004 in a probability of 0.1 is detected.
 void check_law(Chains one) {
   constexpr std::int64_t kChains = 20000;
   constexpr int kCalls = 10;
@@ -465,7 +465,7 @@ TEST(ChainSpeculative, EmittedTokensFollowTheLaw) {
   check_law(filtered);
 }
 
-// Rows of every kind, of a sum of 1 or of any other; some are bad, and of some nothing is left.
+// Rows of every kind, with sum 1 or any other; some are bad, and some leave no residual.
 std::vector<std::vector<float>> residual_rows(std::size_t num_cols, sampler_dtype dtype,
                                               Random *random) {
   std::vector<std::vector<float>> rows;
@@ -490,7 +490,7 @@ TEST(Residual, OfBothModelsRows) {
     for (const sampler_dtype draft_dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
       for (const std::size_t num_cols : {1, 2, 33, 1000}) {
         const std::vector<std::vector<float>> rows = residual_rows(num_cols, dtype, &random);
-        // Some of the drafter's rows are the target's; the bad ones stand beside good ones.
+        // Some of the drafter's rows are the target's; bad ones are paired with good ones.
         std::vector<std::vector<float>> drafts = residual_rows(num_cols, draft_dtype, &random);
         for (std::size_t i = 0; i < drafts.size(); i += 4) drafts[i] = rows[i];
         std::rotate(drafts.begin() + 8, drafts.begin() + 9, drafts.end());

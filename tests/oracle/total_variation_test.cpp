@@ -1,5 +1,5 @@
-// The row whose distribution is known to be furthest from exact arithmetic. Many equal weights all
-// err the same way there: those of one value up, those of the other down.
+// The row with the largest known distance from exact arithmetic: many equal weights err the same
+// way, those of one value up, those of the other down.
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
@@ -50,8 +50,8 @@ TEST(TotalVariation, OfTheWorstRowKnown) {
   for (size_t i = 0; i < p.size(); ++i) {
     variation += std::abs(static_cast<long double>(p[i]) - exact(logits[i]) / total) / 2;
   }
-  // What docs/contract.md says it is, so that another row must be looked for if this one gets
-  // better: the limit itself is 1e-6.
+  // The value in docs/contract.md, so that another row must be found if this one improves: the
+  // limit itself is 1e-6.
   EXPECT_LT(variation, 5.8e-7L);
   EXPECT_GT(variation, 5.6e-7L);
 }

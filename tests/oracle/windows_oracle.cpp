@@ -33,7 +33,7 @@ float horner(float argument, std::initializer_list<float> coefficients) {
   return sum;
 }
 
-// e of 4.1.
+// e of section 4.1.
 float exp2_of_t_plus_1(float t) {
   if (!(t >= -101.0F)) return 0;
   const float n = std::nearbyint(t);
@@ -61,7 +61,7 @@ std::uint64_t in_units(float relative) {
   return static_cast<std::uint64_t>(std::nearbyint(std::ldexp(static_cast<double>(relative), 44)));
 }
 
-// s of 4.2.
+// s of section 4.2.
 int exponent_of(float largest) {
   int exponent = 0;
   const float fraction = std::frexp(largest, &exponent);
@@ -98,7 +98,7 @@ std::uint64_t surprise_of(const Relative &token) {
   return token.e == 0 ? 0 : in_units(-token.r * token.e);
 }
 
-// ⌊fraction · total⌋ for a fraction in (0, 1], and whether that is all of it.
+// floor(fraction * total) for a fraction in (0, 1], and whether that is exact.
 struct Floor {
   std::uint64_t value;
   bool is_exact;
@@ -118,7 +118,7 @@ std::uint64_t ceiling(float fraction, std::uint64_t total) {
   return floor.is_exact ? floor.value : floor.value + 1;
 }
 
-// The least weight that is at least the fraction, or above it.
+// The least weight that reaches the fraction, or exceeds it.
 std::uint64_t least_of(float fraction, std::uint64_t total, bool exceeds) {
   return exceeds ? floor_of(fraction, total).value + 1 : ceiling(fraction, total);
 }
@@ -127,7 +127,7 @@ float log2_of_sum(std::uint64_t weight) {
   return log2_plus(static_cast<float>(weight), -44);
 }
 
-// What top-n-sigma looks at.
+// The value that top-n-sigma uses.
 float sigma_value(const Scale &scale, float x) {
   return scale.is_logits ? x : relative_of(scale, x).r;
 }
@@ -169,7 +169,7 @@ float sigma_of(const std::vector<Level> &levels, bool is_logits) {
   if (first == last) return 0;
   int exponent = 0;
   std::frexp(std::min(first - last, kLargestFloat), &exponent);
-  const int k = 22 - exponent;  // the last one's distance comes to lie in [2^21, 2^22)
+  const int k = 22 - exponent;  // puts the last one's distance into [2^21, 2^22)
   Wide sum = 0;
   Wide squares = 0;
   for (const Level &level : levels) {
@@ -261,7 +261,7 @@ Window::Places Window::min_p(float p) const {
   return finish(weighing(ceiling(std::min(p, 1.0F), tokens_[0].weight)), rank_order_);
 }
 
-// With ties, nothing goes that has the value of the last token that min_keep protects.
+// With ties, tokens with the value of the last one that min_keep protects are kept.
 Window::Places Window::cut_off(float fraction, Ties ties) const {
   const std::uint64_t least = ceiling(fraction, sums_.weight);
   if (ties == Ties::kExact) return finish(weighing(least), rank_order_);
@@ -369,7 +369,7 @@ Real exact_entropy(const std::vector<Level> &levels, bool is_logits, float tempe
   const Real scale = static_cast<Real>(std::min(temperature, kLargestTemperature));
   const Real first = static_cast<Real>(levels[0].value);
   Real total = 0;
-  Real mean = 0;  // of how far a token lies below the first, in nats
+  Real mean = 0;  // of a token's distance below the first, in nats
   for (const Level &level : levels) {
     const Real value = static_cast<Real>(level.value);
     const Real below = is_logits ? (first - value) / scale : std::log(first / value);

@@ -1,6 +1,6 @@
-// Section 13 of the contract, and mirostat's windows of 14.2, worked out a second time: its text,
-// with the C library's fma, ldexp and sqrt, 128-bit sums and sorted lists; and what it stands for,
-// in long double. Not one line is shared with the library.
+// A second implementation of section 13 of the contract, and of mirostat's windows of 14.2: its
+// text, with the C library's fma, ldexp and sqrt, 128-bit sums and sorted lists; and exact values
+// in long double. Shares no code with the library.
 #ifndef SAMPLER_TESTS_ORACLE_WINDOWS_ORACLE_H_
 #define SAMPLER_TESTS_ORACLE_WINDOWS_ORACLE_H_
 
@@ -11,7 +11,7 @@
 
 namespace oracle {
 
-// So many tokens of one value.
+// `count` tokens of one value.
 struct Level {
   float value;
   std::int64_t count;
@@ -24,8 +24,8 @@ struct WindowSums {
   std::uint64_t surprise = 0;  // S
 };
 
-// Sums over all levels, the first of which is the first in rank order. They are made in 128 bits;
-// one that does not fit in 64 ends the program.
+// Sums over all levels, in rank order. Summed in 128 bits; a sum that does not fit 64 ends the
+// program.
 WindowSums window_sums(const std::vector<Level> &levels, bool is_logits, float temperature);
 float mean_surprise_of(const WindowSums &sums);
 float entropy_of(const WindowSums &sums);
@@ -33,8 +33,8 @@ float sigma_of(const std::vector<Level> &levels, bool is_logits);
 float dynamic_temperature_of(const std::vector<Level> &levels, float temperature, float range,
                              float exponent);
 
-// One window, whose tokens are called by their places in it, 0 .. n - 1. What a stage keeps is the
-// ascending list of places.
+// A window; its tokens are identified by their places, 0 .. n - 1. A stage's result is the
+// ascending list of kept places.
 class Window {
  public:
   using Places = std::vector<std::int64_t>;
@@ -44,7 +44,7 @@ class Window {
          std::int64_t min_keep);
 
   Places top_k(std::int64_t k, Ties ties) const;
-  // `exceeds`: the weight that is kept must be above the share, not only reach it.
+  // `exceeds`: the kept weight must exceed the share, not only reach it.
   Places top_p(float p, Ties ties, bool exceeds) const;
   Places min_p(float p) const;
   Places epsilon(float epsilon, Ties ties) const;
@@ -53,7 +53,7 @@ class Window {
   Places top_h(float share) const;
   Places typical_p(float p, Ties ties, bool exceeds) const;
   Places xtc(std::uint32_t word, float probability, float threshold) const;
-  // `num_elements` are those of the row.
+  // `num_elements`: of the row.
   Places mirostat_v1(float mu, std::int64_t num_elements) const;
   Places mirostat_v2(float mu) const;
 
@@ -70,7 +70,7 @@ class Window {
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
   Places weighing(std::uint64_t least) const;
   Places cut_off(float fraction, Ties ties) const;
-  // With the first ones of `order` where there are fewer than min_keep.
+  // Adds the first ones of `order` if there are fewer than min_keep.
   Places finish(Places kept, const Places &order) const;
 
   bool is_logits_;

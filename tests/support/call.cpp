@@ -21,7 +21,7 @@ using oracle_test::RowKind;
 
 constexpr size_t kGapBytes = 256;
 
-// Logits are made for so many elements at most; further rows repeat them.
+// Logits are generated for at most this many elements; further rows repeat them.
 constexpr int64_t kUniqueElements = 1 << 19;
 
 constexpr int64_t kMaxVocabulary = 1 << 20;
@@ -33,7 +33,7 @@ size_t size_of_id(sampler_id_type type) {
   return type == SAMPLER_ID_I32 ? 4 : 8;
 }
 
-// Elements that make a row bad, or are impossible, as bits.
+// Bits of elements that make a row bad, or have no probability.
 enum Special : size_t { kNaN, kInfinity, kMinusInfinity, kMinusOne, kZero };
 uint32_t special_bits(sampler_dtype dtype, size_t which) {
   constexpr uint32_t kF32[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0xBF800000, 0};
@@ -44,7 +44,7 @@ uint32_t special_bits(sampler_dtype dtype, size_t which) {
 
 }  // namespace
 
-// Decides on the call, lays its arrays out, fills them.
+// Chooses a call, lays out its arrays and fills them.
 class Builder {
  public:
   explicit Builder(Call *call)
@@ -70,7 +70,7 @@ class Builder {
   }
 
  private:
-  // How an input array gets its content.
+  // Content of an input array.
   struct Fill {
     void (Builder::*how)(const Fill &) = nullptr;
     size_t array = SIZE_MAX, ids = SIZE_MAX, counts = SIZE_MAX;  // indices; SIZE_MAX: none
@@ -111,7 +111,7 @@ class Builder {
     return pick({0.0f, 0.0f, 0.05f, 0.05f, 0.5f, 1.0f, 2.0f, -1.0f}, random);
   }
 
-  // ---- What all calls have ------------------------------------------------------------------
+  // ---- Common to all calls -------------------------------------------------------------------
 
   bool is_verify() const { return case_.operation == kVerify; }
   bool is_residual() const { return case_.operation == kResidual; }
@@ -130,7 +130,7 @@ class Builder {
     output_dtype_ = one_in(2) ? SAMPLER_F32 : dtype_;
   }
 
-  // Whether rows are candidate lists, and whether they differ in length.
+  // Decides whether rows are candidate lists, and whether their lengths differ.
   void decide_lists() {
     const bool may_have = !is_residual() && !fixed_.by_row;
     const bool is_large = case_.num_rows * case_.num_cols > (int64_t(1) << 24);
@@ -234,7 +234,7 @@ class Builder {
 
   // ---- Arrays -------------------------------------------------------------------------------
 
-  // `pointer` is the member of structs_ that will point to it.
+  // `pointer`: the member of structs_ that will point to the array.
   Array *add(const std::string &name, const void *pointer, size_t element, int64_t num_cols,
              int64_t stride, int64_t num_rows) {
     end_ = (end_ + kGapBytes + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
@@ -249,7 +249,7 @@ class Builder {
 
   size_t last_array() const { return call_.arrays_.size() - 1; }
 
-  // An input of one element a row, filled by `how`.
+  // An input with one element per row, filled by `how`.
   Array *add_input(const std::string &name, const void *pointer, size_t element, int64_t count,
                    void (Builder::*how)(const Fill &)) {
     Array *array = add(name, pointer, element, 1, 1, count);
@@ -257,7 +257,7 @@ class Builder {
     return array;
   }
 
-  // One that a handle may take from the host.
+  // An input that a handle may take from the host.
   void add_parameter(const std::string &name, const void *pointer, size_t element, int64_t count,
                      void (Builder::*how)(const Fill &)) {
     add_input(name, pointer, element, count, how)->is_parameter = true;
@@ -272,7 +272,7 @@ class Builder {
     return case_.num_cols + paddings[layout_.below(6)];
   }
 
-  // The stride of the rows.
+  // Returns the stride of the rows.
   int64_t add_output_rows(const void *pointer) {
     const int64_t stride = random_stride();
     add("output", pointer, size_of(output_dtype_), case_.num_cols, stride, case_.num_rows)
@@ -280,7 +280,7 @@ class Builder {
     return stride;
   }
 
-  // Rows, and where they are candidate lists, their ids; their lengths, where they differ.
+  // Adds rows; for candidate lists also ids; for ragged rows also lengths.
   Fill add_rows(const std::string &name, sampler_rows *rows, sampler_dtype dtype,
                 sampler_input_kind kind, int64_t num_rows) {
     rows->num_rows = num_rows;
@@ -308,7 +308,7 @@ class Builder {
     return fill;
   }
 
-  // Rows are contiguous: that, or the 0 that says it.
+  // Rows are contiguous: their stride, or 0, which means the same.
   int64_t sequence_stride(const sampler_rows &rows, int64_t positions) {
     return layout_.below(2) == 0 ? 0 : positions * rows.row_stride;
   }
@@ -321,8 +321,8 @@ class Builder {
     add_input("slots", slots, 4, case_.num_rows, &Builder::fill_slots);
   }
 
-  // Of the filters mostly some, as one value or by slot. Where none may be set, those of a slot
-  // make its rows bad.
+  // Sets mostly some of the filters, as one value or by slot. Without `has_filters`, filters set by
+  // slot make rows bad.
   void add_parameters(bool has_filters) {
     sampler_params &params = structs_.params = sampler_params_default();
     sampler_row_params &arrays = structs_.row_params = {};
@@ -392,7 +392,7 @@ class Builder {
     }
   }
 
-  // Of the values that scalars can have, and NaN.
+  // Values valid for scalars, and NaN.
   template <class Make>
   void fill_floats(const Fill &fill, const Make &make) {
     fill_each<uint32_t>(fill, [&] {
@@ -421,7 +421,7 @@ class Builder {
   void fill_streams(const Fill &fill) {
     fill_each<uint32_t>(fill, [this] { return uint32_t(content_.word()); });
   }
-  // In [0, n), and now and then not.
+  // In [0, n), sometimes outside.
   void fill_indices(const Fill &fill, int64_t n) {
     fill_each<int32_t>(fill, [&] {
       return content_.below(20) == 0 ? pick<int32_t>({-1, int32_t(n)}, &content_)
@@ -434,7 +434,7 @@ class Builder {
     fill_each<int32_t>(fill,
                        [this] { return int32_t(content_.below(size_t(num_drafts_) + 3)) - 1; });
   }
-  // Drafts that have a chance: mostly the likeliest of the drafter or the target.
+  // Drafts that may be accepted: mostly the likeliest of the drafter or the target.
   void fill_draft_token_ids(const Fill &fill) {
     const int64_t first_no_column = fixed_.by_row ? -1 : case_.num_cols;
     int64_t row = 0;
@@ -481,7 +481,7 @@ class Builder {
     if (fill.ids != SIZE_MAX) copy(from.ids, fill.ids);
   }
 
-  // Now and then a row is an earlier one, or the drafter as good as the target.
+  // Sometimes a row repeats an earlier one, or the drafter's row is the target's.
   void fill_rows(const Fill &fill) {
     const Array array = call_.arrays_[fill.array];
     const bool is_draft = has_draft_ && fill.array == draft_.array;
@@ -526,7 +526,7 @@ class Builder {
     std::memcpy(row_of(fill.ids, row) + element * size, &id, size);  // little endian
   }
 
-  // A random selection from twice as many ids as there are.
+  // A random selection from twice as many ids as needed.
   void fill_ids(const Fill &fill, int64_t row) {
     std::vector<int32_t> ids(size_t(std::min(case_.num_cols * 2, kMaxVocabulary)));
     std::iota(ids.begin(), ids.end(), 0);

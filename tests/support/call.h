@@ -1,6 +1,5 @@
-// Random calls of every operation as one block of bytes, from which every suite of random calls
-// takes its own: copied to a device and run there, it must equal, byte for byte, what the CPU made
-// of it.
+// Random calls of every operation, each in one block of bytes, for all suites of random calls:
+// after a run on a copy in device memory, that memory must equal the CPU's byte for byte.
 #pragma once
 
 #include <sampler/sampler.h>
@@ -16,32 +15,32 @@
 
 namespace test_support {
 
-// The full calls, whose names are those of the functions: "sample" for sampler_sample.
+// The full calls; their names are those of the functions: "sample" for sampler_sample.
 enum Operation { kSample, kFilter, kSelect, kVerify, kResidual };
 constexpr int kNumOperations = kResidual + 1;
 const char *name(Operation operation);
 
-// All that a call is made from. Text form, which --case takes:
+// Everything that determines a call. Text form, as for --case:
 // operation:num_rows:num_cols:seed:content:layout.
 struct Case {
   Operation operation = kSample;
   int64_t num_rows = 1;  // output rows
   int64_t num_cols = 1;
-  uint64_t seed = 0;     // which arrays there are, their types, and everything outside of them
-  uint64_t content = 0;  // what is in the arrays
+  uint64_t seed = 0;     // which arrays exist, their types, everything outside of them
+  uint64_t content = 0;  // content of the arrays
   uint64_t layout = 0;   // strides and alignment
 };
 
-// What is not drawn: types and parameters of all rows. Rows whose kind is fixed are good ones, and
-// have all columns unless they are candidate lists.
+// Fixed choices: types and parameters of all rows. Rows of a fixed kind are good, and have all
+// columns unless they are candidate lists.
 struct Fixed {
   std::optional<oracle_test::RowKind> row_kind;
   std::optional<sampler_dtype> dtype;
   std::optional<float> temperature;  // of logits
   std::optional<int32_t> top_k;
   std::optional<float> top_p;
-  // Each row has all columns, a draft's and a target's position of its own, and numbers of its own
-  // in arrays: no lists, lengths, row_indices or slots.
+  // Each row has all columns, its own position of draft and target, and its own numbers in arrays:
+  // no lists, lengths, row_indices or slots.
   bool by_row = false;
 };
 
@@ -66,7 +65,7 @@ struct Structs {
   } args;
 };
 
-// f(arguments) of the operation.
+// Calls f(arguments) with the operation's member.
 template <class AnyStructs, class F>
 auto visit_args(Operation operation, AnyStructs &structs, const F &f) {
   switch (operation) {
@@ -83,13 +82,12 @@ auto visit_args(Operation operation, AnyStructs &structs, const F &f) {
   }
 }
 
-// Bytes between arrays, and in the padding of rows: NaN, or an invalid id, where a call would read
-// it.
+// Bytes between arrays and in the padding of rows: NaN, or an invalid id, if a call reads them.
 constexpr unsigned char kInputGap = 0xFF;
-// Of outputs before the call, and in the padding of their rows.
+// Bytes of outputs before the call, and of the padding of their rows.
 constexpr unsigned char kOutputGap = 0xC5;
 
-// Arrays begin up to 15 elements after a multiple of so many bytes.
+// Arrays begin up to 15 elements after a multiple of this many bytes.
 constexpr size_t kArrayAlignment = 256;
 
 // An array of a call, inside the call's memory.
@@ -111,11 +109,11 @@ class Call {
   const std::string &description() const { return description_; }
   const std::vector<Array> &arrays() const { return arrays_; }
 
-  // All arrays, with gaps around them. Outputs and gaps are filled with constants.
+  // All arrays, with gaps between them. Outputs and gaps are filled with constants.
   std::vector<unsigned char> &memory() { return memory_; }
   const std::vector<unsigned char> &memory() const { return memory_; }
 
-  // The structs, with each array at the address that is told for it.
+  // Copies the structs with each array at the address that `address` returns.
   using Address = std::function<const void *(const Array &)>;
   void bind(const Address &address, Structs *out) const;
 

@@ -19,13 +19,13 @@ namespace {
 constexpr unsigned char kCanary = 0xC5;
 constexpr size_t kCanaryBytes = 16;
 
-// Blocks of an array of its own begin at a multiple of 16 bytes, and it after so many bytes: it is
-// aligned as in the call's memory.
+// Offset of an array in a block of its own, which is aligned to 16 bytes: gives it the alignment
+// that it has in the call's memory.
 size_t shift_of(const Array &array) {
   return array.begin % kArrayAlignment;
 }
 
-// What the call may touch of it: nothing follows the last row.
+// Bytes that the call may access: the last row has no padding.
 size_t extent_of(const Array &array) {
   return array.num_rows == 0 ? 0
                              : size_t(array.num_rows - 1) * array.stride_bytes + array.row_bytes;
@@ -42,7 +42,7 @@ Problem::Problem(std::mt19937_64 &random, const Scale &scale) : fixed_(scale.fix
   bad_row_token_ = random() % 4 == 0 ? 0 : -1;
 }
 
-// Each input becomes a block of its own size, so that AddressSanitizer sees an access outside.
+// Each input gets a block of its exact size, so that AddressSanitizer detects accesses outside.
 void Problem::make(Operation operation) {
   case_.operation = operation;
   call_.emplace(case_, fixed_);
@@ -80,9 +80,9 @@ Outputs Problem::bind_outputs(Request *request) const {
       &structs);
   const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
     capi::Check check(entry);
-    std::optional<sampler::contract::Pipeline> pipeline;          // of a call that has none
-    std::optional<sampler::contract::Reports> reports;            // of one that wants none
-    std::optional<sampler::contract::Verification> verification;  // the same
+    std::optional<sampler::contract::Pipeline> pipeline;          // empty, for a call without one
+    std::optional<sampler::contract::Reports> reports;            // empty, for a call without them
+    std::optional<sampler::contract::Verification> verification;  // likewise
     const capi::RequestContext context = {bad_row_token_, &pipeline, &reports, &verification};
     visit_args(case_.operation, structs, [&](const auto &args) {
       using Made = decltype(capi::to_request(check, args, context));

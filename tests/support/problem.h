@@ -1,5 +1,5 @@
-// Random requests for every operation, and their outputs as bytes: generated calls, as the library
-// reads their arguments.
+// Random requests for every operation, and their outputs as bytes: generated calls, with their
+// arguments as the library reads them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace test_support {
 // Kinds of request.
 constexpr int kNumRequests = kNumOperations;
 
-// Widths and numbers of rows to draw from.
+// Widths and row counts to choose from.
 struct Scale {
   std::vector<int64_t> widths;
   int64_t max_rows;
@@ -26,16 +26,16 @@ struct Scale {
 extern const Scale kSmall;
 extern const Scale kLarge;
 
-// An output array after a run, canaries included.
+// An output array after a run, with its canaries.
 struct Output {
   std::string name;
   std::vector<unsigned char> bytes;
 };
 
-// Filled while the request that bind_outputs() was given runs.
+// Filled when the request given to bind_outputs() runs.
 using Outputs = std::vector<Output>;
 
-// "" when they are the same bytes, otherwise what differs.
+// "" if the bytes are equal, else the difference.
 std::string difference(const Outputs &expected, const Outputs &actual);
 
 class Problem {
@@ -46,7 +46,7 @@ class Problem {
   template <class Request>
   Outputs bind_outputs(Request *request) const;
 
-  // f(request) for a request of each kind in turn: `which` % kNumRequests.
+  // Calls f(request) with a request of kind `which` % kNumRequests.
   template <class F>
   auto visit(int which, const F &f) {
     make(Operation(which % kNumRequests));
