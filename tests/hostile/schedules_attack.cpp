@@ -107,7 +107,8 @@ int main(int argc, char **argv) {
               counts.failed_memory);
   for (const auto &[reason, number] : counts.reasons)
     std::printf("finish reason %d: %" PRId64 "\n", int(reason), number);
-  return counts.texts > 5 * count && counts.failed_calls > count && counts.failed_memory > count
-             ? 0
-             : 1;
+  // A schedule has about nine texts, three failed calls and one failed allocation.
+  const bool is_attacked =
+      counts.texts > 5 * count && counts.failed_calls > count && counts.failed_memory > count / 4;
+  return is_attacked ? 0 : 1;
 }
