@@ -348,7 +348,7 @@ Engine llama_cpp() {
   return engine;
 }
 
-// Of Ollama as of August 2026, which gives its options to llama.cpp's server.
+// Ollama as of August 2026: it gives its options to llama.cpp's server.
 Engine ollama() {
   Engine engine;
   engine.title = "Ollama";

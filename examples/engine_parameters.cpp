@@ -224,7 +224,7 @@ void check_vocabulary(const Request &request, std::int64_t size) {
 
 void draw_random_seed(Request *request) {
   if (!request->has_random_seed) return;
-  // Of 31 bits and not 0, so that every engine takes it as a seed.
+  // 31 bits, not 0: every engine takes it as a seed.
   request->seed = std::random_device()() % 0x7fffffffu + 1;
   request->notes.push_back("the seed is a random one: " + std::to_string(*request->seed));
 }

@@ -400,8 +400,7 @@ class TeamWindows {
       const int64_t begin = seen.begin + count_before(beyond);
       return {begin, end_of(from(as_near))};
     }
-    // Of the tokens at this distance the likelier come first, the last of them in rank order
-    // foremost.
+    // The likelier tokens at this distance come first, the last of them in rank order foremost.
     const uint32_t nearer =
         key_of([&](float x) { return rule.excess(x) > 0.0f || -rule.excess(x) < most; });
     const uint32_t likelier =

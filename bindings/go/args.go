@@ -327,7 +327,7 @@ func (s *Sampler) WorkspaceSize(args Args) (int, error) {
 // Reports go by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and greedy
 // rows are a single token.
 type ReportArgs struct {
-	// Of which distribution OutLogprobs and what follows OutObservations are.
+	// The distribution of OutLogprobs and of all that follows OutObservations.
 	LogprobKind LogprobKind
 
 	// [rows] Natural logarithm of the probability of the row's token; NaN for a bad row.
@@ -593,7 +593,7 @@ type VerifyArgs struct {
 	Slots    Array[int32]
 	NumSlots int
 
-	// Of the rows that are logits, target and draft alike. When neither is, the filters must be off
+	// Temperature and filters of rows of logits, target and draft alike. When neither is, the filters must be off
 	// and the temperature 1 or greedy.
 	Params    *Params
 	RowParams *RowParams
@@ -618,7 +618,7 @@ type VerifyArgs struct {
 	// all.
 	Acceptances Array[Acceptance]
 
-	// Of trees.
+	// How siblings of a tree were drafted.
 	SiblingRule SiblingRule
 
 	// How AcceptSampleMatch draws. The other rules: DrawInverseCDF.

@@ -309,7 +309,7 @@ type AddArgs struct {
 	// Of DraftsPromptLookup: the shortest match, in [0, 2^27]; 0: 1.
 	MinMatch int
 
-	// Of DraftsNgram. It learns the text now, unless NgramHasText, and later each new token, and must
+	// The n-grams of DraftsNgram. They learn the text now, unless NgramHasText, and later each new token, and must
 	// not be called while a call of the session runs. Close of it waits for that of the session.
 	Ngram        *Ngram
 	NgramHasText bool // it has learned these tokens, as those of a sequence that was removed
@@ -340,9 +340,9 @@ type AddArgs struct {
 	// goes on, the others hang beside it, and the target runs them as a tree, as Plan.Parents says.
 	DraftTopK int
 
-	// Of a sequence that goes on here, of this session or of another one: what Get gave of it before it
-	// was removed. Its AdaptiveValues and DrafterEntropy go on, without which the next tokens may be
-	// others, and its NumSteps, NumDrafted and NumAccepted; of the rest nothing is read. nil: a new one.
+	// What Get gave of a removed sequence, of this session or of another one, which goes on here.
+	// Its AdaptiveValues and DrafterEntropy go on, without which the next tokens may be others, and
+	// its NumSteps, NumDrafted and NumAccepted; nothing else is read. nil: a new one.
 	Resumed *Sequence
 }
 

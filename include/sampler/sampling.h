@@ -273,7 +273,7 @@ typedef struct sampler_report_args {
   /* sizeof(sampler_report_args). */
   size_t struct_size;
 
-  /* Of which distribution out_logprobs and what follows num_top_logprobs are. */
+  /* The distribution of out_logprobs and of all that follows out_observations. */
   sampler_logprob_kind logprob_kind;
 
   /* Must be 0. */

@@ -171,10 +171,10 @@ typedef struct sampler_session_sequence {
 
   sampler_finish_reason finish_reason; /* SAMPLER_FINISH_NONE: it runs */
 
-  /* Of BAD_ROW: why. */
+  /* Why finish_reason is BAD_ROW; else 0. */
   sampler_row_status row_status;
 
-  /* Of STOP_SEQUENCE: which, from 0; else -1. */
+  /* The stop sequence of STOP_SEQUENCE, from 0; else -1. */
   int64_t stop_sequence;
 
   int64_t num_steps; /* that gave a token */
@@ -233,10 +233,10 @@ typedef struct sampler_session_add_args {
    * from its rows, others are certain. SYNTHETIC needs synthetic_rates of the session. */
   sampler_acceptance acceptance;
 
-  /* Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
-   * new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
-   * next_token. Where it fails later, as for want of memory, the sequence goes on without drafts.
-   */
+  /* The n-grams of NGRAM, else NULL. Copied. They learn the text now, unless ngram_has_text is 1,
+   * and later each new token. Drafts come by `propose` where it has that and draft_unknown is 0,
+   * else by next_token. Where it fails later, as for want of memory, the sequence goes on without
+   * drafts. */
   const sampler_ngram *ngram;
 
   /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
@@ -251,8 +251,8 @@ typedef struct sampler_session_add_args {
    * 0: by none. */
   int32_t draft_unknown;
 
-  /* Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
-   * not learn them again. 0: they learn them. */
+  /* 1: the n-grams of NGRAM have learned these tokens, as those of a removed sequence, and do not
+   * learn them again. 0: they learn them. */
   int32_t ngram_has_text;
 
   /* Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
@@ -290,11 +290,11 @@ typedef struct sampler_session_add_args {
   float ema_beta;    /* of BY_ENTROPY, in [0, 1) */
   int64_t gamma_min; /* of BY_ENTROPY, in [0, num_drafts] */
 
-  /* Of a sequence that goes on here, of this session or of another one: what sampler_session_get
-   * told of it before it was removed. Its adaptive_values and drafter_entropy go on, without which
-   * the next tokens may be others, and its num_steps, num_drafted and num_accepted; of the rest
-   * nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
-   * least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one. */
+  /* What sampler_session_get gave of a removed sequence, of this session or of another one, which
+   * goes on here. Its adaptive_values and drafter_entropy go on, without which the next tokens may
+   * be others, and its num_steps, num_drafted and num_accepted; nothing else is read. Adaptive
+   * values must not be infinite, the entropy must be NaN or finite and at least 0, numbers in
+   * [0, 2^62). Read during the call alone. NULL: it is a new one. */
   const sampler_session_sequence *resumed;
 } sampler_session_add_args;
 

@@ -250,7 +250,7 @@ typedef struct sampler_verify_args {
    * what the call has, makes its sequence bad (INVALID_PARAMETER). NULL: the same for all. */
   const sampler_acceptance *acceptances;
 
-  /* Of trees; 0 without. */
+  /* How siblings of a tree were drafted; 0 without trees. */
   sampler_sibling_rule sibling_rule;
 
   /* How SAMPLE_MATCH draws. The other rules: INVERSE_CDF. */

@@ -314,7 +314,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "pipeline has SAMPLER_STAGE_%s and %s.kind is SAMPLER_PROBABILITIES; edits need "
                "SAMPLER_LOGITS",
-               name_of(out.edits.stages[0]), rows_name);
+               sampler_stage_name(out.edits.stages[0]), rows_name);
   }
   const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
   const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive;

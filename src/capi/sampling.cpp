@@ -1,9 +1,8 @@
-// The entry points of sampling.h, and of pipeline.h.
+// The entry points of sampling.h.
 #include "capi/call.h"
 #include "capi/init.h"
 #include "capi/operations.h"
 #include "capi/presets.h"
-#include "capi/stage_order.h"
 
 namespace sampler::capi {
 
@@ -27,10 +26,6 @@ sampler_status select(sampler_t sampler, const sampler_select_args *args,
 extern "C" {
 
 using namespace sampler::capi;
-
-const char *sampler_stage_name(sampler_stage stage) {
-  return name_of(stage);
-}
 
 sampler_status sampler_params_init(sampler_params *params, size_t struct_size) {
   return enter_init("params", params, struct_size);

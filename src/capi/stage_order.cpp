@@ -11,14 +11,6 @@ namespace {
 constexpr int kNumStages = SAMPLER_STAGE_ADAPTIVE + 1;
 }  // namespace
 
-const char *name_of(sampler_stage stage) {
-  constexpr const char *names[kNumStages] = {
-      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",     "NO_REPEAT_NGRAM",
-      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",     "TOP_H",
-      "XTC",         "TOP_K",     "TOP_P",       "MIN_P",     "ADAPTIVE"};
-  return stage > 0 && stage < kNumStages ? names[stage] : nullptr;
-}
-
 bool lists_stages(const sampler_params &params) {
   return std::any_of(params.stages, params.stages + SAMPLER_MAX_STAGES,
                      [](sampler_stage stage) { return stage != 0; });
@@ -96,18 +88,18 @@ contract::StageOrder listed_order(Check &check, const sampler_params &params, St
     } else if (listed->has(stage)) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages has SAMPLER_STAGE_%s twice; it must have each stage once",
-                 name_of(stage));
+                 sampler_stage_name(stage));
     } else if (listed->has(SAMPLER_STAGE_ADAPTIVE)) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must "
                  "be the last",
-                 name_of(stage));
+                 sampler_stage_name(stage));
     } else if (contract::is_edit(stage) && order.count > 0 &&
                !contract::is_edit(order.stages[order.count - 1])) {
       check.fail(
           SAMPLER_ERROR_INVALID_ARGUMENT,
           "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_%s; edits must come first",
-          name_of(stage), name_of(order.stages[order.count - 1]));
+          sampler_stage_name(stage), sampler_stage_name(order.stages[order.count - 1]));
     } else {
       listed->add(stage);
       order.add(stage);
@@ -143,7 +135,8 @@ void check_all_listed(Check &check, const StageSet &on, const StageSet &listed) 
   for (sampler_stage stage = 1; stage < kNumStages; ++stage) {
     if (!on.has(stage) || listed.has(stage)) continue;
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "SAMPLER_STAGE_%s is on and params->stages does not list it", name_of(stage));
+               "SAMPLER_STAGE_%s is on and params->stages does not list it",
+               sampler_stage_name(stage));
   }
 }
 
@@ -221,3 +214,11 @@ void read_order(Check &check, const Numbers &numbers, const UserParameters &user
 }
 
 }  // namespace sampler::capi
+
+extern "C" const char *sampler_stage_name(sampler_stage stage) {
+  constexpr const char *names[sampler::capi::kNumStages] = {
+      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",     "NO_REPEAT_NGRAM",
+      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",     "TOP_H",
+      "XTC",         "TOP_K",     "TOP_P",       "MIN_P",     "ADAPTIVE"};
+  return stage > 0 && stage < sampler::capi::kNumStages ? names[stage] : nullptr;
+}

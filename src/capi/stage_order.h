@@ -7,9 +7,6 @@
 
 namespace sampler::capi {
 
-// "TOP_K"; null of what is no stage.
-const char *name_of(sampler_stage stage);
-
 // Whether params->stages lists an order.
 bool lists_stages(const sampler_params &params);
 

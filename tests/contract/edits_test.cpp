@@ -127,7 +127,7 @@ TEST(Edits, ThatAreFiniteLeaveFiniteLogits) {
   for (int i = 0; i < kNumRandom; ++i) {
     const float x = any_finite(random);
     const auto expect_finite = [&](float y) { failures.expect(is_finite(y), bits_of(x)); };
-    // Of the largest exponents, so that most overflow.
+    // The largest exponents, so that most overflow.
     const auto huge = [&] { return random.float_of_exponent(random.between(250, 254)); };
     expect_finite(add_bias(x, huge()));
     expect_finite(penalize_repeat(x, {std::fabs(huge()), 4.0f, 0}, random.between(0, 99)));

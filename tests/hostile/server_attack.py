@@ -348,7 +348,7 @@ if __name__ == "__main__":
     parser.add_argument("tiny_gpt2", type=pathlib.Path)
     arguments, rest = parser.parse_known_args()
     SHARE, PROGRAM, MODEL = arguments.share, arguments.program, arguments.tiny_gpt2 / "target"
-    # Of this process, which holds both ends' places for 500 clients; the server inherits what there is.
+    # This process holds its ends of 500 clients; the server inherits the limit.
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, limits[1]), limits[1]))
     unittest.main(argv=[sys.argv[0], *rest])

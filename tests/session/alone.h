@@ -44,7 +44,7 @@ struct Extras {
   void set_masks(sampler_pipeline *pipeline) const;
 };
 
-// Of SAMPLER_NUM_ADAPTIVE_VALUES, so that a NaN equals itself.
+// The bits of adaptive values: a NaN equals itself.
 using AdaptiveBits = std::array<std::uint32_t, SAMPLER_NUM_ADAPTIVE_VALUES>;
 AdaptiveBits bits_of(const float *adaptive_values);
 

@@ -86,7 +86,7 @@ class Handle {
   sampler_t sampler_ = nullptr;
 };
 
-// Of two sequences, 32 tokens of context and a vocabulary of 50.
+// Two sequences, 32 tokens of context and a vocabulary of 50.
 inline decoding::SessionConfig small_config() {
   decoding::SessionConfig config = {};
   config.options = sized<sampler_session_options>();

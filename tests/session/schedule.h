@@ -20,7 +20,7 @@ struct ScheduleKind {
   bool has_masks;  // and first tokens with their log-probabilities
   // By any rule, else by SAMPLE_MATCH. Alone is in a session of its own then.
   bool has_rules;
-  // Of the n-grams; NULL: the C library's.
+  // Allocator of the n-grams; NULL: the C library's.
   const sampler_allocator *ngram_memory = nullptr;
 };
 

@@ -180,7 +180,7 @@ bool allows(const std::vector<uint32_t> &mask, int64_t i) {
   return (mask[size_t(i / 32)] >> (i % 32) & 1u) != 0;
 }
 
-// Of wanted probabilities that no token, some and all tokens are above; in place, too.
+// Wanted probabilities that no, some and all tokens are above; in place, too.
 TEST(WindowPass, Reweigh) {
   for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
     const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;

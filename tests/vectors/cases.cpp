@@ -158,7 +158,7 @@ ElementType element_type(const Call::Array &array, const capi_test::Member &memb
   return array.element_size == 8 ? ElementType::kI64 : ElementType::kI32;
 }
 
-// Of a call or of its reports.
+// The name of an output of a call, or of its reports.
 std::string name_of_output(const std::string &member) {
   return member.compare(0, 8, "reports.") == 0 ? member.substr(8) : member;
 }

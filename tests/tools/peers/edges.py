@@ -16,7 +16,7 @@ import vllm_sampler
 
 LN_2 = numpy.float32(numpy.log(2))
 
-# Of each token of a row, how many times ln 2 its logit lies below 0.
+# By token of a row: how many times ln 2 its logit lies below 0.
 ROWS = [
     [0, 1, 2, 2],
     [2, 0, 2, 1],

@@ -920,7 +920,7 @@ structs! {
     sampler_report_args {
         /// sizeof(sampler_report_args).
         struct_size: usize = size_of::<Self>();
-        /// Of which distribution out_logprobs and what follows num_top_logprobs are.
+        /// The distribution of out_logprobs and of all that follows out_observations.
         logprob_kind: sampler_logprob_kind = 0;
         /// Must be 0.
         reserved: i32 = 0;
@@ -1203,7 +1203,7 @@ structs! {
         /// The rule by slot, 0: that of `acceptance`. One that is no such constant, or does not go with
         /// what the call has, makes its sequence bad (INVALID_PARAMETER). NULL: the same for all.
         acceptances: *const sampler_acceptance = null();
-        /// Of trees; 0 without.
+        /// How siblings of a tree were drafted; 0 without trees.
         sibling_rule: sampler_sibling_rule = 0;
         /// How SAMPLE_MATCH draws. The other rules: INVERSE_CDF.
         draw_method: sampler_draw_method = 0;
@@ -1847,9 +1847,9 @@ structs! {
         drafter_cache_length: i64 = 0;
         /// SAMPLER_FINISH_NONE: it runs
         finish_reason: sampler_finish_reason = 0;
-        /// Of BAD_ROW: why.
+        /// Why finish_reason is BAD_ROW; else 0.
         row_status: sampler_row_status = 0;
-        /// Of STOP_SEQUENCE: which, from 0; else -1.
+        /// The stop sequence of STOP_SEQUENCE, from 0; else -1.
         stop_sequence: i64 = 0;
         /// that gave a token
         num_steps: i64 = 0;
@@ -1896,9 +1896,10 @@ structs! {
         /// other rules tokens depend on the drafts and on num_drafts, too. Drafts of a model were drawn
         /// from its rows, others are certain. SYNTHETIC needs synthetic_rates of the session.
         acceptance: sampler_acceptance = 0;
-        /// Of NGRAM, else NULL. Copied; it learns the text now, unless ngram_has_text is 1, and later each
-        /// new token. Drafts come by `propose` where it has that and draft_unknown is 0, else by
-        /// next_token. Where it fails later, as for want of memory, the sequence goes on without drafts.
+        /// The n-grams of NGRAM, else NULL. Copied. They learn the text now, unless ngram_has_text is 1,
+        /// and later each new token. Drafts come by `propose` where it has that and draft_unknown is 0,
+        /// else by next_token. Where it fails later, as for want of memory, the sequence goes on without
+        /// drafts.
         ngram: *const sampler_ngram = null();
         /// Drafts a step at most, in [0, max_drafts]; 0: max_drafts.
         num_drafts: i64 = 0;
@@ -1909,8 +1910,8 @@ structs! {
         /// Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
         /// 0: by none.
         draft_unknown: i32 = 0;
-        /// Of NGRAM. 1: the n-grams have learned these tokens, as of a sequence that was removed; they do
-        /// not learn them again. 0: they learn them.
+        /// 1: the n-grams of NGRAM have learned these tokens, as those of a removed sequence, and do not
+        /// learn them again. 0: they learn them.
         ngram_has_text: i32 = 0;
         /// Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
         /// first that was counted fewer than ngram_least_count times after its context, or whose share of
@@ -1945,11 +1946,11 @@ structs! {
         ema_beta: f32 = 0.0;
         /// of BY_ENTROPY, in [0, num_drafts]
         gamma_min: i64 = 0;
-        /// Of a sequence that goes on here, of this session or of another one: what sampler_session_get
-        /// told of it before it was removed. Its adaptive_values and drafter_entropy go on, without which
-        /// the next tokens may be others, and its num_steps, num_drafted and num_accepted; of the rest
-        /// nothing is read. Adaptive values must not be infinite, the entropy must be NaN or finite and at
-        /// least 0, numbers in [0, 2^62). Read during the call alone. NULL: it is a new one.
+        /// What sampler_session_get gave of a removed sequence, of this session or of another one, which
+        /// goes on here. Its adaptive_values and drafter_entropy go on, without which the next tokens may
+        /// be others, and its num_steps, num_drafted and num_accepted; nothing else is read. Adaptive
+        /// values must not be infinite, the entropy must be NaN or finite and at least 0, numbers in
+        /// [0, 2^62). Read during the call alone. NULL: it is a new one.
         resumed: *const sampler_session_sequence = null();
     }
     sampler_session_fork_args {

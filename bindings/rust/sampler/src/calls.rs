@@ -21,7 +21,7 @@ use crate::{error, Error, Sampler};
 /// part, and greedy rows are a single token.
 #[derive(Debug, Default)]
 pub struct ReportArgs<'a> {
-    /// Of which distribution `out_logprobs` and what follows `out_observations` are.
+    /// The distribution of `out_logprobs` and of all that follows `out_observations`.
     pub logprob_kind: LogprobKind,
     /// `[rows]` Natural logarithm of the probability of the row's token; NaN for a bad row.
     pub out_logprobs: ArrayMut<'a, f32>,
@@ -169,23 +169,23 @@ pub struct SelectArgs<'a> {
 pub struct AcceptanceParams<'a> {
     /// When a draft is accepted.
     pub rule: Acceptance,
-    /// Of `RELAXED`. 0: 1.
+    /// A number of `RELAXED`. 0: 1.
     pub relaxed_top_k: i32,
-    /// Of `RELAXED`.
+    /// A number of `RELAXED`.
     pub relaxed_delta: f32,
-    /// Of `TYPICAL`. 0: 0.09.
+    /// A number of `TYPICAL`. 0: 0.09.
     pub typical_threshold: f32,
-    /// Of `TYPICAL`. 0: 0.3.
+    /// A number of `TYPICAL`. 0: 0.3.
     pub typical_scale: f32,
-    /// Of `THRESHOLD`. 0: 1.
+    /// A number of `THRESHOLD`. 0: 1.
     pub threshold_single: f32,
-    /// Of `THRESHOLD`. 0: 1.
+    /// A number of `THRESHOLD`. 0: 1.
     pub threshold_total: f32,
-    /// Of `DEFERRED`, in nats: at least this is doubt. 0: 0.3.
+    /// The least entropy that `DEFERRED` doubts, in nats. 0: 0.3.
     pub deferred_entropy: f32,
-    /// Of `DEFERRED`: of so many first tokens the entropy is taken. 0: 3.
+    /// First tokens whose entropy `DEFERRED` looks at. 0: 3.
     pub deferred_top_k: i32,
-    /// Of `DEFERRED`. 0: min(6, the most drafts of a sequence - 1), at least 1.
+    /// The window of `DEFERRED`. 0: min(6, the most drafts of a sequence - 1), at least 1.
     pub deferred_window: i32,
     /// `[the most drafts of a sequence]` In [0, 1]. Host memory on every sampler. Required by
     /// `SYNTHETIC`.

@@ -207,10 +207,10 @@ pub struct AddArgs<'a> {
     pub num_drafts: usize,
     /// Of `PROMPT_LOOKUP`: the shortest match, in [0, 2^27]. 0: 1.
     pub min_match: usize,
-    /// Of `NGRAM`. It learns the text now, unless `ngram_has_text`, and later each new token. Where it
-    /// fails later, as while another thread's call is in it, the sequence goes on without drafts.
+    /// The n-grams of `NGRAM`. They learn the text now, unless `ngram_has_text`, and later each new
+    /// token. Where a call fails later, as while another thread's call is in it, the sequence goes on without drafts.
     pub ngram: Option<&'a Ngram>,
-    /// Of `NGRAM`: it has learned these tokens, as those of a sequence that was removed.
+    /// With `NGRAM`: it has learned these tokens, as those of a sequence that was removed.
     pub ngram_has_text: bool,
     /// Of `NGRAM`: a context that is unknown is followed by the draft that the n-grams give for it;
     /// else by none.
@@ -235,7 +235,7 @@ pub struct AddArgs<'a> {
     /// the first goes on, the others hang beside it, and the target runs them as a tree, as
     /// [`Plan::parents`] says.
     pub draft_top_k: usize,
-    /// Of a sequence that goes on here, of this session or of another one: what it had beside its
+    /// What a removed sequence, of this session or of another one, which goes on here, had beside its
     /// text, without which the next tokens may be others. None: it is a new one.
     pub resumed: Option<Resumed>,
 }

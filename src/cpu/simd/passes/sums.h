@@ -27,7 +27,7 @@ struct WithSurprise : Relative {
 
 contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
                                   int64_t begin, int64_t end, float at_least) {
-  return with_widened({row}, at_least, [&](auto relative, auto bounds) {
+  return with_bounds({row}, at_least, [&](auto relative, auto bounds) {
     const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
     for_each_widened(

@@ -44,22 +44,9 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
   }
 }
 
-// Calls f(relative, type, bounds) for a source and a lower bound.
+// Calls f(relative, bounds) for what makes values relative and a lower bound of them.
 template <class F>
-SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, float at_least,
-                                 const F &f) {
-  return with_relative(scaling.row, [&](auto relative) {
-    const bool masked = at_least > decltype(relative)::kLowest;
-    return with_type(source.dtype, [&](auto type) {
-      return masked ? f(relative, type, FromLeast{splat(at_least)})
-                    : f(relative, type, AllElements());
-    });
-  });
-}
-
-// The same for widened elements: f(relative, bounds).
-template <class F>
-SAMPLER_INLINE auto with_widened(const Scaling &scaling, float at_least, const F &f) {
+SAMPLER_INLINE auto with_bounds(const Scaling &scaling, float at_least, const F &f) {
   return with_relative(scaling.row, [&](auto relative) {
     return at_least > decltype(relative)::kLowest ? f(relative, FromLeast{splat(at_least)})
                                                   : f(relative, AllElements());
@@ -106,10 +93,12 @@ SAMPLER_INLINE uint64_t sum_blocks(const typename Type::Element *p, const Relati
 
 uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                float at_least, uint64_t *block_weights) {
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
-    using Type = decltype(type);
-    return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
-                            block_weights);
+  return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
+    return with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
+                              block_weights);
+    });
   });
 }
 
@@ -128,7 +117,7 @@ uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t be
 SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                         float at_least, float heavy) {
   const Floats least_heavy = splat(heavy);
-  return with_widened(scaling, at_least, [&](auto relative, auto bounds) {
+  return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
     SplitWeight result = {0, 0};
     for_each_widened(
         source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {
@@ -155,7 +144,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
 
 uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                      float at_least, uint64_t sum, uint64_t *out) {
-  with_widened(scaling, at_least, [&](auto relative, auto bounds) {
+  with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
     for_each_widened(
         source, begin, end,
         [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
