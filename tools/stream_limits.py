@@ -2,7 +2,7 @@
 
 usage: stream_limits.py OBJECT RESOURCES ARCHITECTURE...
 
-OBJECT is the object file of kernels/stream.cu, RESOURCES the assembler's report beside it (kernel_resources.py).
+OBJECT is the object file of kernels/stream/stream.cu, RESOURCES the assembler's report beside it (kernel_resources.py).
 For each architecture, 90 for sm_90, there is a kernel for each type and kind, with 64 registers at most, no stack
 frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. Exit status 77: the CUDA
 toolkit lacks cuobjdump, with which the kernels of one architecture are taken from OBJECT."""

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "capi/views.h"
 #include "contract/adaptive_values.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // `top_p`: as read_parameters() or read_top_p() has read it.
 contract::AdaptiveParameters read_adaptive(Check &check, const UserParameters &user,

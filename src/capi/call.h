@@ -3,15 +3,17 @@
 
 #include <cstdio>
 
-#include "capi/busy.h"
-#include "capi/check.h"
-#include "capi/handle_impl.h"
+#include "abi/busy.h"
+#include "abi/check.h"
+#include "abi/handle_impl.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
 #include "contract/verification.h"
 #include "cpu/operations.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // Whether the call's arrays are where the handle's device wants them. Asks the driver.
 inline void check_places(Check &check, const sampler_handle &handle) {

@@ -9,10 +9,11 @@
 #include <cstdio>
 #include <new>
 
-#include "capi/check.h"
-#include "capi/handle_impl.h"
-#include "capi/init.h"
-#include "capi/structs.h"
+#include "abi/check.h"
+#include "abi/handle_impl.h"
+#include "abi/init.h"
+#include "abi/structs.h"
+#include "capi/operations.h"
 #include "contract/request.h"
 #include "cpu/operations.h"
 #include "cpu/places.h"
@@ -20,6 +21,8 @@
 #include "cpu/simd/passes.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 namespace {
 

@@ -1,11 +1,13 @@
 // The full calls, as the simple ones make them.
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 sampler_status sample(sampler_t sampler, const sampler_sample_args *args, Wording wording) noexcept;
 sampler_status filter(sampler_t sampler, const sampler_filter_args *args, Wording wording) noexcept;
@@ -18,5 +20,8 @@ sampler_status verify_up_to_bad_rows(sampler_t sampler, const sampler_verify_arg
 sampler_status verify_up_to_bad_rows_workspace_size(sampler_t sampler,
                                                     const sampler_verify_args *args,
                                                     size_t *out_bytes) noexcept;
+
+// What any operation on up to max_rows rows of up to max_cols columns, not candidates, needs.
+size_t largest_workspace(const sampler_handle &handle, int64_t max_rows, int64_t max_cols);
 
 }  // namespace sampler::capi

@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "capi/adaptive.h"
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "capi/stage_numbers.h"
 #include "capi/stage_order.h"
 #include "capi/state_impl.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 namespace {
 

@@ -4,12 +4,14 @@
 
 #include <optional>
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "capi/views.h"
 #include "contract/pipeline.h"
 #include "contract/request.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // What the call can do: a filter draws nothing.
 enum class Draws { kNo, kYes };

@@ -1,10 +1,12 @@
 // What engines do, as parameters: docs/stages.md and docs/coming-from.md.
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "sampler/sampling.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 struct Preset;
 

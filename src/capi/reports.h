@@ -4,12 +4,14 @@
 #include <initializer_list>
 #include <optional>
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "contract/reports.h"
 #include "contract/request.h"
 #include "sampler/sampling.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // What a call's `reports` says; null: nothing.
 sampler_report_args read_report_args(Check &check, const sampler_report_args *user);

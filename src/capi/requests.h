@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "contract/pipeline.h"
 #include "contract/reports.h"
 #include "contract/request.h"
@@ -14,6 +14,8 @@
 #include "sampler/speculative.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // What a request has besides its arguments.
 struct RequestContext {

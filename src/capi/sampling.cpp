@@ -1,10 +1,12 @@
 // The entry points of sampling.h.
 #include "capi/call.h"
-#include "capi/init.h"
+#include "abi/init.h"
 #include "capi/operations.h"
 #include "capi/presets.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 sampler_status sample(sampler_t sampler, const sampler_sample_args *args,
                       Wording wording) noexcept {

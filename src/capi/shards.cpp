@@ -4,13 +4,15 @@
 #include <algorithm>
 
 #include "capi/call.h"
-#include "capi/init.h"
+#include "abi/init.h"
 #include "capi/pipeline.h"
 #include "capi/views.h"
-#include "contract/shard_call.h"
-#include "contract/shard_digests.h"
+#include "shards/call.h"
+#include "shards/digests.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 namespace {
 
@@ -60,7 +62,7 @@ class ShardRequest {
     refuse_unsharded(check);
   }
 
-  const contract::ShardCall &call() const { return call_; }
+  const shards::ShardCall &call() const { return call_; }
   const sampler_exec &exec() const { return exec_; }
 
  private:
@@ -154,17 +156,17 @@ class ShardRequest {
   contract::SelectRequest select_;
   contract::ResidualRequest residual_;
   contract::ChainRequest verify_;
-  contract::ShardCall call_;
+  shards::ShardCall call_;
   sampler_exec exec_ = {};
 };
 
-size_t workspace_of(const sampler_handle &handle, const contract::ShardCall &call) {
+size_t workspace_of(const sampler_handle &handle, const shards::ShardCall &call) {
   return handle.on_cuda ? cuda::shard_workspace_bytes(call, handle.device)
                         : cpu::shard_workspace_bytes(call, handle.executor.num_threads);
 }
 
-sampler_shard_plan_info plan_of(const sampler_handle &handle, const contract::ShardCall &call) {
-  const contract::ShardPlan plan = contract::plan_shards(call);
+sampler_shard_plan_info plan_of(const sampler_handle &handle, const shards::ShardCall &call) {
+  const shards::ShardPlan plan = shards::plan_shards(call);
   sampler_shard_plan_info info = {};
   info.workspace_bytes = workspace_of(handle, call);
   info.num_exchanges = plan.num_exchanges();
@@ -172,12 +174,12 @@ sampler_shard_plan_info plan_of(const sampler_handle &handle, const contract::Sh
     info.message_bytes[round] = plan.message_bytes(round);
     info.max_message_bytes = std::max(info.max_message_bytes, info.message_bytes[round]);
   }
-  info.digest = contract::digest_of(contract::digest_arguments(call));
+  info.digest = shards::digest_of(shards::digest_arguments(call));
   return info;
 }
 
 // The messages' memory in a round.
-void check_messages(Check &check, const sampler_shard_args &args, const contract::ShardPlan &plan,
+void check_messages(Check &check, const sampler_shard_args &args, const shards::ShardPlan &plan,
                     int round) {
   const auto check_size = [&](const char *name, size_t bytes, size_t needed) {
     if (bytes >= needed) return;
@@ -202,8 +204,8 @@ void run_round(Check &check, const sampler_handle &handle, const sampler_shard_a
   ShardRequest request;
   request.read(check, handle, args);
   if (!check.ok()) return;
-  const contract::ShardCall &call = request.call();
-  const contract::ShardPlan plan = contract::plan_shards(call);
+  const shards::ShardCall &call = request.call();
+  const shards::ShardPlan plan = shards::plan_shards(call);
   check.range("round", round, 0, plan.num_exchanges() + 1);
   if (!check.ok()) return;
   check_messages(check, args, plan, int(round));

@@ -1,11 +1,13 @@
 // The entry points of simple.h, each a few lines over a full call.
 #include "sampler/simple.h"
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "capi/operations.h"
-#include "capi/structs.h"
+#include "abi/structs.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 namespace {
 

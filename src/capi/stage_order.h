@@ -1,11 +1,13 @@
 // In which order a call's stages run, and which of them may be on.
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "capi/stage_numbers.h"
 #include "contract/pipeline.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // Whether params->stages lists an order.
 bool lists_stages(const sampler_params &params);

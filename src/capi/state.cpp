@@ -5,12 +5,14 @@
 #include <new>
 
 #include "capi/call.h"
-#include "capi/cuda_errors.h"
+#include "abi/cuda_errors.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"
 #include "state/serialization.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 namespace {
 

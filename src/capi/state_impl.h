@@ -1,14 +1,14 @@
 // What a sampler_state_t points to.
 #pragma once
 
-#include "capi/allocator.h"
+#include "abi/allocator.h"
 #include "contract/sequences.h"
 #include "sampler/state.h"
 
 struct sampler_state {
   const sampler_handle *handle;  // whose it is
-  sampler::capi::Allocator allocator;
-  sampler::capi::Log log;
+  sampler::abi::Allocator allocator;
+  sampler::abi::Log log;
   size_t bytes;  // of the block, at whose beginning this lies
   sampler::contract::Sequences sequences;
   // CUDA: room for those by slot that the host has; the slots are on the device, too.
@@ -16,6 +16,8 @@ struct sampler_state {
 };
 
 namespace sampler::capi {
+
+using namespace abi;
 
 // A required state of this handle.
 inline void check_state(Check &check, const char *name, const sampler_handle *handle,

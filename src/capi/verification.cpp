@@ -4,13 +4,15 @@
 #include <cstdio>
 #include <cstring>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "capi/pipeline.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
 #include "capi/views.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 using contract::ChainRequest;
 using contract::Verification;

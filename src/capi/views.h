@@ -2,11 +2,13 @@
 // way. A name is the member's path from the arguments: "input.num_cols", "params->top_p".
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "contract/elements.h"
 #include "sampler/sampling.h"
 
 namespace sampler::capi {
+
+using namespace abi;
 
 constexpr int64_t kMaxRows = int64_t(1) << 31;
 constexpr int kNumDtypes = 3;

@@ -11,7 +11,7 @@
 #include "contract/philox.h"
 #include "contract/rank.h"
 #include "contract/row_view.h"
-#include "contract/shards.h"
+#include "shards/filters.h"
 #include "contract/weight.h"
 #include "cpu/simd/row.h"
 
@@ -174,9 +174,9 @@ class OwnColumns {
   // Sums by digit. Neighbouring tokens add to separate copies, since they often share a digit.
   struct DigitSums {
     static constexpr int kNumWays = 4;
-    static constexpr int kElsewhere = contract::kNumDigitValues;
+    static constexpr int kElsewhere = shards::kNumDigitValues;
 
-    uint64_t ways[kNumWays][contract::kNumDigitValues + 1];
+    uint64_t ways[kNumWays][shards::kNumDigitValues + 1];
 
     void add(const float *relative, const uint16_t *places, int64_t count) {
       uint64_t weights[kWeightBlock];
@@ -196,7 +196,7 @@ class OwnColumns {
 
     void add_to(uint64_t *sums) const {
       for (const auto &way : ways) {
-        for (int i = 0; i < contract::kNumDigitValues; ++i) sums[i] += way[i];
+        for (int i = 0; i < shards::kNumDigitValues; ++i) sums[i] += way[i];
       }
     }
   };
@@ -204,12 +204,12 @@ class OwnColumns {
   // Writes the digit of each key in the range, kElsewhere for others; returns the number in range.
   int64_t find_places(int64_t begin, int64_t end, uint32_t low, uint32_t high, int digit,
                       uint16_t *places) const {
-    const int shift = 32 - (digit + 1) * contract::kDigitBits;
+    const int shift = 32 - (digit + 1) * shards::kDigitBits;
     int32_t count = 0;
     for_each(begin, end, [&](int64_t i, float x) {
       const uint32_t key = contract::value_key(x);
       const bool is_in = key - low <= high - low;
-      const uint32_t value = key >> shift & uint32_t(contract::kNumDigitValues - 1);
+      const uint32_t value = key >> shift & uint32_t(shards::kNumDigitValues - 1);
       places[i - begin] = uint16_t(is_in ? value : uint32_t(DigitSums::kElsewhere));
       count += is_in;
     });

@@ -1,4 +1,4 @@
-// `Columns` of contract::ShardRounds on one thread: this rank's columns of a row.
+// `Columns` of shards::ShardRounds on one thread: this rank's columns of a row.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include "contract/entropy.h"
 #include "contract/row_view.h"
 #include "contract/sequences.h"
-#include "contract/shard_call.h"
-#include "contract/shard_rounds.h"
+#include "shards/call.h"
+#include "shards/rounds.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
 #include "cpu/own_columns.h"
@@ -32,7 +32,7 @@ class ShardColumns {
   using RowScale = contract::RowScale;
 
   // `ids`: the columns' ids. `is_counted`: only counts memory.
-  ShardColumns(const contract::ShardCall &call, const contract::ShardPlan &plan,
+  ShardColumns(const shards::ShardCall &call, const shards::ShardPlan &plan,
                const Executor &executor, const int32_t *ids, TaskMemory &memory, bool is_counted)
       : call_(call),
         passes_(executor.passes),
@@ -128,7 +128,7 @@ class ShardColumns {
     return columns(view).cut_after_ties(key, ties);
   }
   void add_digit(const RowView &view, const RowScale &scale, uint32_t lowest,
-                 const contract::DigitSearch &search, int digit, uint64_t *sums) const {
+                 const shards::DigitSearch &search, int digit, uint64_t *sums) const {
     const uint32_t low = std::max(lowest, search.lowest(digit));
     columns(view).add_digit(scale, low, search.highest(digit), digit, sums);
   }
@@ -187,12 +187,12 @@ class ShardColumns {
 
  private:
   // This rank's columns as rows; as candidate lists.
-  static contract::Rows own_rows(const contract::ShardCall &call) {
+  static contract::Rows own_rows(const shards::ShardCall &call) {
     contract::Rows rows = call.input();
     rows.num_cols = std::max<int64_t>(call.num_cols, 1);
     return rows;
   }
-  static contract::Rows own_list(const contract::ShardCall &call) {
+  static contract::Rows own_list(const shards::ShardCall &call) {
     static constexpr int32_t kSomewhere = 0;
     contract::Rows rows = own_rows(call);
     rows.ids = &kSomewhere;
@@ -214,7 +214,7 @@ class ShardColumns {
     }
   }
 
-  const contract::ShardCall &call_;
+  const shards::ShardCall &call_;
   const Passes *passes_;
   const int32_t *ids_;
   contract::Rows rows_;

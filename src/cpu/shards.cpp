@@ -7,26 +7,26 @@
 #include <cstdio>
 #include <cstring>
 
-#include "contract/shard_digests.h"
-#include "contract/shard_rounds.h"
+#include "shards/digests.h"
+#include "shards/rounds.h"
 #include "cpu/shard_columns.h"
 #include "cpu/workspace.h"
 
 namespace sampler::cpu {
 
-using contract::ShardCall;
-using contract::ShardDigests;
-using contract::ShardHeader;
-using contract::ShardMemory;
-using contract::ShardPlan;
-using contract::ShardRound;
+using shards::ShardCall;
+using shards::ShardDigests;
+using shards::ShardHeader;
+using shards::ShardMemory;
+using shards::ShardPlan;
+using shards::ShardRound;
 
 namespace {
 
 // Workspace: state between rounds, and the memory of the tasks.
 struct Memory {
-  contract::ShardRow *rows;
-  contract::ShardList listed;
+  shards::ShardRow *rows;
+  shards::ShardList listed;
   int32_t *ids;   // this rank's ids
   float *edited;  // [rows, columns]
   int64_t num_tasks;
@@ -34,7 +34,7 @@ struct Memory {
   char *tasks;
 
   Memory(const ShardCall &call, const ShardPlan &plan, const Executor &executor, Arena &arena)
-      : rows(arena.take<contract::ShardRow>(plan.num_rows)),
+      : rows(arena.take<shards::ShardRow>(plan.num_rows)),
         listed(take_list(plan.num_rows * plan.num_candidates, plan, arena)),
         ids(arena.take<int32_t>(call.num_cols + kListPadding)),
         edited(call.has_own_values() ? arena.take<float>(plan.num_rows * call.num_cols) : nullptr),
@@ -58,8 +58,8 @@ struct Memory {
 
  private:
   template <class From>
-  static contract::ShardList take_list(int64_t count, const ShardPlan &plan, From &from) {
-    contract::ShardList list = {};
+  static shards::ShardList take_list(int64_t count, const ShardPlan &plan, From &from) {
+    shards::ShardList list = {};
     list.ranks = from.template take<contract::Rank>(count);
     list.values = plan.has_values ? from.template take<float>(count) : nullptr;
     return list;
@@ -70,7 +70,7 @@ struct Memory {
       memory.merged[i] = take_list(ShardMemory::num_merged(call, plan), plan, task);
       memory.sizes[i] = task.take<int32_t>(call.num_ranks);
     }
-    memory.digits = task.take<uint64_t>(contract::kNumDigitValues);
+    memory.digits = task.take<uint64_t>(shards::kNumDigitValues);
     return memory;
   }
 };
@@ -91,7 +91,7 @@ class RoundTasks final : public Tasks {
     TaskMemory task(executor_, memory_.tasks + size_t(index) * memory_.task_bytes);
     const ShardMemory memory = memory_.of_task(call_, plan_, task);
     ShardColumns columns(call_, plan_, executor_, memory_.ids, task, false);
-    contract::ShardRounds<ShardColumns> rounds(call_, plan_, memory, round_, columns);
+    shards::ShardRounds<ShardColumns> rounds(call_, plan_, memory, round_, columns);
     const int64_t begin = plan_.num_rows * index / size();
     const int64_t end = plan_.num_rows * (index + 1) / size();
     for (int64_t row = begin; row < end; ++row) rounds.run_row(row);
@@ -137,8 +137,8 @@ bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
   for (int64_t rank = 0; rank < call.num_ranks; ++rank) {
     const ShardHeader &own = header(rank);
     const ShardHeader *const before = rank > 0 ? &header(rank - 1) : nullptr;
-    const contract::ShardVerdict verdict =
-        contract::judge_header(own, header(0), before, exchange, rank);
+    const shards::ShardVerdict verdict =
+        shards::judge_header(own, header(0), before, exchange, rank);
     if (!verdict.has_message) {
       return refuse(fault,
                     "received has no message of round %d at the place of rank %" PRId64
@@ -147,7 +147,7 @@ bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
     }
     if (!verdict.are_alike) {
       return refuse(fault, "%s differs between ranks 0 and %" PRId64 "; it must be the same",
-                    contract::name_of_digest(different_group(own.digests, header(0).digests)),
+                    shards::name_of_digest(different_group(own.digests, header(0).digests)),
                     rank);
     }
     if (!verdict.follows) {
@@ -165,7 +165,7 @@ bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
   const int changed = different_group(header(call.rank).digests, digests);
   if (changed < ShardDigests::kNumGroups) {
     return refuse(fault, "%s is not what it was in round %d; it must be the same in all rounds",
-                  contract::name_of_digest(changed), exchange);
+                  shards::name_of_digest(changed), exchange);
   }
   return true;
 }
@@ -177,21 +177,21 @@ size_t shard_workspace_bytes(const ShardCall &call, int num_threads) {
   Executor executor;
   executor.num_threads = num_threads;
   Arena arena(nullptr);
-  const Memory unused(call, contract::plan_shards(call), executor, arena);
+  const Memory unused(call, shards::plan_shards(call), executor, arena);
   return arena.bytes();
 }
 
 bool run_shard_round(const ShardCall &call, int round, const Executor &executor, void *workspace,
                      const void *received, void *send, Misuse *misuse, ShardFault *fault) {
-  const ShardPlan plan = contract::plan_shards(call);
-  const ShardDigests digests = contract::digest_arguments(call);
+  const ShardPlan plan = shards::plan_shards(call);
+  const ShardDigests digests = shards::digest_arguments(call);
   Arena arena(workspace);
   const Memory memory(call, plan, executor, arena);
   if (round == 0) {
     for (int64_t i = 0; i < call.num_cols + kListPadding; ++i) {
       memory.ids[i] = int32_t(call.first_id + i);
     }
-  } else if (memory.rows[0].stamp != contract::shard_stamp(round)) {
+  } else if (memory.rows[0].stamp != shards::shard_stamp(round)) {
     return refuse(fault,
                   "round is %d; rounds come in order, from 0 on, with a workspace of their own",
                   round);
@@ -200,7 +200,7 @@ bool run_shard_round(const ShardCall &call, int round, const Executor &executor,
     return false;
   }
   if (round < plan.num_exchanges()) {
-    const ShardHeader header = contract::shard_header(call, digests, round);
+    const ShardHeader header = shards::shard_header(call, digests, round);
     std::memcpy(send, &header, sizeof header);
   }
   const ShardRound work = {round, static_cast<const char *>(received), static_cast<char *>(send),

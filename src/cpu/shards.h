@@ -1,14 +1,14 @@
-// Rounds of sampler/shard.h on the CPU. contract/shard_rounds.h decides.
+// Rounds of sampler/shard.h on the CPU. shards/rounds.h decides.
 #pragma once
 
 #include <cstddef>
 
-#include "contract/shard_call.h"
+#include "shards/call.h"
 #include "cpu/executor.h"
 
 namespace sampler::cpu {
 
-size_t shard_workspace_bytes(const contract::ShardCall &call, int num_threads);
+size_t shard_workspace_bytes(const shards::ShardCall &call, int num_threads);
 
 // Error in the messages, or in the order of rounds.
 struct ShardFault {
@@ -16,7 +16,7 @@ struct ShardFault {
 };
 
 // False, with *fault set, if no output was written.
-bool run_shard_round(const contract::ShardCall &call, int round, const Executor &executor,
+bool run_shard_round(const shards::ShardCall &call, int round, const Executor &executor,
                      void *workspace, const void *received, void *send, Misuse *misuse,
                      ShardFault *fault);
 

@@ -9,9 +9,9 @@
 
 #include "cuda/host_parameters.h"
 #include "cuda/prepare.h"
-#include "launch.h"
-#include "plan.h"
-#include "stream.h"
+#include "launch/launch.h"
+#include "launch/plan.h"
+#include "stream/stream.h"
 
 namespace sampler::cuda {
 
@@ -441,13 +441,13 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
                [&](const auto &request) { return enqueue(request, device, workspace, stream); });
 }
 
-size_t shard_workspace_bytes(const contract::ShardCall &call, const Device &device) {
+size_t shard_workspace_bytes(const shards::ShardCall &call, const Device &device) {
   if (call.num_rows() == 0) return 0;
   const kernels::ShardRequest request(call);
   return layout_of(request, plan_of(request, device), device).bytes();
 }
 
-Error run_shard_round(const contract::ShardCall &call, int round, const Device &device,
+Error run_shard_round(const shards::ShardCall &call, int round, const Device &device,
                       void *workspace, const void *received, void *send, CUstream_st *stream) {
   kernels::ShardRequest request(call);
   const bool is_last = round == request.plan.num_exchanges();

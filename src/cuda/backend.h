@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "contract/any_request.h"
-#include "contract/shard_call.h"
+#include "shards/call.h"
 #include "contract/state_requests.h"
-#include "device_shape.h"
+#include "machine/device_shape.h"
 
 struct CUctx_st;
 struct CUstream_st;
@@ -72,8 +72,8 @@ Error run(const contract::AnyRequest &request, const Device &device, void *works
           CUstream_st *stream);
 
 // The same for a round of rows split among ranks, which reads `received` and writes `send`.
-size_t shard_workspace_bytes(const contract::ShardCall &call, const Device &device);
-Error run_shard_round(const contract::ShardCall &call, int round, const Device &device,
+size_t shard_workspace_bytes(const shards::ShardCall &call, const Device &device);
+Error run_shard_round(const shards::ShardCall &call, int round, const Device &device,
                       void *workspace, const void *received, void *send, CUstream_st *stream);
 
 // The same for the calls of state.h. `numbers` has room for the per-slot parameters from the host:

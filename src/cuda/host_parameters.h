@@ -12,7 +12,7 @@
 #include "contract/pipeline.h"
 #include "contract/request.h"
 #include "contract/state_requests.h"
-#include "launch.h"
+#include "launch/launch.h"
 
 namespace sampler::cuda {
 
@@ -124,7 +124,7 @@ void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   visit_host_arrays(&request->select, visit);
   visit_host_arrays(&request->verify, visit);
   if (!request->has_pipeline) return;
-  const contract::ShardCall call = request->call();
+  const shards::ShardCall call = request->call();
   visit_stage_numbers(&request->stages, call.slots().number(request->plan.num_rows), visit);
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "launch.h"
-#include "stream.h"
+#include "launch/launch.h"
+#include "stream/stream.h"
 
 namespace sampler::cuda {
 

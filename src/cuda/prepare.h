@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "plan.h"
+#include "launch/plan.h"
 
 namespace sampler::cuda {
 

@@ -41,10 +41,10 @@ size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
 size_t workspace_bytes(const contract::AnyRequest &, const Device &) {
   return 0;
 }
-size_t shard_workspace_bytes(const contract::ShardCall &, const Device &) {
+size_t shard_workspace_bytes(const shards::ShardCall &, const Device &) {
   return 0;
 }
-Error run_shard_round(const contract::ShardCall &, int, const Device &, void *, const void *,
+Error run_shard_round(const shards::ShardCall &, int, const Device &, void *, const void *,
                       void *, CUstream_st *) {
   return kUnavailable;
 }

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "plan.h"
+#include "launch/plan.h"
 
 namespace kernels = sampler::kernels;
 

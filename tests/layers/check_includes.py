@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["src/contract", "src/cpu", "src/cuda", "src/capi", "src/decoding/ngram", "src/decoding/session",
+FOLDERS = ["src/contract", "src/shards", "src/cpu", "src/cuda", "src/abi", "src/capi", "src/decoding/ngram", "src/decoding/session",
            "src/decoding/loops", "src/state", "kernels"]
 INCLUDE = re.compile(r'#\s*include\s+["<](?:decoding/)?([a-z_]+)/', re.M)
 

@@ -37,7 +37,7 @@ TEST(Drafting, OfALookupGoesOnAsTheTextDid) {
   auto args = args_of(SAMPLER_DRAFTS_PROMPT_LOOKUP);
   args.prompt_length = 1;
   const std::int32_t sequence = parts.add({1, 2, 3, 1, 2}, args);
-  in_call([&](sampler::capi::Entry &entry) {
+  in_call([&](sampler::abi::Entry &entry) {
     parts.drafting.begin(sequence);
     parts.drafting.learn(entry, sequence, 0);
     parts.drafting.draft(entry, sequence);
@@ -62,7 +62,7 @@ TEST(Drafting, ACopyLooksUpInItsOwnText) {
   Drafts parts(config_of(false, 8));
   auto args = args_of(SAMPLER_DRAFTS_PROMPT_LOOKUP);
   args.prompt_length = 1;
-  in_call([&](sampler::capi::Entry &entry) {
+  in_call([&](sampler::abi::Entry &entry) {
     const std::int32_t first = parts.add({1, 2, 1}, args);
     parts.drafting.begin(first);
     parts.drafting.learn(entry, first, 0);
@@ -149,7 +149,7 @@ TEST(Drafting, NgramsLearnTheLikeliestTokensAndTheOneThatCame) {
   std::copy_n(rows, 8, parts.drafting.likeliest());
   parts.table[sequence].first_row = 1;
   lessons.clear();
-  in_call([&](sampler::capi::Entry &entry) {
+  in_call([&](sampler::abi::Entry &entry) {
     parts.drafting.learn(entry, sequence, 1);
     EXPECT_EQ(lessons, (std::vector<Tokens>{{5, 9}, {8, 6}, {7}}));
     parts.host.ngrams_fail = true;

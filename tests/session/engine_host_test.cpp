@@ -99,7 +99,7 @@ TEST(EngineHost, AMinimumOfNewTokensNeedsEndTokens) {
 
 TEST(EngineHost, NgramsThatFailAreNoFailureOfTheSession) {
   Engine engine;
-  in_call([&](sampler::capi::Entry &entry) {
+  in_call([&](sampler::abi::Entry &entry) {
     const auto call = [&](const auto &function) {
       return engine.host().call_ngram(entry, "update", function);
     };
@@ -119,7 +119,7 @@ TEST(EngineHost, NgramsLearnATextThatTheyDoNotKnow) {
   ngram.initialize = refuse;
   auto args = sized<sampler_session_add_args>();
   args.ngram = &ngram;
-  in_call([&](sampler::capi::Entry &entry) {
+  in_call([&](sampler::abi::Entry &entry) {
     EXPECT_EQ(engine.host().teach(entry, args), SAMPLER_OK);
     args.draft_source = SAMPLER_DRAFTS_NGRAM;
     EXPECT_EQ(engine.host().teach(entry, args), SAMPLER_ERROR_CALLBACK);

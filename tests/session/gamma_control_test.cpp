@@ -41,7 +41,7 @@ struct Control : Parts {
     args.out_spans = spans;
     args.out_num_spans = &num_spans;
     bool is_waiting = false;
-    in_call([&](sampler::capi::Entry &entry) {
+    in_call([&](sampler::abi::Entry &entry) {
       is_waiting = gamma.begin_plan(entry, args);
       for (std::int32_t i = 0; i < 3; ++i) {
         decoding::SessionSequence &own = table[i];
@@ -66,7 +66,7 @@ struct Control : Parts {
     auto args = sized<sampler_session_advance_args>();
     args.spans = spans;
     args.num_spans = num_spans;
-    in_call([&](sampler::capi::Entry &entry) {
+    in_call([&](sampler::abi::Entry &entry) {
       gamma.begin_spans(args);
       for (std::int64_t i = 0; i < num_spans; ++i) {
         decoding::SessionSequence &own = table[spans[i].sequence];

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "../sized.h"
-#include "capi/entry.h"
+#include "abi/entry.h"
 #include "decoding/session/sequence_table.h"
 #include "decoding/session/session_arrays.h"
 #include "decoding/session/session_config.h"
@@ -41,7 +41,7 @@ class Host final : public decoding::SessionHost {
   }
   std::int64_t longest_text() const override { return std::int64_t(texts[0].size()); }
   bool is_end(std::int32_t, std::int32_t token) const override { return ends.count(token) > 0; }
-  sampler_status teach(sampler::capi::Entry &, const sampler_session_add_args &) const override {
+  sampler_status teach(sampler::abi::Entry &, const sampler_session_add_args &) const override {
     return SAMPLER_OK;
   }
   void set(std::int32_t sequence, const sampler_session_add_args &args,
@@ -53,7 +53,7 @@ class Host final : public decoding::SessionHost {
     texts[std::size_t(destination)] = texts[std::size_t(source)];
   }
   void clear(std::int32_t) override {}
-  bool call_ngram(sampler::capi::Entry &entry, const char *name,
+  bool call_ngram(sampler::abi::Entry &entry, const char *name,
                   const decoding::NgramCall &call) const override {
     ngram_calls.push_back(name);
     return !ngrams_fail && entry.call_host(call) == SAMPLER_OK;
@@ -132,7 +132,7 @@ struct Parts {
 // body(entry), as a call of the library.
 template <class Body>
 void in_call(const Body &body) {
-  sampler::capi::enter(sampler::capi::Log{}, [&](sampler::capi::Entry &entry) {
+  sampler::abi::enter(sampler::abi::Log{}, [&](sampler::abi::Entry &entry) {
     body(entry);
     return sampler_status(SAMPLER_OK);
   });

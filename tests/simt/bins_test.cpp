@@ -11,8 +11,8 @@
 
 #include "contract/float_bits.h"
 #include "contract/rank.h"
-#include "distribution.cuh"
-#include "selection.cuh"
+#include "row/distribution.cuh"
+#include "row/selection.cuh"
 
 namespace {
 

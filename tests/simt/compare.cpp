@@ -8,7 +8,7 @@
 
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kernel.cuh"
+#include "machine/kernel.cuh"
 
 namespace simt_test {
 namespace {

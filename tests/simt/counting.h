@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "row.cuh"
+#include "row/row.cuh"
 #include "simt.h"
 
 namespace simt_test {
@@ -296,8 +296,8 @@ void score_contender(CountingContext<kThreads> &ctx, int index, float x, uint32_
 
 }  // namespace simt_test
 
-#include "draw.cuh"
-#include "selection.cuh"
+#include "row/draw.cuh"
+#include "row/selection.cuh"
 
 namespace simt_test {
 

@@ -11,8 +11,8 @@
 #include "../seed.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kernel.cuh"
-#include "plan.h"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
 #include "simt.h"
 
 namespace {

@@ -16,8 +16,8 @@
 #include "contract/float_bits.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kernel.cuh"
-#include "plan.h"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
 #include "simt.h"
 
 namespace {

@@ -12,8 +12,8 @@
 #include "contract/philox.h"
 #include "contract/weight.h"
 #include "gumbel_request.h"
-#include "kernel.cuh"
-#include "plan.h"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
 #include "simt.h"
 
 namespace {

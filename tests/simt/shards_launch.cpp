@@ -8,9 +8,9 @@
 #include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kernel.cuh"
-#include "plan.h"
-#include "shard.cuh"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
+#include "operations/shard.cuh"
 
 namespace simt_test {
 

@@ -7,8 +7,8 @@
 
 #include "contract/elements.h"
 #include "contract/request.h"
-#include "contract/shard_call.h"
-#include "shard.h"
+#include "shards/call.h"
+#include "operations/shard.h"
 #include "simt.h"
 
 namespace simt_test {
@@ -17,15 +17,15 @@ namespace simt_test {
 bool equal_on_ranks(std::uint64_t seed, const simt::Options &options);
 
 // What a call asks for, but for its ranks; and f(rows) for the rows that it reads.
-inline sampler::contract::ShardCall call_of(const sampler::contract::SampleRequest &sample) {
-  sampler::contract::ShardCall call;
+inline sampler::shards::ShardCall call_of(const sampler::contract::SampleRequest &sample) {
+  sampler::shards::ShardCall call;
   call.sample = &sample;
   call.pipeline = sample.pipeline;
   call.reports = sample.reports;
   return call;
 }
-inline sampler::contract::ShardCall call_of(const sampler::contract::ChainRequest &verify) {
-  sampler::contract::ShardCall call;
+inline sampler::shards::ShardCall call_of(const sampler::contract::ChainRequest &verify) {
+  sampler::shards::ShardCall call;
   call.verify = &verify;
   return call;
 }
@@ -62,7 +62,7 @@ void run_on_ranks(const std::vector<std::int64_t> &first_ids, std::int64_t num_t
   std::vector<ShardRequest> requests;
   std::vector<std::vector<Line>> memory;
   for (std::int64_t rank = 0; rank < num_ranks; ++rank) {
-    sampler::contract::ShardCall call = call_of(own[std::size_t(rank)]);
+    sampler::shards::ShardCall call = call_of(own[std::size_t(rank)]);
     call.first_id = first_ids[std::size_t(rank)];
     call.num_cols = first_ids[std::size_t(rank) + 1] - call.first_id;
     call.rank = rank;
@@ -73,7 +73,7 @@ void run_on_ranks(const std::vector<std::int64_t> &first_ids, std::int64_t num_t
     memory.emplace_back(requests.back().workspace.bytes(num_teams) / sizeof(Line) + 1, garbage);
     requests.back().workspace.memory = memory.back()[0].bytes;
   }
-  const sampler::contract::ShardPlan plan = requests[0].plan;
+  const sampler::shards::ShardPlan plan = requests[0].plan;
   std::vector<std::uint64_t> sent, received;
   for (int round = 0; round <= plan.num_exchanges(); ++round) {
     const std::size_t bytes = plan.message_bytes(round);

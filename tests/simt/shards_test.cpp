@@ -11,9 +11,9 @@
 #include "counting.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kernel.cuh"
-#include "plan.h"
-#include "shard.cuh"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
+#include "operations/shard.cuh"
 #include "shards_launch.h"
 
 namespace {

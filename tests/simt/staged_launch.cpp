@@ -13,10 +13,10 @@
 #include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "kept_lists.cuh"
-#include "kernel.cuh"
-#include "plan.h"
-#include "staged.h"
+#include "operations/kept_lists.cuh"
+#include "machine/kernel.cuh"
+#include "launch/plan.h"
+#include "stages/staged.h"
 
 namespace simt_test {
 namespace {

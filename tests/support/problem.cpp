@@ -8,6 +8,7 @@
 
 namespace test_support {
 
+namespace abi = sampler::abi;
 namespace capi = sampler::capi;
 using namespace sampler::contract;
 
@@ -78,8 +79,8 @@ Outputs Problem::bind_outputs(Request *request) const {
         return outputs.back().bytes.data() + shift_of(array);
       },
       &structs);
-  const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
-    capi::Check check(entry);
+  const sampler_status status = abi::enter(abi::Log(), [&](abi::Entry &entry) {
+    abi::Check check(entry);
     std::optional<sampler::contract::Pipeline> pipeline;          // empty, for a call without one
     std::optional<sampler::contract::Reports> reports;            // empty, for a call without them
     std::optional<sampler::contract::Verification> verification;  // likewise

@@ -85,7 +85,7 @@ const ISA_UNITS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// For CUDA, and for a library that has the C++ library in it.
-const LEFT_OUT: [&str; 3] = ["cuda/backend.cpp", "cuda/prepare.cpp", "capi/exception_memory.cpp"];
+const LEFT_OUT: [&str; 3] = ["cuda/backend.cpp", "cuda/prepare.cpp", "abi/exception_memory.cpp"];
 
 struct Unit {
     source: PathBuf,

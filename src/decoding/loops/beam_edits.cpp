@@ -63,7 +63,7 @@ int64_t longest_text(Generation &generation) {
 
 sampler_pipeline pipeline_of(const Generation &generation) {
   const sampler_pipeline *const given = generation.args().pipeline;
-  return given ? *given : capi::sized<sampler_pipeline>();
+  return given ? *given : abi::sized<sampler_pipeline>();
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       num_beams_(num_beams),
       params_(edits_of(generation.args().params ? *generation.args().params
                                                 : sampler_params_default())),
-      row_params_(capi::sized<sampler_row_params>()),
+      row_params_(abi::sized<sampler_row_params>()),
       numbers_(place, generation.args().row_params ? product({kNumNumbers, num_slots()}) : 0),
       slots_(place, num_slots()),
       masks_(place, num_slots()),
@@ -161,7 +161,7 @@ size_t BeamEdits::prepare() {
   if (pipeline_.token_bitmasks) pipeline_.token_bitmask_indices = masks_.data();
 
   // With no rows the call checks its arguments and writes nothing.
-  auto args = capi::sized<sampler_filter_args>();
+  auto args = abi::sized<sampler_filter_args>();
   args.input = rows_of(generation_.target(), {nullptr, 0}, 0);
   complete(&args);
   require_call(place_, [&] { return sampler_filter(place_.handle, &args); });

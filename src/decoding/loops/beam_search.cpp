@@ -187,7 +187,7 @@ class BeamSearch {
   // The likeliest tokens of each row and their probabilities.
   void select(const LogitRows &logits, int64_t num_rows, int64_t width) {
     const sampler_model &model = generation_->target();
-    auto softmax = capi::sized<sampler_filter_args>();
+    auto softmax = abi::sized<sampler_filter_args>();
     softmax.input = rows_of(model, logits, num_rows);
     softmax.output = probabilities_.data();
     softmax.out_row_status = row_status_.data();
@@ -197,7 +197,7 @@ class BeamSearch {
       workspace_.run(sampler_filter, &softmax);
     }
 
-    auto args = capi::sized<sampler_select_args>();
+    auto args = abi::sized<sampler_select_args>();
     args.input.values = probabilities_.data();
     args.input.num_rows = num_rows;
     args.input.num_cols = num_cols();

@@ -75,7 +75,7 @@ class CachedModel {
   void run(const LogitRows &logits, int64_t first_row);
   void process(const Array<Feed> &feeds, const LogitRows &logits);
 
-  capi::Entry *entry_;
+  abi::Entry *entry_;
   const sampler_model &model_;
   const sampler_generation_args &generation_;
   Array<int64_t> lengths_;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "capi/cuda_errors.h"
+#include "abi/cuda_errors.h"
 #include "cuda/backend.h"
 
 namespace sampler::decoding {
@@ -10,7 +10,7 @@ namespace sampler::decoding {
 namespace {
 
 void require(const ExecutionTarget &place, const cuda::Error &error) {
-  decoding::require(capi::cuda_status(*place.entry, error));
+  decoding::require(abi::cuda_status(*place.entry, error));
 }
 
 }  // namespace

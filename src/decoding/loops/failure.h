@@ -2,7 +2,7 @@
 // point.
 #pragma once
 
-#include "capi/entry.h"
+#include "abi/entry.h"
 
 namespace sampler::decoding {
 
@@ -16,11 +16,11 @@ inline void require(sampler_status status) {
 
 // Calls a host's function, which must return SAMPLER_OK.
 template <class Callback>
-void call_back(capi::Entry *entry, const char *name, const Callback &callback) {
+void call_back(abi::Entry *entry, const char *name, const Callback &callback) {
   const sampler_status status = entry->call_host(callback);
   if (status == SAMPLER_OK) return;
-  throw Failure{status < 0 ? capi::fail(*entry, status, "%s returned %d", name, int(status))
-                           : capi::fail(*entry, status, "%s returned %d, %s", name, int(status),
+  throw Failure{status < 0 ? abi::fail(*entry, status, "%s returned %d", name, int(status))
+                           : abi::fail(*entry, status, "%s returned %d, %s", name, int(status),
                                         sampler_status_string(status))};
 }
 

@@ -53,7 +53,7 @@ class Generation {
 
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }
-  capi::Entry *entry() const { return entry_; }
+  abi::Entry *entry() const { return entry_; }
   Array<Text> &texts() { return texts_; }
   int64_t num_texts() const { return args_.num_sequences; }
   // Most tokens of all texts together.
@@ -84,7 +84,7 @@ class Generation {
   [[gnu::format(printf, 2, 3)]] void append(const char *format, ...);
   void append_token(int32_t token_id);
 
-  capi::Entry *entry_;
+  abi::Entry *entry_;
   const sampler_generation_args &args_;
   const sampler_model &target_;
   int64_t capacity_;

@@ -10,7 +10,7 @@ namespace sampler::decoding {
 namespace {
 
 sampler_pipeline pipeline_of(const sampler_generation_args &args) {
-  sampler_pipeline pipeline = capi::sized<sampler_pipeline>();
+  sampler_pipeline pipeline = abi::sized<sampler_pipeline>();
   if (args.pipeline) pipeline = *args.pipeline;
   pipeline.token_bitmask_indices = nullptr;
   return pipeline;
@@ -25,7 +25,7 @@ void draft_by(const sampler_speculative_args &args, Session::Config *config) {
     options.filler_top_k = args.filler_top_k;
     return;
   }
-  auto rule = capi::sized<sampler_session_add_args>();
+  auto rule = abi::sized<sampler_session_add_args>();
   rule.draft_source = SAMPLER_DRAFTS_MODEL;
   rule.acceptance = args.acceptance->rule;
   rule.draft_top_k = args.draft_top_k;
@@ -48,7 +48,7 @@ Session::Config config_of(const LoopHost &host, const Generation &generation,
   config.params = host.params();
   config.pipeline = pipeline_of(generation.args());
   config.has_pipeline = generation.args().pipeline != nullptr;
-  config.acceptance = capi::sized<sampler_acceptance_params>();
+  config.acceptance = abi::sized<sampler_acceptance_params>();
   config.acceptance.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
   if (speculative) draft_by(*speculative, &config);
   return config;
@@ -56,7 +56,7 @@ Session::Config config_of(const LoopHost &host, const Generation &generation,
 
 sampler_session_add_args text_of(const Text &text, const Generation &generation,
                                  const sampler_speculative_args *speculative) {
-  auto args = capi::sized<sampler_session_add_args>();
+  auto args = abi::sized<sampler_session_add_args>();
   args.token_ids = text.tokens;
   args.num_tokens = text.length;
   args.seed = text.seed;
@@ -185,7 +185,7 @@ void Loop::start() {
 }
 
 void Loop::plan() {
-  auto args = capi::sized<sampler_session_plan_args>();
+  auto args = abi::sized<sampler_session_plan_args>();
   args.out_spans = spans_.data();
   args.out_num_spans = &num_spans_;
   args.out_drafter_spans = drafter_spans_.data();
@@ -220,7 +220,7 @@ void Loop::draft() {
       feeds_.push_back(feed_of(drafter_spans_.data()[i]));
     const LogitRows rows = {drafter_logits_.data(), generation_->target().vocabulary_size};
     drafter_->forward(feeds_, rows);
-    auto args = capi::sized<sampler_session_advance_args>();
+    auto args = abi::sized<sampler_session_advance_args>();
     args.drafter_spans = drafter_spans_.data();
     args.num_drafter_spans = num_drafter_spans_;
     args.drafter_logits = rows.data;
@@ -251,7 +251,7 @@ void Loop::verify() {
     masks_.push_back(
         pipeline && pipeline->token_bitmask_indices ? pipeline->token_bitmask_indices[text] : text);
   }
-  auto args = capi::sized<sampler_session_advance_args>();
+  auto args = abi::sized<sampler_session_advance_args>();
   args.spans = spans_.data();
   args.num_spans = num_spans_;
   args.logits = logits_.data();

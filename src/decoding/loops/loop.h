@@ -46,7 +46,7 @@ class Loop {
     return has_trees_ ? parents_.data() + span * max_drafts() : nullptr;
   }
 
-  capi::Entry *entry_;
+  abi::Entry *entry_;
   Generation *generation_;
   const sampler_speculative_args *speculative_;
   const bool has_trees_;  // a position may have several drafts

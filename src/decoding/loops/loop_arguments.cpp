@@ -75,7 +75,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
   check.required("prompt_offsets", args.prompt_offsets);
   check.required("prompt_token_ids", args.prompt_token_ids);
   check.array("prompt_offsets", args.prompt_offsets, sizeof(int64_t), args.num_sequences + 1,
-              capi::Access::kRead);
+              abi::Access::kRead);
   if (!check.ok()) return;
   if (args.prompt_offsets[0] != 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "prompt_offsets[0] is %" PRId64 "; it must be 0",
@@ -92,7 +92,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
   if (!check.ok()) return;
   const int64_t num_tokens = args.prompt_offsets[args.num_sequences];
   check.array("prompt_token_ids", args.prompt_token_ids, sizeof(int32_t), num_tokens,
-              capi::Access::kRead);
+              abi::Access::kRead);
   if (!check.ok()) return;
   check_tokens(check, "prompt_token_ids", args.prompt_token_ids, num_tokens,
                target.vocabulary_size);
@@ -105,7 +105,7 @@ void check_end_tokens(Check &check, const sampler_generation_args &args, int64_t
                "end_token_ids is NULL; num_end_tokens, %" PRId64 ", needs it", args.num_end_tokens);
   }
   check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
-              capi::Access::kRead);
+              abi::Access::kRead);
   if (!check.ok()) return;
   check_tokens(check, "end_token_ids", args.end_token_ids, args.num_end_tokens, vocabulary_size);
 }
@@ -147,10 +147,10 @@ void check_beam_lists(Check &check, const char *name, const sampler_token_lists 
   check.range(name_of("num_token_ids"), lists.num_token_ids, 0, INT64_MAX);
   check.required(name_of("offsets"), lists.offsets);
   check.array(name_of("offsets"), lists.offsets, sizeof(int64_t), lists.num_lists + 1,
-              capi::Access::kRead);
+              abi::Access::kRead);
   if (check.ok() && lists.num_token_ids > 0) check.required(name_of("token_ids"), lists.token_ids);
   check.array(name_of("token_ids"), lists.token_ids, sizeof(int32_t), lists.num_token_ids,
-              capi::Access::kRead);
+              abi::Access::kRead);
   for (int64_t i = 0; i < lists.num_lists && check.ok(); ++i) {
     const int64_t begin = lists.offsets[i], end = lists.offsets[i + 1];
     if (begin >= 0 && begin <= end && end <= lists.num_token_ids) continue;
@@ -179,7 +179,7 @@ void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t
   if (check.ok() && pipeline.biased.num_lists > 1 && pipeline.biased.num_token_ids > 0) {
     check.required("pipeline->biases", pipeline.biases);
     check.array("pipeline->biases", pipeline.biases, sizeof(float), pipeline.biased.num_token_ids,
-                capi::Access::kRead);
+                abi::Access::kRead);
   }
   check_beam_lists(check, "allowed", pipeline.allowed, num_texts);
   check_beam_lists(check, "banned", pipeline.banned, num_texts);
@@ -213,7 +213,7 @@ void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t 
                {"row_params->min_new_tokens", params.min_new_tokens}};
   for (const auto &member : taken) {
     if (!check.ok()) return;
-    check.array(member.name, member.data, sizeof(float), num_texts, capi::Access::kRead);
+    check.array(member.name, member.data, sizeof(float), num_texts, abi::Access::kRead);
   }
 }
 
@@ -226,7 +226,7 @@ void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   out->params = sampler_params_default();
   if (args.params && !check.read("params", args.params, &out->params)) return;
   if (args.params) args.params = &out->params;
-  out->row_params = capi::sized<sampler_row_params>();
+  out->row_params = abi::sized<sampler_row_params>();
   if (args.row_params && !check.read("row_params", args.row_params, &out->row_params)) return;
   if (stages == Stages::kEdits) {
     const capi::UserParameters rest = {without_edits(out->params), without_edits(out->row_params)};
@@ -267,17 +267,17 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check_prompts(check, args, out->target);
   check.required("out_token_ids", args.out_token_ids);
   const int64_t rows = args.num_sequences * results;
-  check.array("seeds", args.seeds, sizeof(uint64_t), args.num_sequences, capi::Access::kRead);
+  check.array("seeds", args.seeds, sizeof(uint64_t), args.num_sequences, abi::Access::kRead);
   check.array("out_token_ids", args.out_token_ids, sizeof(int32_t), rows, args.max_new_tokens,
-              args.max_new_tokens, capi::Access::kWrite);
+              args.max_new_tokens, abi::Access::kWrite);
   const auto output = [&](const char *output_name, auto *data) {
-    check.array(output_name, data, sizeof *data, rows, capi::Access::kWrite);
+    check.array(output_name, data, sizeof *data, rows, abi::Access::kWrite);
   };
   output("out_lengths", args.out_lengths);
   output("out_finish_reasons", args.out_finish_reasons);
   output("out_cache_lengths", args.out_cache_lengths);
   constexpr int64_t kStatsWords = sizeof(sampler_generation_stats) / sizeof(int64_t);
-  check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, capi::Access::kWrite);
+  check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, abi::Access::kWrite);
   args.target = &out->target;
 }
 
@@ -348,7 +348,7 @@ void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   const sampler_speculative_args &args = arguments.args;
   const sampler_acceptance_params &acceptance = arguments.acceptance;
   check.array("acceptance->synthetic_rates", acceptance.synthetic_rates, sizeof(float),
-              most_drafts(args), capi::Access::kRead);
+              most_drafts(args), abi::Access::kRead);
   check.shares("acceptance->synthetic_rates", acceptance.synthetic_rates, most_drafts(args));
   if (acceptance.rule == SAMPLER_ACCEPT_SYNTHETIC && !acceptance.synthetic_rates) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -467,9 +467,9 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   if (!check.ok()) return;
   const int64_t num_texts = out->generation.args.num_sequences;
   check.array("out_drafted_counts", args.out_drafted_counts, sizeof(int64_t), num_texts,
-              capi::Access::kWrite);
+              abi::Access::kWrite);
   check.array("out_accepted_counts", args.out_accepted_counts, sizeof(int64_t), num_texts,
-              capi::Access::kWrite);
+              abi::Access::kWrite);
   check_acceptance(check, *out);
   if (check.ok()) check_trees(check, *out);
   if (!check.ok()) return;
@@ -494,7 +494,7 @@ void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSear
                "fork of the target is NULL; beam search needs it when use_cache is 1");
   }
   check.array("out_scores", args.out_scores, sizeof(float),
-              generation.num_sequences * args.num_results, capi::Access::kWrite);
+              generation.num_sequences * args.num_results, abi::Access::kWrite);
 }
 
 }  // namespace sampler::decoding

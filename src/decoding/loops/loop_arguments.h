@@ -2,11 +2,11 @@
 // back or written.
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "decoding/ngram/ngram_calls.h"
 #include "sampler/decoding.h"
 
-namespace sampler::capi {
+namespace sampler::abi {
 
 SAMPLER_ZERO_TRAITS(sampler_model)
 SAMPLER_ZERO_TRAITS(sampler_generation_stats)
@@ -14,7 +14,7 @@ SAMPLER_DEFAULT_TRAITS(sampler_generation_args)
 SAMPLER_DEFAULT_TRAITS(sampler_speculative_args)
 SAMPLER_DEFAULT_TRAITS(sampler_beam_search_args)
 
-}  // namespace sampler::capi
+}  // namespace sampler::abi
 
 namespace sampler::decoding {
 

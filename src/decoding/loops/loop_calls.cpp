@@ -1,7 +1,7 @@
 // The loops' entry points.
 #include <cinttypes>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "decoding/loops/failure.h"
 #include "decoding/loops/loop.h"
 #include "decoding/loops/loop_arguments.h"
@@ -17,7 +17,7 @@ class StatsWriter {
   explicit StatsWriter(Generation *generation) : generation_(generation) {}
   ~StatsWriter() {
     sampler_generation_stats *const out = generation_->args().out_stats;
-    if (out && generation_->has_started()) capi::write_struct(generation_->stats(), out);
+    if (out && generation_->has_started()) abi::write_struct(generation_->stats(), out);
   }
   StatsWriter(const StatsWriter &) = delete;
   StatsWriter &operator=(const StatsWriter &) = delete;
@@ -50,7 +50,7 @@ void need_cpu(Check &check, const sampler_handle *handle, bool has_edits) {
 // The entry of every loop: `body(check)` checks the arguments and runs.
 template <class Body>
 sampler_status enter_loop(sampler_t handle, const Body &body) noexcept {
-  return capi::enter(handle, [&](Entry &entry) {
+  return abi::enter(handle, [&](Entry &entry) {
     Check check(entry);
     try {
       body(check);
@@ -87,7 +87,7 @@ sampler_status prune_count(Entry &entry, int64_t num_drafted, int64_t num_emitte
 }  // namespace sampler::decoding
 
 using namespace sampler::decoding;
-using sampler::capi::enter_init;
+using sampler::abi::enter_init;
 
 extern "C" {
 

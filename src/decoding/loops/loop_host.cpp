@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "decoding/loops/failure.h"
 #include "decoding/loops/loops.h"
 #include "decoding/session/plain_params.h"
@@ -28,7 +28,7 @@ SessionHost::Rules rules_of(const sampler_speculative_args *speculative, bool ha
 }
 
 sampler_row_params row_params_of(const sampler_generation_args &args) {
-  auto row_params = args.row_params ? *args.row_params : capi::sized<sampler_row_params>();
+  auto row_params = args.row_params ? *args.row_params : abi::sized<sampler_row_params>();
   if (is_greedy(args)) row_params.temperature = nullptr;
   return row_params;
 }
@@ -66,7 +66,7 @@ int64_t LoopHost::longest_text() const {
   return longest;
 }
 
-bool LoopHost::call_ngram(capi::Entry &entry, const char *name, const NgramCall &call) const {
+bool LoopHost::call_ngram(abi::Entry &entry, const char *name, const NgramCall &call) const {
   call_back(&entry, name, call);
   return true;
 }

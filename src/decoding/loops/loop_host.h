@@ -25,14 +25,14 @@ class LoopHost final : public SessionHost {
   int64_t longest_text() const override;
   bool is_end(int32_t, int32_t token) const override { return generation_->is_end(token); }
   // No-op: the loop teaches the prompts when it starts.
-  sampler_status teach(capi::Entry &, const sampler_session_add_args &) const override {
+  sampler_status teach(abi::Entry &, const sampler_session_add_args &) const override {
     return SAMPLER_OK;
   }
   void set(int32_t, const sampler_session_add_args &, const sampler_params &) override {}
   void copy(int32_t, int32_t, int64_t, const sampler_params *) override {}
   void clear(int32_t) override {}
   // Failures throw a Failure, which ends the loop.
-  bool call_ngram(capi::Entry &entry, const char *name, const NgramCall &call) const override;
+  bool call_ngram(abi::Entry &entry, const char *name, const NgramCall &call) const override;
   sampler_row_params place_numbers(Transfer *transfer) const override;
   sampler_row_params place_plain_numbers(const sampler_row_params &numbers,
                                          Transfer *transfer) const override;

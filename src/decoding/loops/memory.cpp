@@ -18,17 +18,17 @@ size_t bytes_of(int64_t count, size_t size) {
 HostBlock::HostBlock(const ExecutionTarget &place, size_t bytes) : place_(place) {
   if (bytes == 0) return;
   if (bytes > SIZE_MAX / 2) {
-    throw Failure{capi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
+    throw Failure{abi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
                              "the texts and their logits do not fit the address space")};
   }
-  block_ = {capi::call_allocate(*place.entry, place.handle->allocator, bytes), bytes};
+  block_ = {abi::call_allocate(*place.entry, place.handle->allocator, bytes), bytes};
   if (block_.data) return;
-  throw Failure{capi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
+  throw Failure{abi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
                            "the allocator returned NULL for %zu bytes of the loop's", bytes)};
 }
 
 void HostBlock::fail_as_full() const {
-  throw Failure{capi::fail(*place_.entry, SAMPLER_ERROR_INTERNAL,
+  throw Failure{abi::fail(*place_.entry, SAMPLER_ERROR_INTERNAL,
                            "the loop needs more than the %zu bytes that it reserved",
                            block_.bytes)};
 }

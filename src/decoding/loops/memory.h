@@ -8,14 +8,14 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "decoding/loops/failure.h"
 
 namespace sampler::decoding {
 
 // Where a loop's operations run.
 struct ExecutionTarget {
-  capi::Entry *entry;
+  abi::Entry *entry;
   sampler_handle *handle;
   sampler_stream stream;
 };
@@ -31,7 +31,7 @@ size_t bytes_of(int64_t count, size_t size);
 class HostBlock {
  public:
   HostBlock(const ExecutionTarget &place, size_t bytes);
-  ~HostBlock() { capi::release(*place_.entry, place_.handle->allocator, &block_); }
+  ~HostBlock() { abi::release(*place_.entry, place_.handle->allocator, &block_); }
   HostBlock(const HostBlock &) = delete;
   HostBlock &operator=(const HostBlock &) = delete;
 
@@ -40,7 +40,7 @@ class HostBlock {
 
  private:
   ExecutionTarget place_;
-  capi::Block block_;
+  abi::Block block_;
 };
 
 // A vector of fixed capacity, initially empty.

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "capi/structs.h"
+#include "abi/structs.h"
+#include "capi/operations.h"
 #include "decoding/loops/cached_model.h"
 #include "decoding/loops/device_memory.h"
 #include "decoding/loops/failure.h"

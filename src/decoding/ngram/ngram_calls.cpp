@@ -13,7 +13,7 @@ void check_array(Check &check, const char *name, const char *count_name, const i
   check.range(count_name, num_tokens, 0, INT64_MAX);
   if (!check.ok() || num_tokens == 0) return;
   check.required(name, token_ids);
-  check.array(name, token_ids, sizeof(int32_t), num_tokens, capi::Access::kRead);
+  check.array(name, token_ids, sizeof(int32_t), num_tokens, abi::Access::kRead);
 }
 
 void check_ids(Check &check, const char *name, const int32_t *token_ids, int64_t first,
@@ -66,7 +66,7 @@ void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t voc
 sampler_status write_interface(Check &check, const sampler_ngram &functions,
                                sampler_ngram *out_ngram) {
   sampler_ngram ignored;
-  if (check.read("out_ngram", out_ngram, &ignored)) capi::write_struct(functions, out_ngram);
+  if (check.read("out_ngram", out_ngram, &ignored)) abi::write_struct(functions, out_ngram);
   return check.status();
 }
 

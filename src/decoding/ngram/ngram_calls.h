@@ -4,24 +4,24 @@
 #include <cstdint>
 #include <optional>
 
-#include "capi/busy.h"
-#include "capi/check.h"
-#include "capi/init.h"
+#include "abi/busy.h"
+#include "abi/check.h"
+#include "abi/init.h"
 #include "sampler/ngram.h"
 
-namespace sampler::capi {
+namespace sampler::abi {
 
 SAMPLER_ZERO_TRAITS(sampler_ngram)
 SAMPLER_ZERO_TRAITS(sampler_ngram_storage_options)
 SAMPLER_ZERO_TRAITS(sampler_ngram_storage_stats)
 SAMPLER_ZERO_TRAITS(sampler_prompt_lookup_options)
 
-}  // namespace sampler::capi
+}  // namespace sampler::abi
 
 namespace sampler::decoding {
 
-using capi::Check;
-using capi::Entry;
+using abi::Check;
+using abi::Entry;
 
 // Check an array of tokens: its address, and that the ids from `first` on are in the vocabulary.
 void check_array(Check &check, const char *name, const char *count_name, const int32_t *token_ids,
@@ -55,7 +55,7 @@ sampler_status write_interface(Check &check, const sampler_ngram &functions,
 // Runs a body as an exported function.
 template <class Body>
 sampler_status enter(const Body &body) {
-  return capi::enter(capi::Log{}, body);
+  return abi::enter(abi::Log{}, body);
 }
 
 // The functions that a sampler_ngram points to: `function` as an entry point of its own.
@@ -89,7 +89,7 @@ class Taken {
 
  private:
   Handle *handle_;
-  std::optional<capi::Busy> busy_;
+  std::optional<abi::Busy> busy_;
 };
 
 }  // namespace sampler::decoding

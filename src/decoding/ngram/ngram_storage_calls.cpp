@@ -3,16 +3,16 @@
 #include <climits>
 #include <new>
 
-#include "capi/allocator.h"
+#include "abi/allocator.h"
 #include "decoding/ngram/ngram_calls.h"
 #include "decoding/ngram/ngram_storage.h"
 
 using sampler::decoding::NgramStorage;
 
 struct sampler_ngram_storage {
-  sampler::capi::Allocator allocator;
-  sampler::capi::Owner owner;
-  sampler::capi::Entry *entry;  // the call that may now allocate or free blocks
+  sampler::abi::Allocator allocator;
+  sampler::abi::Owner owner;
+  sampler::abi::Entry *entry;  // the call that may now allocate or free blocks
   int64_t memory_limit;
   NgramStorage contents;
 
@@ -23,7 +23,7 @@ namespace sampler::decoding {
 
 namespace {
 
-using capi::Allocator;
+using abi::Allocator;
 
 constexpr int kDefaultOrder = 3;
 constexpr int kMaxOrder = NgramStorage::kMostContext + 1;
@@ -47,7 +47,7 @@ void check_context(Check &check, const int32_t *context, int64_t num_tokens, int
 
 sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_options,
                       sampler_ngram_storage_t *out_storage) {
-  capi::prepare_unwinder();
+  abi::prepare_unwinder();
   Check check(entry);
   check.required("out_storage", out_storage);
   if (check.ok()) *out_storage = nullptr;
@@ -60,13 +60,13 @@ sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_op
   if (options.memory_limit != 0) {
     check.range("memory_limit", options.memory_limit, kLeastMemoryLimit, INT64_MAX);
   }
-  capi::check_hooks(check, options.allocator);
+  abi::check_hooks(check, options.allocator);
   if (!check.ok()) return check.status();
 
-  const Allocator allocator = capi::make_allocator(options.allocator);
-  capi::Block memory;
-  if (!capi::prepare_owners(check) ||
-      !capi::allocate(check, allocator, "storage", kStorageBytes, &memory)) {
+  const Allocator allocator = abi::make_allocator(options.allocator);
+  abi::Block memory;
+  if (!abi::prepare_owners(check) ||
+      !abi::allocate(check, allocator, "storage", kStorageBytes, &memory)) {
     return check.status();
   }
   auto *const storage = static_cast<sampler_ngram_storage *>(memory.data);
@@ -79,11 +79,11 @@ sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_op
   config.memory.user = storage;
   config.memory.allocate = [](void *user, size_t bytes) {
     const auto *const self = static_cast<sampler_ngram_storage *>(user);
-    return capi::call_allocate(*self->entry, self->allocator, bytes);
+    return abi::call_allocate(*self->entry, self->allocator, bytes);
   };
   config.memory.deallocate = [](void *user, void *block, size_t bytes) {
     const auto *const self = static_cast<sampler_ngram_storage *>(user);
-    capi::call_deallocate(*self->entry, self->allocator, block, bytes);
+    abi::call_deallocate(*self->entry, self->allocator, block, bytes);
   };
   *out_storage = new (storage)
       sampler_ngram_storage{allocator, {}, &entry, options.memory_limit, NgramStorage(config)};
@@ -91,11 +91,11 @@ sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_op
 }
 
 void destroy(Entry &entry, sampler_ngram_storage *storage) {
-  if (capi::Busy(&storage->owner).interrupted()) storage->forget_unfinished();
+  if (abi::Busy(&storage->owner).interrupted()) storage->forget_unfinished();
   const Allocator allocator = storage->allocator;
   storage->entry = &entry;
   storage->~sampler_ngram_storage();
-  capi::call_deallocate(entry, allocator, storage, kStorageBytes);
+  abi::call_deallocate(entry, allocator, storage, kStorageBytes);
 }
 
 void check_learned(Check &check, bool learned) {
@@ -194,7 +194,7 @@ sampler_status get_stats(Entry &entry, sampler_ngram_storage *handle,
   stats.num_updates = int64_t(storage->contents.num_updates());
   stats.num_dropped = int64_t(storage->contents.num_dropped());
   stats.memory_bytes = int64_t(kStorageBytes + storage->contents.block_bytes());
-  capi::write_struct(stats, out);
+  abi::write_struct(stats, out);
   return SAMPLER_OK;
 }
 

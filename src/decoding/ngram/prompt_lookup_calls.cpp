@@ -3,15 +3,15 @@
 #include <climits>
 #include <new>
 
-#include "capi/allocator.h"
+#include "abi/allocator.h"
 #include "decoding/ngram/ngram_calls.h"
 #include "decoding/ngram/prompt_lookup.h"
 
 using sampler::decoding::PromptLookup;
 
 struct sampler_prompt_lookup {
-  sampler::capi::Allocator allocator;
-  sampler::capi::Owner owner;
+  sampler::abi::Allocator allocator;
+  sampler::abi::Owner owner;
   size_t bytes;  // size of the block that begins here
   int64_t vocabulary_size;
   PromptLookup text;
@@ -28,7 +28,7 @@ namespace sampler::decoding {
 
 namespace {
 
-using capi::Allocator;
+using abi::Allocator;
 
 constexpr int64_t kMostLookupTokens = int64_t(1) << 27;
 
@@ -40,7 +40,7 @@ size_t lookup_bytes(int64_t max_tokens) {
 
 sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_options,
                       sampler_prompt_lookup_t *out_lookup) {
-  capi::prepare_unwinder();
+  abi::prepare_unwinder();
   Check check(entry);
   check.required("out_lookup", out_lookup);
   if (check.ok()) *out_lookup = nullptr;
@@ -56,13 +56,13 @@ sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_op
   }
   check.range("max_tokens", options.max_tokens, 1, kMostLookupTokens + 1);
   check_vocabulary_size(check, options.vocabulary_size);
-  capi::check_hooks(check, options.allocator);
+  abi::check_hooks(check, options.allocator);
   if (!check.ok()) return check.status();
 
-  const Allocator allocator = capi::make_allocator(options.allocator);
-  capi::Block memory;
-  if (!capi::prepare_owners(check) ||
-      !capi::allocate(check, allocator, "lookup", lookup_bytes(options.max_tokens), &memory)) {
+  const Allocator allocator = abi::make_allocator(options.allocator);
+  abi::Block memory;
+  if (!abi::prepare_owners(check) ||
+      !abi::allocate(check, allocator, "lookup", lookup_bytes(options.max_tokens), &memory)) {
     return check.status();
   }
   auto *const lookup = static_cast<sampler_prompt_lookup *>(memory.data);
@@ -79,7 +79,7 @@ sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_op
 
 void destroy(Entry &entry, sampler_prompt_lookup *lookup) {
   const Allocator allocator = lookup->allocator;
-  capi::call_deallocate(entry, allocator, lookup, lookup->bytes);
+  abi::call_deallocate(entry, allocator, lookup, lookup->bytes);
 }
 
 int64_t room_of(const PromptLookup &text) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "contract/elements.h"
 #include "decoding/session/draft_offset.h"
 #include "decoding/session/entropy_gamma.h"
@@ -55,7 +55,7 @@ void DraftBatch::find(const sampler_session_advance_args &args) {
 }
 
 // Draws a token from each row whose draft is drawn.
-sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status DraftBatch::draw(abi::Entry &entry, const sampler_session_advance_args &args) {
   if (draws_.count == 0) return SAMPLER_OK;
   const sampler_params params = plain_params(config_.params);
   sampler_sample_args sample = requests_.sample_args(params, requests_.plain_numbers());
@@ -65,7 +65,7 @@ sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advanc
   sample.slots = transfer_.in(draws_.slots, draws_.count);
   sample.out_token_ids = transfer_.out(draws_.ids, draws_.count);
   sample.out_row_status = transfer_.out(draws_.status, draws_.count);
-  auto reports = capi::sized<sampler_report_args>();
+  auto reports = abi::sized<sampler_report_args>();
   if (needs_logprobs_) reports.out_logprobs = transfer_.out(draws_.logprobs, draws_.count);
   sample.reports = &reports;
   const sampler_status status = transfer_.upload(entry);
@@ -74,12 +74,12 @@ sampler_status DraftBatch::draw(capi::Entry &entry, const sampler_session_advanc
 }
 
 // Selects the likeliest tokens of the rows, if any row is a tree's.
-sampler_status DraftBatch::select(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status DraftBatch::select(abi::Entry &entry, const sampler_session_advance_args &args) {
   if (num_selected_ == 0) return SAMPLER_OK;
   return requests_.select(entry, rows_of(args), num_selected_, selected_ids_);
 }
 
-sampler_status DraftBatch::run(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status DraftBatch::run(abi::Entry &entry, const sampler_session_advance_args &args) {
   const sampler_status status = draw(entry, args);
   return status == SAMPLER_OK ? select(entry, args) : status;
 }
@@ -91,7 +91,7 @@ const unsigned char *DraftBatch::given_row(const sampler_session_advance_args &a
          size_t(row * stride) * contract::size_of(config_.drafter_dtype);
 }
 
-sampler_status DraftBatch::keep_rows(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status DraftBatch::keep_rows(abi::Entry &entry, const sampler_session_advance_args &args) {
   for (int64_t i = 0; i < draws_.count; ++i) {
     const int32_t sequence = draws_.slots[i];
     const SessionSequence &own = table_[sequence];
@@ -103,7 +103,7 @@ sampler_status DraftBatch::keep_rows(capi::Entry &entry, const sampler_session_a
   return SAMPLER_OK;
 }
 
-sampler_status DraftBatch::adapt(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status DraftBatch::adapt(abi::Entry &entry, const sampler_session_advance_args &args) {
   for (int64_t i = 0; i < draws_.count; ++i) {
     const SessionSequence &own = table_[draws_.slots[i]];
     if (own.gamma_rule != SAMPLER_GAMMA_BY_ENTROPY || own.num_drafts > 0) continue;
@@ -114,7 +114,7 @@ sampler_status DraftBatch::adapt(capi::Entry &entry, const sampler_session_advan
   return SAMPLER_OK;
 }
 
-sampler_status DraftBatch::adapt(capi::Entry &entry, int32_t sequence, const void *row) {
+sampler_status DraftBatch::adapt(abi::Entry &entry, int32_t sequence, const void *row) {
   SessionSequence &own = table_[sequence];
   sampler_params params = sampler_params_default();
   params.temperature = host_->entropy_temperature(sequence);

@@ -31,10 +31,10 @@ class DraftBatch {
   // Finds the rows to draw from and to select from.
   void find(const sampler_session_advance_args &args);
   // Runs the calls; their results are downloaded afterwards.
-  sampler_status run(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status run(abi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status keep_rows(abi::Entry &entry, const sampler_session_advance_args &args);
   // Sets the step's number of drafts by the entropy of its first row.
-  sampler_status adapt(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status adapt(abi::Entry &entry, const sampler_session_advance_args &args);
   // Gives each row's sequence a draft or, in a tree, the drafts of a position.
   void take(const sampler_session_advance_args &args);
 
@@ -48,9 +48,9 @@ class DraftBatch {
   int64_t num_cols() const { return config_.num_cols(); }
   sampler_rows rows_of(const sampler_session_advance_args &args) const;
   const unsigned char *given_row(const sampler_session_advance_args &args, int64_t row) const;
-  sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status select(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status adapt(capi::Entry &entry, int32_t sequence, const void *row);
+  sampler_status draw(abi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status select(abi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status adapt(abi::Entry &entry, int32_t sequence, const void *row);
   void take_drawn(int32_t sequence, int64_t draw);
   void take_selected(int32_t sequence, int64_t row);
 

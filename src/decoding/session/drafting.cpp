@@ -66,7 +66,7 @@ int64_t Drafting::depth_of(int32_t sequence) const {
   return depth;
 }
 
-void Drafting::draft(capi::Entry &entry, int32_t sequence) {
+void Drafting::draft(abi::Entry &entry, int32_t sequence) {
   SessionSequence &own = table_[sequence];
   switch (own.is_drafting ? own.source : SAMPLER_DRAFTS_NONE) {
     case SAMPLER_DRAFTS_MODEL:
@@ -92,7 +92,7 @@ void Drafting::draft_by_lookup(int32_t sequence) {
   }
 }
 
-void Drafting::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
+void Drafting::draft_by_ngram(abi::Entry &entry, int32_t sequence) {
   SessionSequence &own = table_[sequence];
   const bool has_limits = own.least_count > 0 || own.least_share > 0;
   const bool proposes =
@@ -144,7 +144,7 @@ void Drafting::join_siblings(int32_t sequence) {
   own.num_siblings = 0;
 }
 
-void Drafting::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
+void Drafting::learn(abi::Entry &entry, int32_t sequence, int64_t begin) {
   SessionSequence &own = table_[sequence];
   if (!own.is_drafting) return;
   if (own.source == SAMPLER_DRAFTS_MODEL) {
@@ -162,7 +162,7 @@ void Drafting::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
   }
 }
 
-void Drafting::teach_ngram(capi::Entry &entry, int32_t sequence, int64_t begin) {
+void Drafting::teach_ngram(abi::Entry &entry, int32_t sequence, int64_t begin) {
   SessionSequence &own = table_[sequence];
   const int32_t *const tokens = table_.text(sequence);
   const int64_t most = config_.options.filler_top_k;

@@ -30,7 +30,7 @@ class Drafting {
   const int32_t *parents_of(int32_t sequence) const { return parents_ + first_of(sequence); }
 
   // Makes all drafts of a step that needs no drafter.
-  void draft(capi::Entry &entry, int32_t sequence);
+  void draft(abi::Entry &entry, int32_t sequence);
   // Adds a drafter's draw, or the `count` likeliest tokens of its row (-1: none): the first extends
   // the path, the others are its siblings.
   void add_drawn(int32_t sequence, int32_t token, float logprob);
@@ -39,7 +39,7 @@ class Drafting {
   void join_siblings(int32_t sequence);
 
   // Teaches the draft source the text from `begin` on. Drafting ends when it has no room.
-  void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
+  void learn(abi::Entry &entry, int32_t sequence, int64_t begin);
   // What n-grams learn besides the text: the likeliest tokens of each of the target's rows, [rows,
   // filler_top_k].
   int32_t *likeliest() { return likeliest_; }
@@ -51,8 +51,8 @@ class Drafting {
     return lookup_memory_ + size_t(sequence) * lookup_bytes();
   }
   void draft_by_lookup(int32_t sequence);
-  void draft_by_ngram(capi::Entry &entry, int32_t sequence);
-  void teach_ngram(capi::Entry &entry, int32_t sequence, int64_t begin);
+  void draft_by_ngram(abi::Entry &entry, int32_t sequence);
+  void teach_ngram(abi::Entry &entry, int32_t sequence, int64_t begin);
 
   const SessionConfig &config_;
   const SessionHost *host_;

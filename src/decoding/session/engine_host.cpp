@@ -41,12 +41,12 @@ bool EngineHost::is_end(int32_t sequence, int32_t token) const {
   return false;
 }
 
-sampler_status EngineHost::teach(capi::Entry &entry, const sampler_session_add_args &args) const {
+sampler_status EngineHost::teach(abi::Entry &entry, const sampler_session_add_args &args) const {
   if (args.draft_source != SAMPLER_DRAFTS_NGRAM || args.ngram_has_text) return SAMPLER_OK;
   const sampler_status status = entry.call_host(
       [&] { return args.ngram->initialize(args.ngram->user, args.token_ids, args.num_tokens); });
   if (status == SAMPLER_OK) return status;
-  return capi::fail(entry, status, "initialize of ngram returned %d", int(status));
+  return abi::fail(entry, status, "initialize of ngram returned %d", int(status));
 }
 
 void EngineHost::set(int32_t sequence, const sampler_session_add_args &args,
@@ -70,7 +70,7 @@ void EngineHost::clear(int32_t sequence) {
   numbers_.clear(sequence);
 }
 
-bool EngineHost::call_ngram(capi::Entry &entry, const char *, const NgramCall &call) const {
+bool EngineHost::call_ngram(abi::Entry &entry, const char *, const NgramCall &call) const {
   try {
     return entry.call_host(call) == SAMPLER_OK;
   } catch (...) {

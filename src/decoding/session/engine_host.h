@@ -21,13 +21,13 @@ class EngineHost final : public SessionHost {
   }
   int64_t longest_text() const override { return config_.options.max_context; }
   bool is_end(int32_t sequence, int32_t token) const override;
-  sampler_status teach(capi::Entry &entry, const sampler_session_add_args &args) const override;
+  sampler_status teach(abi::Entry &entry, const sampler_session_add_args &args) const override;
   void set(int32_t sequence, const sampler_session_add_args &args,
            const sampler_params &params) override;
   void copy(int32_t source, int32_t destination, int64_t length,
             const sampler_params *params) override;
   void clear(int32_t sequence) override;
-  bool call_ngram(capi::Entry &entry, const char *name, const NgramCall &call) const override;
+  bool call_ngram(abi::Entry &entry, const char *name, const NgramCall &call) const override;
   sampler_row_params place_numbers(Transfer *transfer) const override {
     return numbers_.arrays(false, transfer);
   }

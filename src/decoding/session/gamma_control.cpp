@@ -17,7 +17,7 @@ GammaControl::GammaControl(const SessionConfig &config, const SessionHost *host,
   }
 }
 
-bool GammaControl::begin_plan(capi::Entry &entry, const sampler_session_plan_args &args) {
+bool GammaControl::begin_plan(abi::Entry &entry, const sampler_session_plan_args &args) {
   if (!measured_) return false;
   const int64_t count = args.sequences ? args.num_sequences : table_.num_sequences();
   const auto each = [&](const auto &visit) {
@@ -57,7 +57,7 @@ bool GammaControl::begin_plan(capi::Entry &entry, const sampler_session_plan_arg
   return is_waiting;
 }
 
-void GammaControl::end_plan(capi::Entry &entry, const sampler_session_plan_args &args) {
+void GammaControl::end_plan(abi::Entry &entry, const sampler_session_plan_args &args) {
   if (!measured_ || !round_.is_clean) return;
   const int64_t num_spans = *args.out_num_spans;
   const int64_t num_drafter_spans = args.out_num_drafter_spans ? *args.out_num_drafter_spans : 0;
@@ -93,7 +93,7 @@ void GammaControl::count(const sampler_span &span, int64_t before, int64_t num_k
                 num_kept, own.runs());
 }
 
-void GammaControl::end_spans(capi::Entry &entry) {
+void GammaControl::end_spans(abi::Entry &entry) {
   if (ends_round_) {
     measured_->finish(&entry, verified_);
   } else if (measured_ && verified_.num_texts > 0) {

@@ -17,15 +17,15 @@ class GammaControl {
 
   // At the start of a plan: sets the number of drafts of measured sequences. Returns whether some
   // of them draft now.
-  bool begin_plan(capi::Entry &entry, const sampler_session_plan_args &args);
+  bool begin_plan(abi::Entry &entry, const sampler_session_plan_args &args);
   // At its end: finds whether the plan has the spans that end the round.
-  void end_plan(capi::Entry &entry, const sampler_session_plan_args &args);
+  void end_plan(abi::Entry &entry, const sampler_session_plan_args &args);
 
   // Around the updates of the target's spans; each span is counted before its drafts are forgotten.
   // `before`: the text's length at the start.
   void begin_spans(const sampler_session_advance_args &args);
   void count(const sampler_span &span, int64_t before, int64_t num_kept);
-  void end_spans(capi::Entry &entry);
+  void end_spans(abi::Entry &entry);
 
   // For hosts that measure: the size of a round of all texts, and the limit of its positions.
   RoundTexts round_texts() const;

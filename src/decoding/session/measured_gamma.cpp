@@ -163,7 +163,7 @@ void MeasuredRound::add(int64_t wanted, int64_t text_depth, int64_t rows, int64_
   kept.add(num_text_kept, std::min(num_text_kept + 1, most));
 }
 
-int64_t MeasuredGamma::now(capi::Entry *entry) const {
+int64_t MeasuredGamma::now(abi::Entry *entry) const {
   if (clock_) return entry->call_host([&] { return clock_(clock_user_); });
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -292,7 +292,7 @@ int64_t MeasuredGamma::probe() {
   return burst_gamma_ = gamma;
 }
 
-void MeasuredGamma::finish(capi::Entry *entry, const MeasuredRound &round) {
+void MeasuredGamma::finish(abi::Entry *entry, const MeasuredRound &round) {
   const int64_t end = now(entry);
   const double drafting = double(drafted_ - start_), judging = double(end - drafted_);
   if (num_rounds_++ == 0) {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "capi/entry.h"
+#include "abi/entry.h"
 #include "sampler/decoding.h"
 
 namespace sampler::decoding {
@@ -113,14 +113,14 @@ class MeasuredGamma {
   int64_t choose(const RoundTexts &texts, bool is_timed);
 
   // Called before the drafts, after them, and after the target has verified them.
-  void start(capi::Entry *entry) { start_ = now(entry); }
-  void mark_drafted(capi::Entry *entry) { drafted_ = now(entry); }
-  void finish(capi::Entry *entry, const MeasuredRound &round);
+  void start(abi::Entry *entry) { start_ = now(entry); }
+  void mark_drafted(abi::Entry *entry) { drafted_ = now(entry); }
+  void finish(abi::Entry *entry, const MeasuredRound &round);
   // For a round verified beside other work: it is charged its believed cost.
   void finish_untimed(const MeasuredRound &round);
 
  private:
-  int64_t now(capi::Entry *entry) const;
+  int64_t now(abi::Entry *entry) const;
   double expected_tokens(int64_t gamma) const;
   double cost(int64_t gamma) const;
   double plain() const { return target_.at(double(texts_.num_texts)); }

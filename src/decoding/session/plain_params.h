@@ -1,7 +1,7 @@
 // Sampling parameters of a drafter's draws: temperature, top-k, top-p and min-p only.
 #pragma once
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "sampler/sampling.h"
 
 namespace sampler::decoding {
@@ -21,7 +21,7 @@ inline sampler_params plain_params(const sampler_params &params) {
 }
 
 inline sampler_row_params plain_params(const sampler_row_params &params) {
-  auto result = capi::sized<sampler_row_params>();
+  auto result = abi::sized<sampler_row_params>();
   result.temperature = params.temperature;
   result.top_p = params.top_p;
   result.min_p = params.min_p;

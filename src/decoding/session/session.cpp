@@ -22,7 +22,7 @@ Session::Session(const Config &config, sampler_handle *handle, SessionHost *host
                        arrays->host(), arrays->device());
 }
 
-sampler_status Session::start(capi::Entry &entry, void *workspace, size_t workspace_bytes) {
+sampler_status Session::start(abi::Entry &entry, void *workspace, size_t workspace_bytes) {
   requests_.set_workspace(workspace, workspace_bytes);
   if (!host_->rules().has_state) return SAMPLER_OK;
   return state_.create(entry, config_.num_sequences());
@@ -30,7 +30,7 @@ sampler_status Session::start(capi::Entry &entry, void *workspace, size_t worksp
 
 // ---- Sequences ----------------------------------------------------------------------------------
 
-sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &args,
+sampler_status Session::add(abi::Entry &entry, const sampler_session_add_args &args,
                             const sampler_params &params, int32_t *out_sequence) {
   const int32_t sequence = table_.next_number();
   sampler_status status = settle(entry);
@@ -45,7 +45,7 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   return SAMPLER_OK;
 }
 
-sampler_status Session::fork(capi::Entry &entry, int32_t source, const uint64_t *seed,
+sampler_status Session::fork(abi::Entry &entry, int32_t source, const uint64_t *seed,
                              const sampler_params *params, int32_t *out_sequence) {
   const int32_t sequence = table_.next_number();
   sampler_status status = settle(entry);
@@ -101,7 +101,7 @@ void Session::write_parents(const sampler_session_plan_args &args, int32_t seque
 }
 
 // `is_waiting`: measured sequences with complete drafts wait for the others.
-void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
+void Session::plan_sequence(abi::Entry &entry, int32_t sequence,
                             const sampler_session_plan_args &args, bool is_waiting, int64_t *room,
                             int64_t *drafter_room) {
   SessionSequence &own = table_[sequence];
@@ -125,7 +125,7 @@ void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
   }
 }
 
-void Session::plan(capi::Entry &entry, const sampler_session_plan_args &args) {
+void Session::plan(abi::Entry &entry, const sampler_session_plan_args &args) {
   int64_t room = args.max_tokens ? args.max_tokens : INT64_MAX, drafter_room = room;
   *args.out_num_spans = 0;
   if (args.out_num_drafter_spans) *args.out_num_drafter_spans = 0;
@@ -159,7 +159,7 @@ bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
 // ---- Advances -----------------------------------------------------------------------------------
 
 // Runs all calls of a step in order, and downloads their results.
-sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status Session::run_calls(abi::Entry &entry, const sampler_session_advance_args &args) {
   requests_.place_arrays(host_->has_minimum());
   sampler_status status = drafts_.run(entry, args);
   if (status == SAMPLER_OK) status = verified_.run(entry, args);
@@ -172,7 +172,7 @@ sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_adva
 }
 
 // Updates the sequence of a span after the span's logits.
-void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args &args,
+void Session::finish_span(abi::Entry &entry, const sampler_session_advance_args &args,
                           int64_t index) {
   const sampler_span &span = args.spans[index];
   SessionSequence &own = table_[span.sequence];
@@ -208,7 +208,7 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
   if (args.out_row_status) args.out_row_status[index] = own.row_status;
 }
 
-sampler_status Session::advance(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status Session::advance(abi::Entry &entry, const sampler_session_advance_args &args) {
   sampler_status status = settle(entry);
   if (status != SAMPLER_OK) return status;
   drafts_.find(args);

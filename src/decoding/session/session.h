@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "decoding/session/draft_batch.h"
 #include "decoding/session/drafting.h"
 #include "decoding/session/gamma_control.h"
@@ -37,13 +37,13 @@ class Session {
   const sampler_handle &handle() const { return *handle_; }
 
   // Workspace bytes of a step's largest call. On failure the status, with its text.
-  sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
+  sampler_status ask_workspace(abi::Entry &entry, size_t *out_bytes) const {
     return requests_.ask_workspace(entry, out_bytes);
   }
 
   // Creates the state. The session must have memory.
-  sampler_status start(capi::Entry &entry, void *workspace, size_t workspace_bytes);
-  void stop(capi::Entry &entry) { state_.destroy(entry); }
+  sampler_status start(abi::Entry &entry, void *workspace, size_t workspace_bytes);
+  void stop(abi::Entry &entry) { state_.destroy(entry); }
 
   const SessionSequence *find(int32_t sequence) const { return table_.find(sequence); }
   const int32_t *text(int32_t sequence) const { return table_.text(sequence); }
@@ -54,20 +54,20 @@ class Session {
   bool is_full() const { return table_.is_full(); }
 
   // Runs the library's own checks of a sequence's parameters, and of the session's.
-  sampler_status check_params(capi::Entry &entry, const sampler_params &params) {
+  sampler_status check_params(abi::Entry &entry, const sampler_params &params) {
     return verified_.check_params(entry, params);
   }
-  sampler_status check(capi::Entry &entry) { return verified_.check(entry); }
+  sampler_status check(abi::Entry &entry) { return verified_.check(entry); }
 
   // All arguments must be checked, and a number must be free.
-  sampler_status add(capi::Entry &entry, const sampler_session_add_args &args,
+  sampler_status add(abi::Entry &entry, const sampler_session_add_args &args,
                      const sampler_params &params, int32_t *out_sequence);
-  sampler_status fork(capi::Entry &entry, int32_t source, const uint64_t *seed,
+  sampler_status fork(abi::Entry &entry, int32_t source, const uint64_t *seed,
                       const sampler_params *params, int32_t *out_sequence);
   void remove(int32_t sequence);
   void cancel(int32_t sequence) { table_[sequence].reason = SAMPLER_FINISH_CANCELLED; }
 
-  void plan(capi::Entry &entry, const sampler_session_plan_args &args);
+  void plan(abi::Entry &entry, const sampler_session_plan_args &args);
 
   // Whether the span equals the last planned one of its sequence.
   bool is_planned(const sampler_span &span, bool of_drafter) const;
@@ -75,26 +75,26 @@ class Session {
   bool mark(int32_t sequence) { return table_.mark(sequence); }
   void begin_marks() { table_.begin_marks(); }
 
-  sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status advance(abi::Entry &entry, const sampler_session_advance_args &args);
 
   // For hosts that measure rounds, and whose draft sources learn late.
   GammaControl &gamma() { return gamma_; }
   // Accepts the last step's tokens into the state.
-  sampler_status settle(capi::Entry &entry) { return verified_.settle(entry); }
+  sampler_status settle(abi::Entry &entry) { return verified_.settle(entry); }
   // Teaches the draft source the text from `begin` on.
-  void learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
+  void learn(abi::Entry &entry, int32_t sequence, int64_t begin) {
     drafting_.learn(entry, sequence, begin);
   }
 
  private:
-  void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
+  void plan_sequence(abi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
                      bool is_waiting, int64_t *room, int64_t *drafter_room);
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
   bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
                  PlannedSpan *out) const;
   void write_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
-  sampler_status run_calls(capi::Entry &entry, const sampler_session_advance_args &args);
-  void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
+  sampler_status run_calls(abi::Entry &entry, const sampler_session_advance_args &args);
+  void finish_span(abi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 
   const Config &config_;
   sampler_handle *handle_;

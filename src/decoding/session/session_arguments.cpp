@@ -17,8 +17,8 @@ namespace sampler::decoding {
 
 namespace {
 
-using capi::Access;
-using capi::Need;
+using abi::Access;
+using abi::Need;
 
 constexpr int64_t kMostSequences = int64_t(1) << 20;
 constexpr int64_t kMostDrafts = 1024;
@@ -95,7 +95,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   if (check.ok()) check_rates(check, out->acceptance, options.max_drafts);
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
-  out->pipeline = capi::sized<sampler_pipeline>();
+  out->pipeline = abi::sized<sampler_pipeline>();
   options.filler_top_k = std::min(options.filler_top_k, options.vocabulary_size);
   out->drafter_dtype = options.logits_dtype;
   out->has_pipeline = options.pipeline != nullptr;

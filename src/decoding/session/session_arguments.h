@@ -1,10 +1,10 @@
 // The arguments of session.h: read and checked, with their defaults.
 #pragma once
 
-#include "capi/check.h"
+#include "abi/check.h"
 #include "decoding/session/session.h"
 
-namespace sampler::capi {
+namespace sampler::abi {
 
 SAMPLER_ZERO_TRAITS(sampler_session_options)
 SAMPLER_ZERO_TRAITS(sampler_session_add_args)
@@ -13,12 +13,12 @@ SAMPLER_ZERO_TRAITS(sampler_session_sequence)
 SAMPLER_ZERO_TRAITS(sampler_session_plan_args)
 SAMPLER_ZERO_TRAITS(sampler_session_advance_args)
 
-}  // namespace sampler::capi
+}  // namespace sampler::abi
 
 namespace sampler::decoding {
 
-using capi::Check;
-using capi::Entry;
+using abi::Check;
+using abi::Entry;
 
 // These functions set errors in `check`.
 void read_options(Check &check, const sampler_session_options *user_options, Session::Config *out);

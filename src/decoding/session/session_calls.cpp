@@ -2,16 +2,16 @@
 #include <cinttypes>
 #include <new>
 
-#include "capi/cuda_errors.h"
-#include "capi/init.h"
+#include "abi/cuda_errors.h"
+#include "abi/init.h"
 #include "decoding/ngram/ngram_calls.h"
 #include "decoding/session/engine_host.h"
 #include "decoding/session/session_arguments.h"
 
 struct sampler_session {
-  sampler::capi::Allocator allocator;
-  sampler::capi::Log log;
-  sampler::capi::Owner owner;
+  sampler::abi::Allocator allocator;
+  sampler::abi::Log log;
+  sampler::abi::Owner owner;
   size_t bytes;                 // size of the block that begins here
   void *device_memory;          // of a CUDA handle
   bool is_interrupted = false;  // the process was forked during a call
@@ -20,7 +20,7 @@ struct sampler_session {
   sampler::decoding::Session contents;
 
   sampler_session(const sampler::decoding::SessionConfig &given, sampler_handle *handle,
-                  const sampler::capi::Block &block, void *device_block,
+                  const sampler::abi::Block &block, void *device_block,
                   sampler::decoding::SessionArrays *arrays)
       : allocator(handle->allocator),
         log(handle->log),
@@ -40,7 +40,7 @@ namespace sampler::decoding {
 
 namespace {
 
-using capi::Allocator;
+using abi::Allocator;
 
 // Bytes of a session: a host block, a device block on a CUDA handle, and a state. The workspace is
 // at the end of the last block.
@@ -66,7 +66,7 @@ void measure(Check &check, sampler_handle *handle, const Session::Config &config
   SessionArrays arrays(&host, handle->on_cuda ? &device : &host);
   EngineHost engine(config, &arrays);
   const Session session(config, handle, &engine, &arrays);
-  auto options = capi::sized<sampler_state_options>();
+  auto options = abi::sized<sampler_state_options>();
   options.num_slots = config.options.max_sequences;
   options.max_tokens = config.options.max_context;
   if (host.is_too_large() || device.is_too_large()) {
@@ -99,7 +99,7 @@ Session::Config read_config(Check &check, sampler_handle *handle,
 void allocate_on_device(Check &check, const sampler_handle &handle, size_t bytes, void **out) {
   *out = nullptr;
   if (!check.ok() || bytes == 0) return;
-  check.adopt(capi::cuda_status(check.entry(), cuda::allocate(handle.device, bytes, out)));
+  check.adopt(abi::cuda_status(check.entry(), cuda::allocate(handle.device, bytes, out)));
 }
 
 void destroy(Entry &entry, sampler_session *session) {
@@ -108,28 +108,28 @@ void destroy(Entry &entry, sampler_session *session) {
     cuda::release(session->contents.handle().device, session->device_memory);
   }
   const Allocator allocator = session->allocator;
-  capi::Block block = {session, session->bytes};
-  capi::release(entry, allocator, &block);
+  abi::Block block = {session, session->bytes};
+  abi::release(entry, allocator, &block);
 }
 
 sampler_status create(Entry &entry, sampler_handle *handle,
                       const sampler_session_options *user_options, sampler_session_t *out_session) {
-  capi::prepare_unwinder();
+  abi::prepare_unwinder();
   Check check(entry);
   check.required("out_session", out_session);
   if (check.ok()) *out_session = nullptr;
   Sizes sizes;
   const Session::Config config = read_config(check, handle, user_options, &sizes);
   const Allocator allocator = handle->allocator;
-  capi::Block block;
-  if (!capi::prepare_owners(check) ||
-      !capi::allocate(check, allocator, "session", sizes.block_bytes(), &block)) {
+  abi::Block block;
+  if (!abi::prepare_owners(check) ||
+      !abi::allocate(check, allocator, "session", sizes.block_bytes(), &block)) {
     return check.status();
   }
   void *device_memory;
   allocate_on_device(check, *handle, sizes.device_block_bytes(), &device_memory);
   if (!check.ok()) {
-    capi::release(entry, allocator, &block);
+    abi::release(entry, allocator, &block);
     return check.status();
   }
   Arena host(static_cast<char *>(block.data) + sizeof(sampler_session)), on_device(device_memory);
@@ -161,7 +161,7 @@ sampler_status size(Entry &entry, sampler_handle *handle,
 // body(check, contents), while no other call of the session runs.
 template <class Body>
 sampler_status enter_session(sampler_session *session, const Body &body) noexcept {
-  return capi::enter(session ? session->log : capi::Log{}, [&](Entry &entry) {
+  return abi::enter(session ? session->log : abi::Log{}, [&](Entry &entry) {
     Check check(entry);
     const Taken<sampler_session> taken(check, "session", session);
     if (!taken) return check.status();
@@ -209,10 +209,10 @@ void get(Check &check, const Session &session, int32_t sequence,
   if (!check.read("out_sequence", out_sequence, &ignored)) return;
   const SessionSequence *const own = check_sequence(check, session, "sequence", sequence);
   if (!own) return;
-  auto result = capi::sized<sampler_session_sequence>();
+  auto result = abi::sized<sampler_session_sequence>();
   result.token_ids = session.text(sequence);
   own->describe(&result);
-  capi::write_struct(result, out_sequence);
+  abi::write_struct(result, out_sequence);
 }
 
 }  // namespace
@@ -225,19 +225,19 @@ extern "C" {
 
 sampler_status sampler_session_create(sampler_t sampler, const sampler_session_options *options,
                                       sampler_session_t *out_session) {
-  return sampler::capi::enter(
+  return sampler::abi::enter(
       sampler, [&](Entry &entry) { return create(entry, sampler, options, out_session); });
 }
 
 sampler_status sampler_session_size(sampler_t sampler, const sampler_session_options *options,
                                     size_t *out_bytes) {
-  return sampler::capi::enter(
+  return sampler::abi::enter(
       sampler, [&](Entry &entry) { return size(entry, sampler, options, out_bytes); });
 }
 
 void sampler_session_destroy(sampler_session_t session) {
   if (!session) return;
-  sampler::capi::enter(session->log, [&](Entry &entry) {
+  sampler::abi::enter(session->log, [&](Entry &entry) {
     destroy(entry, session);
     return SAMPLER_OK;
   });

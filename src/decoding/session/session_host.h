@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "capi/entry.h"
+#include "abi/entry.h"
 #include "contract/adaptive_values.h"
 #include "decoding/session/transfer.h"
 #include "sampler/session.h"
@@ -61,7 +61,7 @@ class SessionHost {
   virtual bool is_end(int32_t sequence, int32_t token) const = 0;
 
   // Teaches n-grams a new text, unless they know it. On failure the status, with its text.
-  virtual sampler_status teach(capi::Entry &entry, const sampler_session_add_args &args) const = 0;
+  virtual sampler_status teach(abi::Entry &entry, const sampler_session_add_args &args) const = 0;
   // Gives a new sequence its text, end tokens and numbers.
   virtual void set(int32_t sequence, const sampler_session_add_args &args,
                    const sampler_params &params) = 0;
@@ -73,7 +73,7 @@ class SessionHost {
 
   // Calls a function of a caller's n-grams. False: it failed, and the sequence gets no more drafts.
   // A host may throw instead.
-  virtual bool call_ngram(capi::Entry &entry, const char *name, const NgramCall &call) const = 0;
+  virtual bool call_ngram(abi::Entry &entry, const char *name, const NgramCall &call) const = 0;
 
   // ---- Numbers by sequence
 

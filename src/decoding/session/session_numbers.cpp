@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 
 namespace sampler::decoding {
 
@@ -139,7 +139,7 @@ void SessionNumbers::for_each_array(bool plain, const F &f) const {
 }
 
 sampler_row_params SessionNumbers::arrays(bool plain, Transfer *transfer) const {
-  auto result = capi::sized<sampler_row_params>();
+  auto result = abi::sized<sampler_row_params>();
   for_each_array(plain, [&](const Number &number, const uint32_t *values) {
     point(&result, number.array, transfer->parameter(values, num_sequences_));
   });
@@ -147,7 +147,7 @@ sampler_row_params SessionNumbers::arrays(bool plain, Transfer *transfer) const 
 }
 
 sampler_row_params SessionNumbers::own_arrays() const {
-  auto result = capi::sized<sampler_row_params>();
+  auto result = abi::sized<sampler_row_params>();
   for_each_array(false, [&](const Number &number, const uint32_t *values) {
     point(&result, number.array, values);
   });
@@ -155,7 +155,7 @@ sampler_row_params SessionNumbers::own_arrays() const {
 }
 
 sampler_row_params SessionNumbers::all_arrays(const void *somewhere) const {
-  auto result = capi::sized<sampler_row_params>();
+  auto result = abi::sized<sampler_row_params>();
   for (const Number &number : kNumbers) {
     if (is_listed(number.stage)) point(&result, number.array, somewhere);
   }
@@ -163,7 +163,7 @@ sampler_row_params SessionNumbers::all_arrays(const void *somewhere) const {
 }
 
 sampler_row_params SessionNumbers::all_plain_arrays(const void *somewhere) {
-  auto result = capi::sized<sampler_row_params>();
+  auto result = abi::sized<sampler_row_params>();
   for (const Number &number : kNumbers) {
     if (number.is_plain) point(&result, number.array, somewhere);
   }

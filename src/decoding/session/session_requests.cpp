@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "decoding/session/session_numbers.h"
 #include "sampler/sampler.h"
 
@@ -66,7 +66,7 @@ void SessionRequests::place_arrays(bool has_minimum) {
 
 sampler_sample_args SessionRequests::sample_args(const sampler_params &params,
                                                  const sampler_row_params &row_params) const {
-  auto args = capi::sized<sampler_sample_args>();
+  auto args = abi::sized<sampler_sample_args>();
   args.exec = exec_;
   args.num_slots = num_sequences();
   args.params = &params;
@@ -79,7 +79,7 @@ sampler_sample_args SessionRequests::sample_args(const sampler_params &params,
 
 sampler_filter_args SessionRequests::entropy_args(const void *row, const sampler_params &params,
                                                   void *probabilities) const {
-  auto args = capi::sized<sampler_filter_args>();
+  auto args = abi::sized<sampler_filter_args>();
   args.exec = exec_;
   args.input = drafter_rows_of(row, 1, 0);
   args.params = &params;
@@ -100,9 +100,9 @@ sampler_verify_args SessionRequests::verify_args(const sampler_params &params,
                                                  const sampler_pipeline &pipeline,
                                                  int64_t num_chains,
                                                  sampler_draft_layout *layout) const {
-  *layout = capi::sized<sampler_draft_layout>();
+  *layout = abi::sized<sampler_draft_layout>();
   layout->num_sequences = num_chains;
-  auto args = capi::sized<sampler_verify_args>();
+  auto args = abi::sized<sampler_verify_args>();
   args.exec = exec_;
   args.target = rows_of(nullptr, 0, 0);
   args.num_drafts = max_drafts();
@@ -130,16 +130,16 @@ void SessionRequests::add_drafter_rows(const sampler_params &params,
   args->draft_row_params = &row_params;
 }
 
-sampler_status SessionRequests::keep_row(capi::Entry &entry, int32_t sequence, int64_t draft,
+sampler_status SessionRequests::keep_row(abi::Entry &entry, int32_t sequence, int64_t draft,
                                          const void *row) {
   const size_t bytes = config_.drafter_row_bytes();
   return transfer_.copy(entry, drafter_rows_ + size_t(sequence * max_drafts() + draft) * bytes, row,
                         bytes);
 }
 
-sampler_status SessionRequests::select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
+sampler_status SessionRequests::select(abi::Entry &entry, const sampler_rows &rows, int64_t count,
                                        int32_t *out_ids) {
-  auto args = capi::sized<sampler_select_args>();
+  auto args = abi::sized<sampler_select_args>();
   args.exec = exec_;
   args.input = rows;
   args.num_selected = count;

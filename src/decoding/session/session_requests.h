@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "decoding/session/sequence_table.h"
 #include "decoding/session/session_state.h"
 #include "decoding/session/transfer.h"
@@ -20,7 +20,7 @@ class SessionRequests {
                   SessionArrays *arrays);
 
   // Workspace bytes of a step's largest call. On failure the status, with its text.
-  sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const;
+  sampler_status ask_workspace(abi::Entry &entry, size_t *out_bytes) const;
   void set_workspace(void *workspace, size_t bytes) {
     exec_.workspace = workspace;
     exec_.workspace_bytes = bytes;
@@ -53,13 +53,13 @@ class SessionRequests {
                         sampler_draft_layout *layout, sampler_verify_args *args) const;
 
   // Keeps a draft's row for its verification.
-  sampler_status keep_row(capi::Entry &entry, int32_t sequence, int64_t draft, const void *row);
+  sampler_status keep_row(abi::Entry &entry, int32_t sequence, int64_t draft, const void *row);
 
   // Selects the `count` likeliest tokens of each row.
-  sampler_status select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
+  sampler_status select(abi::Entry &entry, const sampler_rows &rows, int64_t count,
                         int32_t *out_ids);
   template <class Args>
-  sampler_status call(capi::Entry &entry, sampler_status (*function)(sampler_t, const Args *),
+  sampler_status call(abi::Entry &entry, sampler_status (*function)(sampler_t, const Args *),
                       const Args &args) const {
     return entry.call_host([&] { return function(handle_, &args); });
   }

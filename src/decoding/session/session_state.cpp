@@ -1,6 +1,6 @@
 #include "decoding/session/session_state.h"
 
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "sampler/sampler.h"
 
 namespace sampler::decoding {
@@ -12,24 +12,24 @@ SessionState::SessionState(sampler_handle *handle, sampler_stream stream, int64_
   arrays->count_in<float>(SAMPLER_NUM_ADAPTIVE_VALUES);
 }
 
-sampler_status SessionState::create(capi::Entry &entry, int64_t num_slots) {
-  auto options = capi::sized<sampler_state_options>();
+sampler_status SessionState::create(abi::Entry &entry, int64_t num_slots) {
+  auto options = abi::sized<sampler_state_options>();
   options.num_slots = num_slots;
   options.max_tokens = longest_text_;
   return entry.call_host([&] { return sampler_state_create(handle_, &options, &state_); });
 }
 
-void SessionState::destroy(capi::Entry &entry) {
+void SessionState::destroy(abi::Entry &entry) {
   entry.call_host([&] { sampler_state_destroy(state_); });
 }
 
-sampler_status SessionState::append(capi::Entry &entry, int32_t sequence,
+sampler_status SessionState::append(abi::Entry &entry, int32_t sequence,
                                     const sampler_session_add_args &args) {
   if (!state_) return SAMPLER_OK;
   const int64_t num_tokens = args.num_tokens;
   const int64_t places[3] = {0, args.prompt_length ? args.prompt_length : num_tokens, num_tokens};
   transfer_.begin();
-  auto reset = capi::sized<sampler_state_reset_args>();
+  auto reset = abi::sized<sampler_state_reset_args>();
   reset.exec.stream = stream_;
   reset.state = state_;
   reset.slots = transfer_.in(&sequence, 1);
@@ -44,7 +44,7 @@ sampler_status SessionState::append(capi::Entry &entry, int32_t sequence,
   if (status != SAMPLER_OK) return status;
   status = entry.call_host([&] { return sampler_state_reset(handle_, &reset); });
   for (int i = 0; status == SAMPLER_OK && i < 2; ++i) {
-    auto text = capi::sized<sampler_state_append_args>();
+    auto text = abi::sized<sampler_state_append_args>();
     text.exec.stream = stream_;
     text.state = state_;
     text.slots = reset.slots;
@@ -56,10 +56,10 @@ sampler_status SessionState::append(capi::Entry &entry, int32_t sequence,
   return status;
 }
 
-sampler_status SessionState::copy(capi::Entry &entry, int32_t source, int32_t destination) {
+sampler_status SessionState::copy(abi::Entry &entry, int32_t source, int32_t destination) {
   if (!state_) return SAMPLER_OK;
   transfer_.begin();
-  auto copy = capi::sized<sampler_state_copy_args>();
+  auto copy = abi::sized<sampler_state_copy_args>();
   copy.exec.stream = stream_;
   copy.source = copy.destination = state_;
   copy.source_slots = transfer_.in(&source, 1);
@@ -70,7 +70,7 @@ sampler_status SessionState::copy(capi::Entry &entry, int32_t source, int32_t de
   return entry.call_host([&] { return sampler_state_copy(handle_, &copy); });
 }
 
-sampler_status SessionState::accept(capi::Entry &entry, sampler_accept_args *args) {
+sampler_status SessionState::accept(abi::Entry &entry, sampler_accept_args *args) {
   args->exec.stream = stream_;
   args->state = state_;
   const sampler_status status = transfer_.upload(entry);

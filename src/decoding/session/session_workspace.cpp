@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "capi/operations.h"
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_requests.h"
 
@@ -14,7 +14,7 @@ namespace {
 // The maximum over several calls.
 class Asked {
  public:
-  Asked(capi::Entry &entry, sampler_handle *handle) : entry_(entry), handle_(handle) {}
+  Asked(abi::Entry &entry, sampler_handle *handle) : entry_(entry), handle_(handle) {}
 
   void add(const sampler_sample_args &args) {
     add([&](size_t *bytes) { return sampler_sample_workspace_size(handle_, &args, bytes); });
@@ -44,7 +44,7 @@ class Asked {
     at_least(bytes);
   }
 
-  capi::Entry &entry_;
+  abi::Entry &entry_;
   sampler_handle *handle_;
   sampler_status status_ = SAMPLER_OK;
   size_t bytes_ = 0;
@@ -52,7 +52,7 @@ class Asked {
 
 }  // namespace
 
-sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
+sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_bytes) const {
   // The workspace depends on which arrays are non-NULL, not on their addresses.
   static constexpr uint64_t kSomewhere[2] = {};
   void *const there = const_cast<uint64_t *>(kSomewhere);
@@ -66,7 +66,7 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
 
   // A drafter's draws: with numbers by sequence, and without.
   const sampler_params draft_params = plain_params(config_.params);
-  auto row_params = capi::sized<sampler_row_params>();
+  auto row_params = abi::sized<sampler_row_params>();
   const SessionHost::Extent extent = host_->extent(there);
   sampler_sample_args sample = sample_args(draft_params, row_params);
   sample.input = drafter_rows_of(there, count, 0);
@@ -76,7 +76,7 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
   sample.out_token_ids = there;
   sample.out_row_status = static_cast<sampler_row_status *>(there);
   asked.add(sample);
-  auto doubt = capi::sized<sampler_report_args>();
+  auto doubt = abi::sized<sampler_report_args>();
   doubt.out_logprobs = floats;
   sample.reports = &doubt;
   sample.row_params = &extent.plain_numbers;
@@ -85,14 +85,14 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
   if (config_.options.has_adaptive_gamma) asked.add(entropy_args(there, draft_params, there));
 
   if (config_.num_tree_places() > 0) {
-    auto select = capi::sized<sampler_select_args>();
+    auto select = abi::sized<sampler_select_args>();
     select.input = sample.input;
     select.num_selected = std::min(max_drafts(), config_.num_cols());
     select.out_token_ids = there;
     asked.add(select);
   }
   if (config_.options.filler_top_k > 0) {
-    auto select = capi::sized<sampler_select_args>();
+    auto select = abi::sized<sampler_select_args>();
     select.input = rows_of(there, count * (max_drafts() + 1), 0);
     select.num_selected = config_.options.filler_top_k;
     select.out_token_ids = there;
@@ -128,7 +128,7 @@ sampler_status SessionRequests::ask_workspace(capi::Entry &entry, size_t *out_by
   draw.out_token_ids = there;
   draw.out_row_status = sample.out_row_status;
   draw.pipeline = &pipeline;
-  auto reports = capi::sized<sampler_report_args>();
+  auto reports = abi::sized<sampler_report_args>();
   reports.out_observations = extent.has_observations ? floats : nullptr;
   if (extent.has_logprobs) reports.out_logprobs = floats;
   if (config_.options.max_top_logprobs > 0) {

@@ -1,6 +1,6 @@
 #include "decoding/session/transfer.h"
 
-#include "capi/cuda_errors.h"
+#include "abi/cuda_errors.h"
 
 namespace sampler::decoding {
 
@@ -37,27 +37,27 @@ void *Transfer::add_result(void *values, size_t bytes) {
   return device_out_ + begin;
 }
 
-sampler_status Transfer::copy(capi::Entry &entry, void *to, const void *from, size_t bytes) const {
+sampler_status Transfer::copy(abi::Entry &entry, void *to, const void *from, size_t bytes) const {
   if (on_device()) {
-    return capi::cuda_status(entry, cuda::copy(handle_->device, to, from, bytes, stream_));
+    return abi::cuda_status(entry, cuda::copy(handle_->device, to, from, bytes, stream_));
   }
   std::memcpy(to, from, bytes);
   return SAMPLER_OK;
 }
 
-sampler_status Transfer::upload(capi::Entry &entry) {
+sampler_status Transfer::upload(abi::Entry &entry) {
   const size_t begin = uploaded_bytes_, bytes = in_bytes_ - begin;
   if (bytes == 0) return SAMPLER_OK;
   uploaded_bytes_ = in_bytes_;
   return copy(entry, device_in_ + begin, host_in_ + begin, bytes);
 }
 
-sampler_status Transfer::download(capi::Entry &entry) {
+sampler_status Transfer::download(abi::Entry &entry) {
   if (out_bytes_ == 0) return SAMPLER_OK;
   const sampler_status status = copy(entry, host_out_, device_out_, out_bytes_);
   if (status != SAMPLER_OK) return status;
   const cuda::Error error = cuda::synchronize(handle_->device, stream_);
-  if (error) return capi::cuda_status(entry, error);
+  if (error) return abi::cuda_status(entry, error);
   for (int i = 0; i < num_results_; ++i) {
     std::memcpy(results_[i].values, results_[i].copy, results_[i].bytes);
   }

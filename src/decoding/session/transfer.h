@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "capi/handle_impl.h"
+#include "abi/handle_impl.h"
 #include "decoding/session/arena.h"
 
 namespace sampler::decoding {
@@ -40,12 +40,12 @@ class Transfer {
   }
 
   // Enqueues what was added since the last upload.
-  sampler_status upload(capi::Entry &entry);
+  sampler_status upload(abi::Entry &entry);
   // Waits for the stream.
-  sampler_status download(capi::Entry &entry);
+  sampler_status download(abi::Entry &entry);
 
   // Copies rows between places in the calls' memory.
-  sampler_status copy(capi::Entry &entry, void *to, const void *from, size_t bytes) const;
+  sampler_status copy(abi::Entry &entry, void *to, const void *from, size_t bytes) const;
 
  private:
   // Three calls of verification and one of a drafter's draws have the most.

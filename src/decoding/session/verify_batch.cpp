@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "capi/operations.h"
-#include "capi/structs.h"
+#include "abi/structs.h"
 #include "contract/float_bits.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_numbers.h"
@@ -79,7 +79,7 @@ void VerifyBatch::place_results(const sampler_session_advance_args &args, const 
   const int64_t top = asked.num_top_logprobs;
   call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
   call->out_row_status = transfer_.out(row_status_ + group.first, group.count);
-  *reports = capi::sized<sampler_report_args>();
+  *reports = abi::sized<sampler_report_args>();
   call->reports = reports;
   if (has_observations_) {
     reports->out_observations = transfer_.out(observations_ + first_place, num_places);
@@ -98,9 +98,9 @@ void VerifyBatch::place_results(const sampler_session_advance_args &args, const 
   }
 }
 
-sampler_status VerifyBatch::check_params(capi::Entry &entry, const sampler_params &params) {
+sampler_status VerifyBatch::check_params(abi::Entry &entry, const sampler_params &params) {
   // With no chains the call checks its arguments and draws nothing.
-  auto row_params = capi::sized<sampler_row_params>();
+  auto row_params = abi::sized<sampler_row_params>();
   requests_.place_arrays(SessionNumbers::has_minimum(params));
   const sampler_pipeline pipeline = place_pipeline({});
   sampler_draft_layout layout;
@@ -114,7 +114,7 @@ sampler_status VerifyBatch::check_params(capi::Entry &entry, const sampler_param
   return requests_.call(entry, sampler_verify, args);
 }
 
-sampler_status VerifyBatch::check(capi::Entry &entry) {
+sampler_status VerifyBatch::check(abi::Entry &entry) {
   // With no rows the call checks its arguments and draws nothing.
   requests_.place_arrays(false);
   const sampler_pipeline pipeline = place_pipeline({});
@@ -129,7 +129,7 @@ sampler_status VerifyBatch::check(capi::Entry &entry) {
 }
 
 // Draws a token for each sequence without drafts.
-sampler_status VerifyBatch::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status VerifyBatch::draw(abi::Entry &entry, const sampler_session_advance_args &args) {
   const Group &group = layout_.group(DraftGroup::kNone);
   if (group.count == 0) return SAMPLER_OK;
   const sampler_pipeline pipeline = place_pipeline(group);
@@ -144,7 +144,7 @@ sampler_status VerifyBatch::draw(capi::Entry &entry, const sampler_session_advan
 }
 
 // Verifies all sequences of a group with drafts, in one call.
-sampler_status VerifyBatch::verify(capi::Entry &entry, const sampler_session_advance_args &args,
+sampler_status VerifyBatch::verify(abi::Entry &entry, const sampler_session_advance_args &args,
                                    DraftGroup kind) {
   const Group &group = layout_.group(kind);
   if (group.count == 0) return SAMPLER_OK;
@@ -173,7 +173,7 @@ sampler_status VerifyBatch::verify(capi::Entry &entry, const sampler_session_adv
 }
 
 // Selects what n-grams learn besides the text.
-sampler_status VerifyBatch::select_likeliest(capi::Entry &entry,
+sampler_status VerifyBatch::select_likeliest(abi::Entry &entry,
                                              const sampler_session_advance_args &args) {
   bool has_lessons = false;
   for (int64_t i = 0; i < args.num_spans; ++i) {
@@ -186,7 +186,7 @@ sampler_status VerifyBatch::select_likeliest(capi::Entry &entry,
   return requests_.select(entry, rows_of(args), count, drafting_.likeliest());
 }
 
-sampler_status VerifyBatch::run(capi::Entry &entry, const sampler_session_advance_args &args) {
+sampler_status VerifyBatch::run(abi::Entry &entry, const sampler_session_advance_args &args) {
   sampler_status status = draw(entry, args);
   for (const DraftGroup kind : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, kind);
@@ -194,7 +194,7 @@ sampler_status VerifyBatch::run(capi::Entry &entry, const sampler_session_advanc
   return status == SAMPLER_OK ? select_likeliest(entry, args) : status;
 }
 
-sampler_status VerifyBatch::redraw(capi::Entry &entry, const sampler_session_advance_args &args,
+sampler_status VerifyBatch::redraw(abi::Entry &entry, const sampler_session_advance_args &args,
                                    Draws *draws) {
   const Group &group = layout_.group(DraftGroup::kDrawn);
   for (int64_t i = 0; i < group.count; ++i) {
@@ -321,7 +321,7 @@ void VerifyBatch::take(const sampler_session_advance_args &args) {
 
 // ---- The texts' state ---------------------------------------------------------------------------
 
-sampler_status VerifyBatch::settle(capi::Entry &entry) {
+sampler_status VerifyBatch::settle(abi::Entry &entry) {
   if (!state_.get()) return SAMPLER_OK;
   for (Group &group : unsettled_) {
     const sampler_status status = group.count > 0 ? accept(entry, group) : SAMPLER_OK;
@@ -331,9 +331,9 @@ sampler_status VerifyBatch::settle(capi::Entry &entry) {
   return SAMPLER_OK;
 }
 
-sampler_status VerifyBatch::accept(capi::Entry &entry, const Group &group) {
+sampler_status VerifyBatch::accept(abi::Entry &entry, const Group &group) {
   transfer_.begin();
-  auto args = capi::sized<sampler_accept_args>();
+  auto args = abi::sized<sampler_accept_args>();
   args.slots = layout_.place_slots(group);
   args.num_rows = group.count;
   args.token_ids = transfer_.in(token_ids_ + group.first_place, group.num_places());

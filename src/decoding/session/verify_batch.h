@@ -21,15 +21,15 @@ class VerifyBatch {
               Transfer *transfer, SessionArrays *arrays);
 
   // Run the library's own checks of parameters, or of the session's with the host's numbers.
-  sampler_status check_params(capi::Entry &entry, const sampler_params &params);
-  sampler_status check(capi::Entry &entry);
+  sampler_status check_params(abi::Entry &entry, const sampler_params &params);
+  sampler_status check(abi::Entry &entry);
 
   // Finds what to draw and to verify.
   void find(const sampler_session_advance_args &args);
   // Runs the calls; their results are downloaded afterwards.
-  sampler_status run(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status run(abi::Entry &entry, const sampler_session_advance_args &args);
   // Replaces draws from residuals by draws from the target's p, if the host skips the adjustment.
-  sampler_status redraw(capi::Entry &entry, const sampler_session_advance_args &args, Draws *draws);
+  sampler_status redraw(abi::Entry &entry, const sampler_session_advance_args &args, Draws *draws);
   // Appends the tokens to their texts, and writes them out. Counts are of drafts accepted before,
   // until the spans are finished.
   void take(const sampler_session_advance_args &args);
@@ -37,7 +37,7 @@ class VerifyBatch {
   int64_t length_before(int64_t span) const { return lengths_before_[span]; }
 
   // Accepts the last step's tokens into the state; after a failure they remain to be accepted.
-  sampler_status settle(capi::Entry &entry);
+  sampler_status settle(abi::Entry &entry);
 
  private:
   int64_t max_drafts() const { return config_.max_drafts(); }
@@ -47,14 +47,14 @@ class VerifyBatch {
   template <class Call>
   void place_results(const sampler_session_advance_args &args, const Group &group,
                      sampler_report_args *reports, Call *call);
-  sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
+  sampler_status draw(abi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status verify(abi::Entry &entry, const sampler_session_advance_args &args,
                         DraftGroup group);
-  sampler_status select_likeliest(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status select_likeliest(abi::Entry &entry, const sampler_session_advance_args &args);
   void clear_outputs(const sampler_session_advance_args &args) const;
   void find_kept_path(const Group &group, int64_t tree);
   void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
-  sampler_status accept(capi::Entry &entry, const Group &group);
+  sampler_status accept(abi::Entry &entry, const Group &group);
 
   const SessionConfig &config_;
   const SessionHost *host_;

@@ -1,14 +1,14 @@
-// Stands for kernels/launch.cu, verify.cu and shard.cu: the same kernels, which run on fibers.
+// Stands for kernels/launch/launch.cu, verify.cu and shard.cu: the same kernels, which run on fibers.
 #include <type_traits>
 
-#include "kernel.cuh"
-#include "launch.h"
+#include "machine/kernel.cuh"
+#include "launch/launch.h"
 #include "runtime.h"
-#include "shard.cuh"
+#include "operations/shard.cuh"
 #include "simt.h"
-#include "state.cuh"
-#include "stream.cuh"
-#include "verify.cuh"
+#include "stages/state.cuh"
+#include "stream/stream.cuh"
+#include "operations/verify.cuh"
 
 namespace sampler::kernels {
 
@@ -117,7 +117,7 @@ runtime::Work bind_state(const Grid &grid, void **arguments) {
   };
 }
 
-// Two blocks have a multiprocessor's registers, or one: as kernels/launch.cu has it.
+// Two blocks have a multiprocessor's registers, or one: as kernels/launch/launch.cu has it.
 constexpr int kHalfOfRegisters = 128, kAllRegisters = 255;
 
 template <class Request>

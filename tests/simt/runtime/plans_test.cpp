@@ -16,7 +16,7 @@
 #include "contract/any_request.h"
 #include "contract/pipeline.h"
 #include "cuda/backend.h"
-#include "launch.h"
+#include "launch/launch.h"
 #include "runtime.h"
 
 namespace simt_test {

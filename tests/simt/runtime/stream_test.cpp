@@ -1,6 +1,6 @@
 // Streamed rows: launches laid out by hand, so that few small rows go through many waves and slots,
 // compared with a CPU handle.
-#include "stream.cuh"
+#include "stream/stream.cuh"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "../../sized.h"
 #include "sampler/sampler.h"
 #include "simt.h"
-#include "stream.h"
+#include "stream/stream.h"
 
 namespace {
 

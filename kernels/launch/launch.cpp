@@ -1,0 +1,113 @@
+#include "launch/launch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stream/stream.h"
+
+namespace sampler::kernels {
+
+namespace {
+
+// Kernel arguments are read only.
+void *argument(const void *value) {
+  return const_cast<void *>(value);
+}
+
+// Enqueues a kernel with these arguments.
+template <class... Arguments>
+cudaError_t enqueue(const void *kernel, const LaunchConfig &config, const Arguments *...values) {
+  void *arguments[] = {argument(values)...};
+  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+}
+
+template <int kWords>
+cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cudaStream_t stream) {
+  const LaunchConfig config((upload.num_words + kBlockThreads - 1) / kBlockThreads, 1, 0, stream);
+  return enqueue(kernel, config, &upload);
+}
+
+cudaError_t launch_one(Operation operation, const void *request, const Plan &plan,
+                       cudaStream_t stream) {
+  LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  if (plan.num_left && plan.may_overlap) config.overlap();
+  const bool clustered = plan.team_size > 1;
+  const void *const kernel = plan.spread.num_slices > 0
+                                 ? spread_kernel_address(clustered)
+                                 : operation_kernel_address(operation, clustered);
+  return enqueue(kernel, config, request, &plan);
+}
+
+}  // namespace
+
+LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,
+                           cudaStream_t stream) {
+  config_.gridDim = dim3(unsigned(num_teams * team_size));
+  config_.blockDim = dim3(kBlockThreads);
+  config_.dynamicSmemBytes = dynamic_bytes;
+  config_.stream = stream;
+  config_.attrs = attributes_;
+  if (team_size > 1) {
+    cudaLaunchAttribute &cluster = attributes_[config_.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = unsigned(team_size);
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
+}
+
+void LaunchConfig::overlap() {
+  cudaLaunchAttribute &attribute = attributes_[config_.numAttrs++];
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+}
+
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
+  if (upload.num_words > kSmallUploadWords)
+    return launch_upload(upload_kernel_address(), upload, stream);
+  Upload<kSmallUploadWords> small;
+  small.to = upload.to;
+  small.num_words = upload.num_words;
+  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
+  return launch_upload(small_upload_kernel_address(), small, stream);
+}
+
+cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream) {
+  const LaunchConfig config(num_blocks, 1, 0, stream);
+  return enqueue(pack_kernel_address(), config, &request);
+}
+
+cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream) {
+  constexpr int64_t kBytesOfBlock = kBlockThreads * 16;
+  const int64_t blocks = (int64_t(stream.cleared_bytes()) + kBytesOfBlock - 1) / kBytesOfBlock;
+  const LaunchConfig clearing(std::min<int64_t>(blocks, 32), 1, 0, cuda_stream);
+  cudaError_t error = enqueue(clear_kernel_address(), clearing, &stream);
+  if (error != cudaSuccess) return error;
+  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
+  if (rest.may_overlap) config.overlap();
+  error =
+      enqueue(stream_kernel_address(request.input.dtype, stream.kind), config, &request, &stream);
+  if (error != cudaSuccess || !stream.leaves_rows()) return error;
+  Plan plan = rest;
+  plan.left = stream.left();
+  plan.num_left = &stream.head()->num_left;
+  return launch_one(Operation::kSample, &request, plan, cuda_stream);
+}
+
+cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
+                         cudaStream_t stream) {
+  constexpr int64_t kRows = kBlockThreads / 32;  // rows per block
+  const LaunchConfig config((num_rows + kRows - 1) / kRows, 1, 0, stream);
+  return enqueue(kernel, config, request);
+}
+
+cudaError_t launch(Operation operation, const void *request, const Plan &plan,
+                   cudaStream_t stream) {
+  if (plan.spread.num_slices > 0) {
+    const cudaError_t error = launch_one(operation, request, loading_plan(plan), stream);
+    if (error != cudaSuccess) return error;
+  }
+  return launch_one(operation, request, plan, stream);
+}
+
+}  // namespace sampler::kernels

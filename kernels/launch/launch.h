@@ -1,0 +1,92 @@
+// Launches of the kernels, for src/cuda.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "contract/state_requests.h"
+#include "operations/kept_lists.cuh"
+#include "launch/plan.h"
+#include "launch/upload.cuh"
+
+namespace sampler::kernels {
+
+struct Stream;
+enum class StreamKind : int;
+
+// ---- Kernels by their addresses in the runtime -------------------------------------------------
+
+// Takes the operation's request and a Plan.
+const void *operation_kernel_address(Operation operation, bool clustered);
+
+// Verification, in a unit of its own.
+const void *verify_kernel_address(bool clustered);
+
+// Sharded rows, in a unit of their own.
+const void *shard_kernel_address(bool clustered);
+
+// Spread rows. Takes a SampleRequest and a Plan.
+const void *spread_kernel_address(bool clustered);
+
+// Take an Upload of kUploadWords or kSmallUploadWords.
+const void *upload_kernel_address();
+const void *small_upload_kernel_address();
+
+// Streamed rows; kind is not kNone. Takes a SampleRequest and a Stream.
+const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind);
+// Takes a Stream.
+const void *clear_kernel_address();
+
+// Takes a PackRequest.
+const void *pack_kernel_address();
+
+// A call of state.h. Takes its request.
+template <class Request>
+const void *state_kernel_address();
+
+// ---- Launches -----------------------------------------------------------------------------------
+
+// A grid of num_teams teams; teams of one block use no clusters.
+class LaunchConfig {
+ public:
+  LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes, cudaStream_t stream);
+  // The launch may begin before its predecessor has ended, and then waits for it itself.
+  void overlap();
+
+  LaunchConfig(const LaunchConfig &) = delete;
+  LaunchConfig &operator=(const LaunchConfig &) = delete;
+
+  const cudaLaunchConfig_t *get() const { return &config_; }
+
+ private:
+  cudaLaunchConfig_t config_ = {};
+  cudaLaunchAttribute attributes_[2] = {};
+};
+
+// Enqueues an operation, by its request: one launch, two for spread rows.
+cudaError_t launch(Operation operation, const void *request, const Plan &plan, cudaStream_t stream);
+
+template <class Request>
+cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
+  return launch(operation_of(request), &request, plan, stream);
+}
+
+// Enqueues the streaming of rows, and by `rest` of the rows that it leaves.
+cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream);
+
+// Enqueues a call of state.h, on num_rows rows of its request.
+cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
+                         cudaStream_t stream);
+
+template <class Request>
+cudaError_t launch_state(const Request &request, cudaStream_t stream) {
+  return launch_state(state_kernel_address<Request>(), &request, request.num_rows, stream);
+}
+
+// Enqueues the packing of lists, by num_blocks blocks.
+cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream);
+
+// Enqueues the writing of an upload's words to device memory. Words after them are not read.
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream);
+
+}  // namespace sampler::kernels

@@ -1,0 +1,117 @@
+#include "stream/stream.h"
+
+#include <algorithm>
+
+namespace sampler::kernels {
+
+namespace {
+
+// Bytes of rows read before the first of them is weighed. An H200 was fastest when no block waits
+// for another: waiting cost more than finding less in L2 in the second pass.
+constexpr int64_t kWaveBytes = int64_t(64) << 20;
+// Bytes of all rows that form one wave.
+constexpr int64_t kOnlyWaveBytes = int64_t(160) << 20;
+constexpr int kWavesInFlight = 3;
+constexpr int kMostSlots = 512;
+constexpr int64_t kMostListBytes = int64_t(32) << 20;  // group maxima, if a row is read once
+constexpr int kLeastTilesOfChunk = 8;
+constexpr int kMostTilesOfListedChunk = 64;
+constexpr int kMostTilesOfWeighedChunk = 128;
+
+int64_t divided_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+bool is_streamed(const contract::SampleRequest &request) {
+  const contract::Rows &input = request.input;
+  return !input.ids && !input.counts && input.kind == SAMPLER_LOGITS &&
+         request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.pipeline && !request.reports &&
+         !request.out_observations &&
+         !(request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW) &&
+         input.num_cols >= kLeastStreamedTiles * kTile;
+}
+
+}  // namespace
+
+StreamKind stream_kind(const contract::SampleRequest &request) {
+  if (!is_streamed(request)) return StreamKind::kNone;
+  const contract::Parameters &all = request.parameters;
+  if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
+    return StreamKind::kGreedy;
+  }
+  if (all.differ_by_slot()) return StreamKind::kAny;
+  switch (stream_need(all.of(0), all.rules, request.input.num_cols,
+                      request.out_kept_counts != nullptr)) {
+    case StreamNeed::kList:
+      return StreamKind::kList;
+    case StreamNeed::kOther:
+      return StreamKind::kNone;
+    default:
+      return StreamKind::kAny;
+  }
+}
+
+size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once) {
+  size_t most = 0;
+  for (int64_t tiles = kLeastStreamedTiles; tiles <= kMaxTiles; ++tiles) {
+    const int64_t cols =  // at least
+        std::max<int64_t>((tiles - 1) * kTile - kMaxLead + 1, kLeastStreamedTiles * kTile);
+    if (cols > max_cols) break;
+    for (const int element_bytes : {2, 4}) {
+      const int64_t only_wave =
+          std::min<int64_t>(kOnlyWaveBytes / (cols * element_bytes), kMostSlots);
+      for (const int64_t rows : {max_rows, std::min(max_rows, only_wave)}) {
+        for (const StreamKind kind : {StreamKind::kGreedy, StreamKind::kList, StreamKind::kAny}) {
+          const Stream stream = plan_stream(kind, rows, cols, element_bytes, blocks_at_once);
+          most = std::max(most, stream.bytes());
+        }
+      }
+    }
+  }
+  return most;
+}
+
+Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
+                   int blocks_at_once) {
+  constexpr int64_t kMostItems = int64_t(1) << 31;
+  Stream stream;
+  if (kind == StreamKind::kNone || num_rows < 1 || blocks_at_once < 1) return stream;
+  stream.kind = kind;
+  const int64_t tiles = divided_up(num_cols + kMaxLead, kTile);
+  stream.num_tiles = int(tiles);
+  // As many chunks as keep all blocks busy, within the limits of their size.
+  const int64_t most_tiles = stream.weighs() ? kMostTilesOfWeighedChunk : kMostTilesOfListedChunk;
+  const int64_t chunks =
+      std::max(std::min<int64_t>(blocks_at_once / num_rows, tiles / kLeastTilesOfChunk),
+               divided_up(tiles, most_tiles));
+  stream.tiles_of_chunk = int(divided_up(tiles, std::clamp<int64_t>(chunks, 1, kMostChunks)));
+  stream.num_chunks = int(divided_up(tiles, stream.tiles_of_chunk));
+
+  // A slot is free when its row has been weighed, one step after it was read: two waves have their
+  // own slots.
+  const int64_t row_bytes = num_cols * element_bytes;
+  const bool is_one_wave = num_rows * row_bytes <= kOnlyWaveBytes && num_rows <= kMostSlots;
+  const int64_t wave =
+      is_one_wave ? num_rows
+                  : std::clamp<int64_t>(kWaveBytes / row_bytes, 1, kMostSlots / kWavesInFlight);
+  int64_t slots = kMostSlots;
+  if (stream.weighs()) {
+    slots = kWavesInFlight * wave;
+  } else if (stream.has_maxima()) {
+    slots = std::clamp<int64_t>(kMostListBytes / (stream.num_groups() * int64_t(sizeof(float))), 1,
+                                kMostSlots);
+  }
+  stream.num_slots = int(std::min(num_rows, slots));
+  stream.wave_rows = int(std::min(wave, num_rows));
+  stream.num_rows = uint32_t(num_rows);
+  const int64_t waves = (num_rows + stream.wave_rows - 1) / stream.wave_rows;
+  const int64_t items = stream.weighs() ? 2 * waves * stream.wave_rows * stream.num_chunks
+                                        : num_rows * stream.num_chunks;
+  if (items >= kMostItems) return Stream();
+  stream.num_items = uint32_t(items);
+  stream.has_tickets = stream.weighs() || num_rows > stream.num_slots;
+  stream.num_blocks = int(stream.has_tickets ? std::min<int64_t>(items, blocks_at_once) : items);
+  return stream;
+}
+
+}  // namespace sampler::kernels

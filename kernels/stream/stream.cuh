@@ -1,0 +1,1376 @@
+// Sampling of long rows, streamed: blocks take chunks of rows, and the last block at a row
+// completes it while others stream the next.
+//
+//     read     every chunk: the largest value of each group, and of the chunk
+//     list     the row's last reader: the tokens above a bound that follows from the maxima of
+//              groups, in rank order, with what they and those before them weigh
+//     weigh    every chunk once more, from L2, where the weight of all of the row is needed
+//     finish   the last of the row: cuts the list and draws from it, or from the tiles' weights
+//
+// Rows whose tokens do not fit the list are left to the general kernel.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "contract/draw.h"
+#include "contract/elements.h"
+#include "contract/log2.h"
+#include "contract/request.h"
+#include "machine/device.cuh"
+#include "row/row.cuh"
+#include "stream/stream.h"
+
+namespace sampler::kernels {
+
+using contract::Rank;
+
+// Vectors in flight per thread.
+constexpr int kStreamedVectors = 8;
+
+// ---- A tile of a row ----------------------------------------------------------------------------
+
+// A row of one type in the caller's memory. Positions count from an aligned address.
+template <sampler_dtype kDtype>
+struct StreamedRow {
+  static constexpr int kBytes = kDtype == SAMPLER_F32 ? 4 : 2;
+  static constexpr int kShift = kDtype == SAMPLER_F32 ? 2 : 3;  // log2 of a vector's elements
+  static constexpr int kElements = 1 << kShift;                 // per vector
+  static constexpr int kVectors = kGroup / kElements;           // per group
+
+  const char *begin = nullptr;  // position 0
+  int lead = 0;                 // position of element 0
+  int count = 0;                // elements
+
+  SAMPLER_DEVICE static StreamedRow of(const contract::Rows &rows, int64_t index) {
+    StreamedRow row;
+    const char *const values =
+        static_cast<const char *>(rows.values) + index * rows.stride * int64_t(kBytes);
+    row.lead = elements_to_alignment(values, kDtype);
+    row.begin = values - row.lead * kBytes;
+    row.count = int(rows.num_cols);
+    return row;
+  }
+
+  SAMPLER_DEVICE static int position(int tile, int lane, int vector) {
+    return tile * kTile + (vector * 32 + lane) * kElements;
+  }
+
+  SAMPLER_DEVICE bool is_inside(int position, int num_elements) const {
+    return position >= lead && position + num_elements <= lead + count;
+  }
+
+  SAMPLER_DEVICE float value(int index) const {
+    return contract::load_value(begin, kDtype, lead + index);
+  }
+
+  // The vector at a position; -inf outside the row.
+  template <class Context>
+  SAMPLER_DEVICE Vector vector(const Context &ctx, int position) const {
+    if (is_inside(position, kElements)) {
+      return ctx.load_streamed(
+          reinterpret_cast<const Vector *>(begin + position * int64_t(kBytes)));
+    }
+    Vector raw;
+    SAMPLER_UNROLLED
+    for (int j = 0; j < 4; ++j) raw.word[j] = word(position - lead, j);
+    return raw;
+  }
+
+  // Whether the whole tile is in the row.
+  SAMPLER_DEVICE bool is_whole(int tile) const { return is_inside(tile * kTile, kTile); }
+
+  // A lane's group of such a tile.
+  template <bool kIsLast, class Context>
+  SAMPLER_DEVICE void load(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
+    const char *const from = begin + position(tile, ctx.lane(), 0) * int64_t(kBytes);
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kVectors; ++i) {
+      const auto *const vector = reinterpret_cast<const Vector *>(from + i * kVectorStep);
+      raw[i] = kIsLast ? ctx.load_last(vector) : ctx.load_streamed(vector);
+    }
+  }
+
+  // The same for any tile, element by element.
+  template <class Context>
+  SAMPLER_DEVICE void load_any(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
+    const int from = position(tile, ctx.lane(), 0) - lead;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kVectors; ++i) {
+      SAMPLER_UNROLLED
+      for (int j = 0; j < 4; ++j) raw[i].word[j] = word(from + i * 32 * kElements, j);
+    }
+  }
+
+ private:
+  // Word `j` of the vector that begins at an element; -inf outside the row.
+  SAMPLER_DEVICE uint32_t word(int element, int j) const {
+    if constexpr (kDtype == SAMPLER_F32) {
+      return bits_at(element + j);
+    } else {
+      return bits_at(element + 2 * j) | bits_at(element + 2 * j + 1) << 16;
+    }
+  }
+
+  SAMPLER_DEVICE uint32_t bits_at(int index) const {
+    const bool is_in = uint32_t(index) < uint32_t(count);
+    if constexpr (kDtype == SAMPLER_F32) {
+      const auto *const words = reinterpret_cast<const uint32_t *>(begin) + lead;
+      return is_in ? words[index] : contract::kSignBit | contract::kInfinityBits;
+    } else {
+      const auto *const halves = reinterpret_cast<const uint16_t *>(begin) + lead;
+      return is_in ? halves[index] : kDtype == SAMPLER_F16 ? 0xFC00u : 0xFF80u;
+    }
+  }
+};
+
+// The largest element; NaN if any is NaN.
+template <sampler_dtype kDtype, class Context, int kVectors>
+SAMPLER_DEVICE float largest(const Vector (&raw)[kVectors]) {
+  if constexpr (kDtype == SAMPLER_F32) {
+    float result = contract::float_of(raw[0].word[0]);
+    SAMPLER_UNROLLED
+    for (int i = 1; i < 4 * kVectors; ++i) {
+      result = Context::larger(result, contract::float_of(raw[i / 4].word[i % 4]));
+    }
+    return result;
+  } else {
+    uint32_t pair = raw[0].word[0];
+    SAMPLER_UNROLLED
+    for (int i = 1; i < 4 * kVectors; ++i) {
+      pair = Context::template larger_pair<kDtype>(pair, raw[i / 4].word[i % 4]);
+    }
+    if constexpr (kDtype == SAMPLER_BF16) {
+      return Context::larger(contract::widen_bf16(uint16_t(pair)),
+                             contract::widen_bf16(uint16_t(pair >> 16)));
+    } else {
+      return Context::larger(contract::widen_f16(uint16_t(pair)),
+                             contract::widen_f16(uint16_t(pair >> 16)));
+    }
+  }
+}
+
+// Element `i` of a vector.
+template <sampler_dtype kDtype>
+SAMPLER_DEVICE float element(const Vector &raw, int i) {
+  if constexpr (kDtype == SAMPLER_F32) {
+    return contract::float_of(raw.word[i]);
+  } else {
+    const uint32_t half = i % 2 == 0 ? raw.word[i / 2] & 0xFFFFu : raw.word[i / 2] >> 16;
+    if constexpr (kDtype == SAMPLER_BF16) return contract::float_of(half << 16);
+    return contract::widen_f16_number(uint16_t(half));
+  }
+}
+
+// A value's key; the largest for NaN.
+SAMPLER_DEVICE inline uint32_t key_or_bad(float x) {
+  return contract::is_nan(x) ? ~uint32_t(0) : contract::value_key(x);
+}
+
+SAMPLER_DEVICE inline uint32_t status_of_key(uint32_t key) {
+  if (key == ~uint32_t(0)) return SAMPLER_ROW_INVALID_VALUE;
+  return contract::check_first(SAMPLER_LOGITS, contract::rank_of_key(key) | ~uint32_t(0),
+                               contract::Use::kDraw);
+}
+
+// ---- Items of work ------------------------------------------------------------------------------
+
+// The row and chunk of an item, and whether it is to be weighed.
+SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, StreamItem *item) {
+  const uint32_t chunks = uint32_t(stream.num_chunks);
+  uint32_t wave = 0, place = number;
+  item->is_weighing = false;
+  if (stream.weighs()) {
+    // Waves are read in order. While a wave is read, the one before it is weighed.
+    const uint32_t of_wave = uint32_t(stream.wave_rows) * chunks;
+    if (number >= of_wave) {
+      const uint32_t step = (number - of_wave) / (2 * of_wave);
+      const uint32_t rest = (number - of_wave) % (2 * of_wave);
+      const bool is_end = stream.num_items - number <= of_wave;  // no wave is left to be read
+      item->is_weighing = is_end || rest % 2 != 0;
+      wave = step + (item->is_weighing ? 0 : 1);
+      place = is_end ? rest : rest / 2;
+    }
+  }
+  item->row = wave * uint32_t(stream.wave_rows) + place / chunks;
+  item->chunk = int(place % chunks);
+  item->is_none = item->row >= stream.num_rows;
+}
+
+// Counters below 2^16, two per register.
+template <int kCount>
+struct Halves {
+  uint32_t words[(kCount + 1) / 2] = {};
+
+  SAMPLER_DEVICE void set(int i, uint32_t number) {
+    const uint32_t other = words[i / 2] & (i % 2 == 0 ? 0xFFFF0000u : 0xFFFFu);
+    words[i / 2] = other | number << (i % 2 * 16);
+  }
+  SAMPLER_DEVICE uint32_t get(int i) const { return words[i / 2] >> (i % 2 * 16) & 0xFFFFu; }
+};
+
+// What the block that ends a row has left to do.
+enum class StreamRest {
+  kNothing,  // another block does it
+  kDone,
+  kDraw,     // from the list in shared memory
+  kList,     // the same, once the list is published
+  kWeights,  // from the tiles' weights
+};
+
+// A block of a launch, with its items.
+template <class Context, sampler_dtype kDtype, StreamKind kKind>
+class StreamBlock {
+ public:
+  SAMPLER_DEVICE StreamBlock(const Context &context, const contract::SampleRequest &sample,
+                             const Stream &layout)
+      : ctx(context),
+        shared(context.template shared<StreamShared>()),
+        request(sample),
+        stream(layout) {}
+
+  SAMPLER_DEVICE void run() {
+    uint32_t next = uint32_t(ctx.team());
+    if (stream.has_tickets) ctx.wait_for_launch_before();
+    if (ctx.thread() == 0) {
+      begin_item(stream.has_tickets ? take_ticket() : next, &shared.items[turn_]);
+      if (stream.has_tickets) next = take_ticket();
+    }
+    SAMPLER_KEEP_ROLLED
+    for (;;) {
+      if (ctx.thread() == 0) wait_for_item();
+      ctx.sync();
+      if (item().is_last) return;
+      // Before this item's tiles, so that the next item's parameters are ready in time.
+      if (stream.has_tickets && ctx.thread() == 0) {
+        begin_item(next, &shared.items[turn_ ^ 1]);
+        next = take_ticket();
+      }
+      if (!item().is_none) {
+        if constexpr (kKind == StreamKind::kGreedy) {
+          read_first();
+        } else {
+          end_row();
+        }
+      }
+      if (!stream.has_tickets) return;
+      turn_ ^= 1;
+    }
+  }
+
+ private:
+  using Row = StreamedRow<kDtype>;
+  static constexpr int kWarps = Context::kWarps;
+  static constexpr bool kWeighs = kKind == StreamKind::kAny;
+  static constexpr int kBinsOfThread = kStreamedTokens / Context::kThreads;
+  static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
+  static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
+
+  SAMPLER_DEVICE uint32_t take_ticket() const {
+    return ctx.atomic_add(&stream.head()->ticket, uint32_t(1));
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void begin_item(uint32_t number, StreamItem *out) const {
+    StreamItem &item = *out;
+    item.is_last = number >= stream.num_items;
+    if (item.is_last) return;
+    decode_item(stream, number, &item);
+    if (item.is_none) return;
+    item.slot = int(item.row % uint32_t(stream.num_slots));
+    item.begin = item.chunk * stream.tiles_of_chunk;
+    item.end = item.begin + stream.tiles_of_chunk;
+    if (item.end > stream.num_tiles) item.end = stream.num_tiles;
+    const int64_t index = request.row_indices ? request.row_indices[item.row] : int64_t(item.row);
+    item.has_row = index >= 0 && index < request.input.num_rows;
+    if (item.has_row) {
+      const Row row = Row::of(request.input, index);
+      item.values = row.begin;
+      item.lead = row.lead;
+    }
+    if (item.is_weighing) read_parameters(item);
+  }
+
+  // Weighed items wait for the row's largest value; others, if the slot has had rows before, until
+  // the last of them is finished. Blocks wait only for rows of earlier items, which running blocks
+  // hold: the first unfinished item never waits, so there is no deadlock.
+  SAMPLER_DEVICE bool is_waiting(const StreamItem &item) const {
+    return item.is_weighing || item.row >= uint32_t(stream.num_slots);
+  }
+  SAMPLER_DEVICE uint64_t load_awaited(const StreamItem &item) const {
+    const StreamSlot *const slot = stream.slot(item.slot);
+    return item.is_weighing ? ctx.load_fresh(&slot->maximum) : ctx.load_fresh(&slot->num_finished);
+  }
+  SAMPLER_DEVICE bool has_come(const StreamItem &item, uint64_t seen) const {
+    return item.is_weighing ? uint32_t(seen) / 2 >= item.row + 1
+                            : seen >= item.row / uint32_t(stream.num_slots);
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void wait_for_item() const {
+    StreamItem &item = this->item();
+    if (item.is_last || item.is_none || !is_waiting(item)) return;
+    uint64_t seen = load_awaited(item);
+    while (!has_come(item, seen)) {
+      ctx.pause();
+      seen = load_awaited(item);
+    }
+    if (!item.is_weighing) return;
+    if (uint32_t(seen) != tag() * 2 + 1) {
+      item.is_none = true;  // the row is not weighed
+      return;
+    }
+    set_maximum(uint32_t(seen >> 32));
+    if (!waits_for_bound()) return;
+    uint64_t word = ctx.load_fresh(&slot()->bound);
+    while (uint32_t(word) != uint32_t(tag())) {
+      ctx.pause();
+      word = ctx.load_fresh(&slot()->bound);
+    }
+    item.row_state.bound = contract::float_of(uint32_t(word >> 32));
+  }
+
+  SAMPLER_DEVICE StreamItem &item() const { return shared.items[turn_]; }
+  SAMPLER_DEVICE Row row() const {
+    return {item().values, item().lead, int(request.input.num_cols)};
+  }
+  SAMPLER_DEVICE uint32_t output() const { return item().row; }
+
+  // Each function has one call site, so that all are inlined into one.
+  SAMPLER_DEVICE void end_row() {
+    StreamRest rest;
+    if constexpr (kWeighs) {
+      rest = item().is_weighing ? weigh() : read();
+    } else {
+      rest = read();
+    }
+    uint64_t total = 0;
+    if constexpr (kWeighs) {
+      if (rest == StreamRest::kList) {
+        rest = load_list(&total) ? StreamRest::kDraw : StreamRest::kDone;
+        if (rest == StreamRest::kDone && ctx.thread() == 0) set_left();
+      } else if (rest == StreamRest::kWeights) {
+        draw_from_weights();
+        rest = StreamRest::kDone;
+      }
+    }
+    if (rest == StreamRest::kDraw) {
+      draw_from_list(total);
+      rest = StreamRest::kDone;
+    }
+    if (rest != StreamRest::kDone) return;
+    ctx.sync();
+    if (ctx.thread() == 0) write_outcome();
+    finish_slot();
+  }
+
+  // Calls f(tile, its lane's group) for each tile, with kVectorsAtOnce vectors in flight.
+  template <int kVectorsAtOnce, class F>
+  SAMPLER_DEVICE void for_each_tile(const F &f) const {
+    constexpr int kAtOnce = kVectorsAtOnce / Row::kVectors;
+    if (!item().has_row) return;
+    const Row row = this->row();
+    const int end = item().end;
+    if constexpr (kAtOnce == 1) {
+      SAMPLER_KEEP_ROLLED
+      for (int tile = item().begin + ctx.warp(); tile < end; tile += kWarps) {
+        Vector raw[Row::kVectors];
+        if (row.is_whole(tile)) {
+          row.template load<true>(ctx, tile, raw);
+        } else {
+          row.load_any(ctx, tile, raw);
+        }
+        f(tile, raw);
+      }
+    } else {
+      SAMPLER_KEEP_ROLLED
+      for (int tile = item().begin + ctx.warp(); tile < end; tile += kAtOnce * kWarps) {
+        const int last = tile + (kAtOnce - 1) * kWarps;
+        // All are whole if the first and the last are.
+        if (last < end && row.is_whole(tile) && row.is_whole(last)) {
+          Vector raw[kAtOnce][Row::kVectors];
+          SAMPLER_UNROLLED
+          for (int i = 0; i < kAtOnce; ++i)
+            row.template load<false>(ctx, tile + i * kWarps, raw[i]);
+          SAMPLER_UNROLLED
+          for (int i = 0; i < kAtOnce; ++i) f(tile + i * kWarps, raw[i]);
+        } else {
+          SAMPLER_KEEP_ROLLED
+          for (int i = tile; i <= last && i < end; i += kWarps) {
+            Vector raw[Row::kVectors];
+            row.load_any(ctx, i, raw);
+            f(i, raw);
+          }
+        }
+      }
+    }
+  }
+
+  // Whether this block is the last of `all` to arrive; then the row's parameters are in its state.
+  // That block sees what all threads published. Called by the whole block.
+  SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all) const {
+    ctx.sync();
+    if (ctx.thread() == 0) {
+      if (!stream.has_tickets) ctx.wait_for_launch_before();
+      ctx.fence();
+      const uint32_t before = ctx.atomic_add(counter, uint32_t(1));
+      shared.is_last = before + 1 == all;
+      if (before + 1 == all) {
+        ctx.publish(counter, uint32_t(0));  // reset for the slot's next row
+        ctx.fence();
+        if (!item().is_weighing) read_parameters(item());
+      }
+    }
+    ctx.sync();
+    return shared.is_last != 0;
+  }
+
+  SAMPLER_DEVICE StreamedRowState &state() const { return item().row_state; }
+  SAMPLER_DEVICE contract::RowScale scale() const {
+    return {SAMPLER_LOGITS, state().max, state().scale, 0};
+  }
+  SAMPLER_DEVICE StreamSlot *slot() const { return stream.slot(item().slot); }
+  SAMPLER_DEVICE uint64_t *chunk_words() const { return stream.chunk_words(item().slot); }
+  SAMPLER_DEVICE uint64_t tag() const { return uint64_t(output()) + 1; }
+
+  // ---- Outputs ----------------------------------------------------------------------------------
+
+  SAMPLER_DEVICE contract::RandomStream random() const {
+    return request.random.of(request.slots[output()]);
+  }
+  SAMPLER_DEVICE uint64_t random_word() const {
+    return contract::random_word64(random(), contract::Purpose::kSample, 0);
+  }
+
+  SAMPLER_DEVICE void finish_slot() const {
+    if (stream.has_tickets && ctx.thread() == 0) {
+      ctx.fence();
+      ctx.atomic_add(&slot()->num_finished, uint32_t(1));
+    }
+  }
+
+  // Set the row's result. Called by one thread.
+  SAMPLER_DEVICE void set_first(uint32_t id) const {
+    shared.outcome = {0, id, 1, SAMPLER_ROW_OK, true, false};
+  }
+  SAMPLER_DEVICE void set_drawn(uint32_t id, int kept_count, uint64_t kept_weight) const {
+    shared.outcome = {kept_weight, id, kept_count, SAMPLER_ROW_OK, false, false};
+  }
+  SAMPLER_DEVICE void set_bad(uint32_t status) const {
+    shared.outcome = {0, 0, 0, status, false, false};
+  }
+  SAMPLER_DEVICE void set_left() const { shared.outcome.is_left = true; }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void write_outcome() const {
+    const StreamedOutcome &outcome = shared.outcome;
+    const int64_t output = this->output();
+    if (outcome.is_left) {
+      stream.left()[ctx.atomic_add(&stream.head()->num_left, uint32_t(1))] = uint32_t(output);
+      return;
+    }
+    const bool is_good = outcome.status == SAMPLER_ROW_OK;
+    contract::store_id(request.out_token_ids, output,
+                       is_good ? int64_t(outcome.id) : request.bad_row_token);
+    if (request.out_kept_counts) request.out_kept_counts[output] = outcome.kept_count;
+    if (request.out_row_status) request.out_row_status[output] = outcome.status;
+    if (!request.out_values && !request.out_logprobs) return;
+    const float x = is_good ? row().value(int(outcome.id)) : contract::quiet_nan();
+    if (request.out_values) request.out_values[output] = x;
+    if (!request.out_logprobs) return;
+    float logprob = outcome.is_greedy ? 0.0f : x;
+    if (is_good && !outcome.is_greedy) {
+      logprob = contract::log_probability(scale(), x, outcome.kept_weight);
+    }
+    request.out_logprobs[output] = logprob;
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void read_parameters(StreamItem &item) const {
+    StreamedRowState &row = item.row_state;
+    row.status = SAMPLER_ROW_INVALID_INDEX;
+    row.need = StreamNeed::kOther;
+    if (item.has_row) {
+      row.status = contract::read_parameters(request, request.slots[item.row], &row.parameters);
+    }
+    if (row.status != SAMPLER_ROW_OK) return;
+    row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
+                           request.out_kept_counts != nullptr);
+  }
+
+  // Called by one thread, with the row's parameters.
+  SAMPLER_DEVICE void set_maximum(uint32_t key) const {
+    StreamedRowState &row = state();
+    row.max_key = key;
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    row.max = contract::value_of_key(key);
+    row.scale = contract::logit_scale(row.parameters.temperature);
+    row.bound = contract::negative_infinity();
+  }
+
+  // ---- Greedy -----------------------------------------------------------------------------------
+
+  SAMPLER_DEVICE void read_first() {
+    float best = contract::negative_infinity();
+    int best_tile = -1;
+    bool is_bad = false;
+    for_each_tile<kStreamedVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+      const float max = largest<kDtype, Context>(raw);
+      is_bad = is_bad || !(max < contract::float_of(contract::kInfinityBits));
+      if (max > best) {
+        best = max;
+        best_tile = tile;
+      }
+    });
+    const uint32_t key = best_tile >= 0 ? contract::value_key(best) : 0;
+    const uint32_t first = ctx.warp_max(key);
+    uint32_t id_upside_down = 0;
+    if (key == first && best_tile >= 0) {
+      Vector raw[Row::kVectors];
+      row().load_any(ctx, best_tile, raw);
+      SAMPLER_UNROLLED
+      for (int i = kGroup - 1; i >= 0; --i) {
+        if (element<kDtype>(raw[i / Row::kElements], i % Row::kElements) == best) {
+          id_upside_down = ~uint32_t(Row::position(best_tile, ctx.lane(), i / Row::kElements) +
+                                     i % Row::kElements - row().lead);
+        }
+      }
+    }
+    id_upside_down = ctx.warp_max(id_upside_down);
+    const bool any_bad = ctx.ballot(is_bad) != 0;
+    if (ctx.lane() == 0) {
+      shared.partial[0][ctx.warp()] =
+          any_bad ? ~uint64_t(0) : uint64_t(first) << 32 | id_upside_down;
+    }
+    ctx.sync();
+    if (ctx.warp() != 0) return;
+    uint64_t rank = max_of_lanes(ctx.lane() < kWarps ? shared.partial[0][ctx.lane()] : 0);
+    uint64_t before = 0;
+    if (ctx.lane() == 0) {
+      ctx.publish(&chunk_words()[item().chunk], rank);
+      if (!stream.has_tickets) ctx.wait_for_launch_before();
+      ctx.fence();
+      before = ctx.atomic_add(&slot()->num_read, uint32_t(1));
+    }
+    if (ctx.warp_broadcast(before, 0) + 1 != uint64_t(stream.num_chunks)) return;
+    ctx.fence();
+    rank = 0;
+    if (ctx.lane() < stream.num_chunks) rank = ctx.load_fresh(&chunk_words()[ctx.lane()]);
+    rank = max_of_lanes(rank);
+    if (ctx.lane() != 0) return;
+    ctx.publish(&slot()->num_read, uint32_t(0));  // reset for the slot's next row
+    end_first(rank);
+    finish_slot();
+  }
+
+  SAMPLER_DEVICE uint64_t max_of_lanes(uint64_t value) const {
+    const uint32_t high = ctx.warp_max(uint32_t(value >> 32));
+    const uint32_t low = ctx.warp_max(uint32_t(value >> 32) == high ? uint32_t(value) : 0);
+    return uint64_t(high) << 32 | low;
+  }
+
+  SAMPLER_DEVICE void end_first(uint64_t rank) {
+    read_parameters(item());
+    uint32_t status = state().status;
+    if (status == SAMPLER_ROW_OK) {
+      status = rank == ~uint64_t(0)
+                   ? uint32_t(SAMPLER_ROW_INVALID_VALUE)
+                   : contract::check_first(SAMPLER_LOGITS, rank, contract::Use::kDraw);
+    }
+    if (status != SAMPLER_ROW_OK) {
+      set_bad(status);
+    } else {
+      set_first(contract::id_of_rank(rank));
+    }
+    write_outcome();
+  }
+
+  // ---- The first pass ---------------------------------------------------------------------------
+
+  SAMPLER_DEVICE StreamRest read() {
+    float *const maxima = stream.maxima(item().slot);
+    uint32_t key = 0;
+    for_each_tile<kStreamedVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+      const float max = largest<kDtype, Context>(raw);
+      ctx.publish(&maxima[tile * 32 + ctx.lane()], max);
+      if constexpr (kWeighs) {
+        const uint32_t own = key_or_bad(max);
+        if (own > key) key = own;
+      }
+    });
+    if constexpr (kWeighs) {
+      key = ctx.warp_max(key);
+      if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = key;
+      ctx.sync();
+      if (ctx.thread() == 0) {
+        uint64_t of_chunk = 0;
+        for (int i = 0; i < kWarps; ++i) {
+          if (shared.partial[0][i] > of_chunk) of_chunk = shared.partial[0][i];
+        }
+        ctx.publish(&chunk_words()[item().chunk], of_chunk);
+      }
+    }
+    const bool is_last = is_last_at(&slot()->num_read, uint32_t(stream.num_chunks));
+    return is_last ? end_read() : StreamRest::kNothing;
+  }
+
+  // Called when the whole row has been read.
+  SAMPLER_DEVICE StreamRest end_read() {
+    if constexpr (kWeighs) {
+      if (ctx.warp() == 0) {
+        uint64_t word = 0;
+        if (ctx.lane() < stream.num_chunks) word = ctx.load_fresh(&chunk_words()[ctx.lane()]);
+        const uint32_t key = ctx.warp_max(uint32_t(word));
+        if (ctx.lane() == 0) {
+          set_maximum(key);
+          if (!waits_for_bound()) publish_maximum();
+        }
+      }
+      ctx.sync();
+    }
+    if (state().status != SAMPLER_ROW_OK) return end_with(false);
+    const StreamNeed what = state().need;
+    if (what == StreamNeed::kOther) return end_with(true);
+    if (what == StreamNeed::kWeights) {
+      if constexpr (!kWeighs) return end_with(true);
+      if (waits_for_bound()) {
+        const float bound = lowest_weighed();
+        if (ctx.thread() == 0) {
+          ctx.publish(&slot()->bound, uint64_t(contract::bits_of(bound)) << 32 | tag());
+          publish_maximum();
+        }
+      }
+      return StreamRest::kNothing;
+    }
+    return list(what);
+  }
+
+  // Whether min-p excludes weights of tiles.
+  SAMPLER_DEVICE bool is_cut() const { return contract::min_p_is_on(state().parameters.min_p); }
+  SAMPLER_DEVICE bool waits_for_bound() const {
+    return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kWeights && is_cut();
+  }
+
+  // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
+  SAMPLER_DEVICE void publish_maximum() const {
+    const StreamedRowState &row = state();
+    const bool is_weighed = row.status == SAMPLER_ROW_OK &&
+                            (row.need == StreamNeed::kTotal || row.need == StreamNeed::kWeights);
+    ctx.publish(&slot()->maximum, uint64_t(row.max_key) << 32 | tag() * 2 | (is_weighed ? 1u : 0u));
+    ctx.fence();
+  }
+
+  // The row is bad, or left to the general kernel.
+  SAMPLER_DEVICE StreamRest end_with(bool is_left) {
+    if (ctx.thread() == 0) {
+      if (is_left) {
+        set_left();
+      } else {
+        set_bad(state().status);
+      }
+    }
+    return StreamRest::kDone;
+  }
+
+  // The lowest value that min-p keeps, if it is the only filter; weights are monotone in the value.
+  // Each thread tries one value per round.
+  SAMPLER_DEVICE float lowest_weighed() {
+    const uint64_t least = contract::min_p_threshold(
+        state().parameters.min_p,
+        contract::weight(scale(), contract::value_of_key(state().max_key)));
+    uint32_t key = contract::value_key(contract::negative_infinity()) + 1;
+    for (uint32_t range = state().max_key - key + 1; range > 1;) {
+      // Keys [key, key + range) include the lowest with enough weight.
+      const uint32_t step = (range + uint32_t(Context::kThreads) - 1) / uint32_t(Context::kThreads);
+      const uint64_t own = uint64_t(step) * uint64_t(ctx.thread() + 1) - 1;  // its step's last
+      const bool is_lighter =
+          own < range &&
+          contract::weight(scale(), contract::value_of_key(key + uint32_t(own))) < least;
+      const uint32_t lighter = ctx.block_count(is_lighter);
+      key += lighter * step;
+      range = range - lighter * step < step ? range - lighter * step : step;
+    }
+    return contract::value_of_key(key);
+  }
+
+  // ---- The list ---------------------------------------------------------------------------------
+
+  // Sum of the warps' values, from their lanes 0. One barrier; `turn` must alternate.
+  SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t value, int turn) const {
+    if (ctx.lane() == 0) shared.partial[turn & 1][ctx.warp()] = value;
+    ctx.sync();
+    uint64_t sum = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) sum += shared.partial[turn & 1][i];
+    return sum;
+  }
+  // Sum of the threads' counts.
+  SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {
+    return sum_of_warps(ctx.warp_sum(count), turn);
+  }
+  // Sum of the weights of the threads' parts of the list.
+  SAMPLER_DEVICE uint64_t sum_of_weights(uint64_t weight, int turn) const {
+    if constexpr (kBinsOfThread <= 16) {
+      return sum_of_warps(ctx.warp_sum(weight), turn);  // below 2^49
+    } else {
+      const uint64_t low = ctx.warp_sum(uint32_t(weight)), high = ctx.warp_sum(weight >> 32);
+      return sum_of_warps((high << 32) + low, turn);
+    }
+  }
+
+  // The largest key in the block. One barrier.
+  SAMPLER_DEVICE uint32_t max_of_block(uint32_t key) const {
+    key = ctx.warp_max(key);
+    if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = key;
+    ctx.sync();
+    uint32_t max = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) {
+      const uint32_t other = uint32_t(shared.partial[0][i]);
+      if (other > max) max = other;
+    }
+    return max;
+  }
+
+  // Groups per bin: a bin is consecutive groups, and there are no more bins than the list holds.
+  SAMPLER_DEVICE int groups_of_bin() const {
+    int size = 1;
+    SAMPLER_KEEP_ROLLED
+    while (size * kStreamedTokens < stream.num_groups()) size *= 2;
+    return size;
+  }
+
+  // Loads the keys of the bins' largest values. Returns this thread's largest.
+  SAMPLER_DEVICE uint32_t load_bins(int size) const {
+    const float *const maxima = stream.maxima(item().slot);
+    const int num_groups = stream.num_groups();
+    uint32_t own = 0;
+    if (size == 4) {
+      SAMPLER_SOME_UNROLLED
+      for (int bin = ctx.thread(); bin < kStreamedTokens; bin += Context::kThreads) {
+        float max = contract::negative_infinity();
+        if (4 * bin < num_groups) {  // num_groups is a multiple of 32
+          const Vector raw[1] = {
+              ctx.load_fresh(reinterpret_cast<const Vector *>(&maxima[4 * bin]))};
+          max = largest<SAMPLER_F32, Context>(raw);
+        }
+        const uint32_t key = key_or_bad(max);
+        shared.bins.keys[bin] = key;
+        if (key > own) own = key;
+      }
+      return own;
+    }
+    SAMPLER_KEEP_ROLLED
+    for (int bin = ctx.thread(); bin < kStreamedTokens; bin += Context::kThreads) {
+      float max = contract::negative_infinity();
+      SAMPLER_KEEP_ROLLED
+      for (int i = bin * size; i < (bin + 1) * size && i < num_groups; ++i) {
+        max = Context::larger(max, ctx.load_fresh(&maxima[i]));
+      }
+      const uint32_t key = key_or_bad(max);
+      shared.bins.keys[bin] = key;
+      if (key > own) own = key;
+    }
+    return own;
+  }
+
+  // Lists the row's tokens from a key up, in rank order, with their running weights.
+  SAMPLER_DEVICE StreamRest list(StreamNeed what) {
+    const int size = groups_of_bin();
+    const uint32_t own = load_bins(size);
+    if (ctx.thread() == 0) shared.num_groups = shared.num_listed = 0;
+    uint32_t own_max = 0;
+    if constexpr (!kWeighs) {
+      own_max = max_of_block(own);
+      if (ctx.thread() == 0) set_maximum(own_max);
+      if (status_of_key(own_max) != SAMPLER_ROW_OK) return end_with(false);
+    }
+    const uint32_t bound = what == StreamNeed::kFirst ? (kWeighs ? state().max_key : own_max)
+                                                      : bound_of_list(what, own);
+    const bool fits = list_groups(size, bound) && list_tokens(bound);
+    if (!fits && what != StreamNeed::kTotal) return end_with(true);
+    if (fits) {
+      sort(contract::value_of_key(bound));
+      if (what == StreamNeed::kFirst) {
+        if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.list[0]));
+        return StreamRest::kDone;
+      }
+      add_up();
+    }
+    if (what != StreamNeed::kTotal) return StreamRest::kDraw;
+    if constexpr (kWeighs) {
+      uint64_t *const words = stream.words(item().slot);
+      SAMPLER_KEEP_ROLLED
+      for (int i = ctx.thread(); fits && i < count(); i += Context::kThreads) {
+        ctx.publish(&words[i], shared.list[i]);
+        ctx.publish(&words[kStreamedTokens + i], shared.sums[i]);
+      }
+      // If not all fit, the last block at the row leaves it, since it is being weighed.
+      if (ctx.thread() == 0) {
+        ctx.publish(&slot()->num_listed, fits ? uint32_t(count()) : ~uint32_t(0));
+      }
+    }
+    const bool is_last = is_last_at(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1);
+    return is_last ? StreamRest::kList : StreamRest::kNothing;
+  }
+
+  // A key that at least the wanted number of tokens reach, and not many more.
+  SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own) const {
+    int wanted =
+        keeps_all(state().parameters.top_k, request.input.num_cols) ? 0 : state().parameters.top_k;
+    if (what == StreamNeed::kTotal) {
+      const int bins =
+          stream.num_groups() < kStreamedTokens ? stream.num_groups() : kStreamedTokens;
+      const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
+      if (of_p > wanted) wanted = of_p;
+    }
+    const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+    uint32_t key;
+    if (wanted <= Context::kThreads / 2) {
+      const uint32_t keys[1] = {own};
+      key = nth_largest(keys, wanted);
+    } else {
+      uint32_t keys[kBinsOfThread];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kBinsOfThread; ++i) {
+        keys[i] = shared.bins.keys[i * Context::kThreads + ctx.thread()];
+      }
+      key = nth_largest(keys, wanted);
+    }
+    return key > lowest ? key : lowest;
+  }
+
+  // The largest of 2^20 evenly spaced keys that at least `wanted` of the block's reach; 0 if fewer
+  // do. Finds two bits at a time, by three counts of 16 bits each.
+  template <int kCount>
+  SAMPLER_DEVICE uint32_t nth_largest(const uint32_t (&keys)[kCount], int wanted) const {
+    uint32_t key = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int shift = 30; shift >= 12; shift -= 2) {
+      const uint32_t step = uint32_t(1) << shift;
+      uint32_t reached_1 = 0, reached_2 = 0, reached_3 = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kCount; ++i) {
+        reached_1 += keys[i] >= key + step ? 1 : 0;
+        reached_2 += keys[i] >= key + 2 * step ? 1 : 0;
+        reached_3 += keys[i] >= key + 3 * step ? 1 : 0;
+      }
+      const uint64_t packed = uint64_t(reached_3) << 32 | reached_2 << 16 | reached_1;
+      const uint64_t reached = sum_of_warps(ctx.warp_sum(packed), shift / 2);
+      const uint32_t least = uint32_t(wanted);
+      const uint32_t steps = uint32_t(reached >> 32) >= least         ? 3
+                             : (uint32_t(reached) >> 16) >= least     ? 2
+                             : (uint32_t(reached) & 0xFFFFu) >= least ? 1
+                                                                      : 0;
+      key += steps * step;
+    }
+    return key;
+  }
+
+  // Reserves places in a list for this thread's entries; returns the first.
+  SAMPLER_DEVICE uint32_t reserve(uint32_t *num_taken, uint32_t own) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    uint64_t begin = 0;
+    if (ctx.lane() == 31 && up_to != 0) begin = ctx.atomic_add(num_taken, uint32_t(up_to));
+    return uint32_t(ctx.warp_broadcast(begin, 31) + up_to) - own;
+  }
+
+  // Lists the groups whose maxima reach the bound. False: too many.
+  SAMPLER_DEVICE bool list_groups(int size, uint32_t bound) const {
+    const float *const maxima = stream.maxima(item().slot);
+    const float least = contract::value_of_key(bound);
+    const int num_groups = stream.num_groups();  // a multiple of 32
+    ctx.sync();
+    SAMPLER_KEEP_ROLLED
+    for (int first = 0; first < kStreamedTokens; first += kBinsAtOnce * Context::kThreads) {
+      SAMPLER_KEEP_ROLLED
+      for (int part = 0; part < size; part += 4) {  // four groups of each bin
+        Vector raw[kBinsAtOnce] = {};
+        uint32_t hits = 0;
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kBinsAtOnce; ++i) {
+          const int bin = first + i * Context::kThreads + ctx.thread();
+          const int group = bin * size + part;
+          const bool is_wanted = shared.bins.keys[bin] >= bound && group < num_groups;
+          if (!is_wanted) continue;
+          if (size >= 4) {
+            raw[i] = ctx.load_fresh(reinterpret_cast<const Vector *>(&maxima[group]));
+          }
+          SAMPLER_UNROLLED
+          for (int j = 0; j < 4; ++j) {
+            if (size < 4) {
+              raw[i].word[j] =
+                  j < size ? contract::bits_of(ctx.load_fresh(&maxima[group + j])) : kNoValue;
+            }
+          }
+        }
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kBinsAtOnce; ++i) {
+          const int bin = first + i * Context::kThreads + ctx.thread();
+          const bool is_wanted = shared.bins.keys[bin] >= bound && bin * size + part < num_groups;
+          SAMPLER_UNROLLED
+          for (int j = 0; j < 4; ++j) {
+            const bool is_hit = is_wanted && contract::float_of(raw[i].word[j]) >= least;
+            hits |= is_hit ? 1u << (4 * i + j) : 0;
+          }
+        }
+        uint32_t place = reserve(&shared.num_groups, uint32_t(Context::count_bits(hits)));
+        SAMPLER_KEEP_ROLLED
+        for (; hits != 0 && place < uint32_t(kStreamedTokens); ++place) {
+          const int hit = Context::lowest_bit(hits);
+          hits &= hits - 1;
+          const int bin = first + hit / 4 * Context::kThreads + ctx.thread();
+          shared.bins.groups[place] = uint32_t(bin * size + part + hit % 4);
+        }
+      }
+    }
+    ctx.sync();
+    return shared.num_groups <= uint32_t(kStreamedTokens);
+  }
+
+  // Lists these groups' tokens that reach the bound. False: too many.
+  SAMPLER_DEVICE bool list_tokens(uint32_t bound) const {
+    constexpr int kVectorsAtOnce = kDtype == SAMPLER_F32 ? 4 : 1;
+    const float least = contract::value_of_key(bound);
+    const int num_vectors = int(shared.num_groups) * Row::kVectors;
+    const Row row = this->row();
+    SAMPLER_KEEP_ROLLED
+    for (int first = 0; first < num_vectors; first += kVectorsAtOnce * Context::kThreads) {
+      Vector raw[kVectorsAtOnce] = {};
+      uint32_t hits = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kVectorsAtOnce; ++i) {
+        const int place = first + i * Context::kThreads + ctx.thread();
+        if (place < num_vectors) raw[i] = row.vector(ctx, position_of(place));
+      }
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kVectorsAtOnce; ++i) {
+        const bool is_in = first + i * Context::kThreads + ctx.thread() < num_vectors;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < Row::kElements; ++j) {
+          const bool is_hit = is_in && element<kDtype>(raw[i], j) >= least;
+          hits |= is_hit ? 1u << (i * Row::kElements + j) : 0;
+        }
+      }
+      uint32_t to = reserve(&shared.num_listed, uint32_t(Context::count_bits(hits)));
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kVectorsAtOnce; ++i) {
+        const int index =
+            position_of(first + i * Context::kThreads + ctx.thread(), num_vectors) - row.lead;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < Row::kElements; ++j) {
+          if ((hits >> (i * Row::kElements + j) & 1) == 0) continue;
+          if (to < uint32_t(kStreamedTokens)) {
+            shared.list[to] = contract::rank_of(element<kDtype>(raw[i], j), uint32_t(index + j));
+          }
+          ++to;
+        }
+      }
+    }
+    ctx.sync();
+    return shared.num_listed <= uint32_t(kStreamedTokens);
+  }
+
+  // Position of a vector of the listed groups.
+  SAMPLER_DEVICE int position_of(int vector) const {
+    const int group = int(shared.bins.groups[vector / Row::kVectors]);
+    return Row::position(group / 32, group % 32, vector % Row::kVectors);
+  }
+  SAMPLER_DEVICE int position_of(int vector, int num_vectors) const {
+    return vector < num_vectors ? position_of(vector) : 0;
+  }
+
+  SAMPLER_DEVICE int count() const { return int(shared.num_listed); }
+
+  // Sorts the list, whose values reach `least`, into rank order.
+  SAMPLER_DEVICE void sort(float least) {
+    if (count() <= Context::kThreads) {
+      const Rank own = ctx.thread() < count() ? shared.list[ctx.thread()] : 0;
+      int before = 0;
+      for (int i = 0; i < count(); ++i) before += shared.list[i] > own ? 1 : 0;
+      ctx.sync();
+      if (ctx.thread() < count()) shared.list[before] = own;
+      ctx.sync();
+      return;
+    }
+    if (sort_by_bins(least)) return;
+    int size = Context::kThreads;  // bitonic, a power of two
+    SAMPLER_KEEP_ROLLED
+    while (size < count()) size *= 2;
+    SAMPLER_KEEP_ROLLED
+    for (int i = count() + ctx.thread(); i < size; i += Context::kThreads) shared.list[i] = 0;
+    ctx.sync();
+    SAMPLER_KEEP_ROLLED
+    for (int run = 2; run <= size; run *= 2) {
+      SAMPLER_KEEP_ROLLED
+      for (int step = run / 2; step > 0; step /= 2) {
+        SAMPLER_KEEP_ROLLED
+        for (int i = ctx.thread(); i < size / 2; i += Context::kThreads) {
+          const int low = 2 * i - (i & (step - 1)), high = low + step;
+          const Rank a = shared.list[low], b = shared.list[high];
+          if ((a < b) == ((low & run) == 0)) {
+            shared.list[low] = b;
+            shared.list[high] = a;
+          }
+        }
+        ctx.sync();
+      }
+    }
+  }
+
+  // Distributes the list to bins by value that one or two threads can sort. False, with nothing
+  // changed: a bin is too full.
+  SAMPLER_DEVICE bool sort_by_bins(float least) {
+    constexpr int kMostInBin = 48;
+    uint32_t *const begins = shared.bins.keys;  // first the bins' sizes
+    const float first = contract::value_of_key(state().max_key);
+    const float bins_of_unit = float(kStreamedTokens - 1) / (first - least);
+    const auto bin_of = [&](Rank rank) {
+      const float place = (first - contract::value_of_rank(rank)) * bins_of_unit;
+      return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
+    };
+    Rank own[kBinsOfThread];
+    Halves<kBinsOfThread> places;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) begins[i] = 0;
+    ctx.sync();
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) {
+      const int at = i * Context::kThreads + ctx.thread();
+      own[i] = at < count() ? shared.list[at] : 0;
+      places.set(i, at < count() ? ctx.atomic_add(&begins[bin_of(own[i])], uint32_t(1)) : 0);
+    }
+    ctx.sync();
+    uint32_t largest_bin = 0, sum = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) {
+      uint32_t &entry = begins[ctx.thread() * kBinsOfThread + i];
+      const uint32_t size = entry;
+      if (size > largest_bin) largest_bin = size;
+      entry = sum;
+      sum += size;
+    }
+    largest_bin = max_of_block(largest_bin);
+    if (largest_bin > kMostInBin) return false;
+    const uint64_t up_to = ctx.warp_inclusive_sum(sum);
+    if (ctx.lane() == 31) shared.partial[1][ctx.warp()] = up_to;
+    ctx.sync();
+    uint32_t before = uint32_t(up_to) - sum;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) before += i < ctx.warp() ? uint32_t(shared.partial[1][i]) : 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) begins[ctx.thread() * kBinsOfThread + i] += before;
+    ctx.sync();
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) {
+      if (own[i] != 0) shared.list[begins[bin_of(own[i])] + places.get(i)] = own[i];
+    }
+    ctx.sync();
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) {
+      if (own[i] == 0) continue;
+      const int bin = bin_of(own[i]);
+      const uint32_t end = bin + 1 < kStreamedTokens ? begins[bin + 1] : uint32_t(count());
+      uint32_t place = begins[bin];
+      SAMPLER_KEEP_ROLLED
+      for (uint32_t j = begins[bin]; j < end; ++j) place += shared.list[j] > own[i] ? 1 : 0;
+      places.set(i, place);
+    }
+    ctx.sync();
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) {
+      if (own[i] != 0) shared.list[places.get(i)] = own[i];
+    }
+    ctx.sync();
+    return true;
+  }
+
+  // Computes the list's running weights.
+  SAMPLER_DEVICE void add_up() {
+    const int each = (count() + Context::kThreads - 1) / Context::kThreads;
+    const int first = ctx.thread() * each;
+    uint64_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = first; i < first + each && i < count(); ++i) {
+      own += contract::weight(scale(), contract::value_of_rank(shared.list[i]));
+      shared.sums[i] = own;
+    }
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    if (ctx.lane() == 31) shared.partial[0][ctx.warp()] = up_to;
+    ctx.sync();
+    uint64_t before = up_to - own;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) before += i < ctx.warp() ? shared.partial[0][i] : 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = first; i < first + each && i < count(); ++i) shared.sums[i] += before;
+    ctx.sync();
+  }
+
+  // ---- The filters ------------------------------------------------------------------------------
+
+  // Prefixes of the list, by length. kEverything: longer than the list.
+  class Prefixes {
+   public:
+    static constexpr int kEverything = 0x7FFFFFFF;
+
+    SAMPLER_DEVICE Prefixes(const StreamBlock &block, uint64_t total)
+        : block_(block), total_(total) {}
+
+    SAMPLER_DEVICE int everything() const { return kEverything; }
+    SAMPLER_DEVICE int shorter(int a, int b) const { return a < b ? a : b; }
+
+    SAMPLER_DEVICE int top_k(int k, sampler_tie_rule ties, int seen) const {
+      if (k >= block_.request.input.num_cols) return seen;
+      const int length = shorter(shorter(k, seen), block_.count());
+      return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
+    }
+
+    SAMPLER_DEVICE int top_p(contract::Share share, sampler_tie_rule ties, int seen) const {
+      const uint64_t total = seen == kEverything ? total_ : block_.shared.sums[seen - 1];
+      const uint64_t least = contract::top_p_threshold(share, total);
+      const uint64_t *const sums = block_.shared.sums;
+      int length = block_.length_of([&](int i) { return i == 0 || sums[i - 1] < least; });
+      // The list does not show where the prefix ends.
+      if (seen == kEverything && sums[block_.count() - 1] < least) return kEverything;
+      length = shorter(length, seen);
+      return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
+    }
+
+    SAMPLER_DEVICE int min_p(float p, int seen) const {
+      const uint64_t least = contract::min_p_threshold(
+          p, contract::weight(block_.scale(), contract::value_of_key(block_.state().max_key)));
+      const int length = block_.length_of([&](int i) { return weight_at(i) >= least; });
+      return length == block_.count() ? seen : shorter(length, seen);
+    }
+
+   private:
+    SAMPLER_DEVICE uint64_t weight_at(int i) const {
+      return contract::weight(block_.scale(), contract::value_of_rank(block_.shared.list[i]));
+    }
+
+    SAMPLER_DEVICE int with_ties(int length) const {
+      const uint32_t key = contract::key_of_rank(block_.shared.list[length - 1]);
+      return block_.length_of(
+          [&](int i) { return contract::key_of_rank(block_.shared.list[i]) >= key; });
+    }
+
+    const StreamBlock &block_;
+    uint64_t total_;
+  };
+
+  // Number of the list's tokens before the first for which `is_in` is false.
+  template <class F>
+  SAMPLER_DEVICE int length_of(const F &is_in) const {
+    uint32_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < count(); i += Context::kThreads) own += is_in(i) ? 1 : 0;
+    const int length = int(sum_of_counts(own, 0));
+    ctx.sync();
+    return length;
+  }
+
+  // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
+  SAMPLER_DEVICE void draw_from_list(uint64_t total) {
+    if (ctx.thread() == Context::kThreads - 1) shared.word = random_word();
+    Prefixes prefixes(*this, total);
+    const int kept =
+        contract::filtered_prefix_by_steps(prefixes, state().parameters, request.parameters.rules);
+    ctx.sync();
+    if (kept > count()) {
+      if (ctx.thread() == 0) set_left();
+      return;
+    }
+    const uint64_t kept_weight = shared.sums[kept - 1];
+    const uint64_t target = contract::draw_target(shared.word, kept_weight);
+    if (kept <= Context::kThreads) {
+      const bool is_own = ctx.thread() < kept;
+      const uint32_t id = is_own ? contract::id_of_rank(shared.list[ctx.thread()]) : 0;
+      uint64_t before = 0, last = 0, own = 0;
+      for (int i = 0; i < kept; ++i) {
+        const uint64_t sum = shared.sums[i], weight = sum - last;
+        last = sum;
+        if (contract::id_of_rank(shared.list[i]) < id) before += weight;
+        if (i == ctx.thread()) own = weight;
+      }
+      if (is_own && before <= target && target < before + own) {
+        set_drawn(id, kept, kept_weight);
+      }
+    } else {
+      uint32_t ids[kBinsOfThread];
+      uint64_t weights[kBinsOfThread];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kBinsOfThread; ++i) {
+        const int at = i * Context::kThreads + ctx.thread();
+        ids[i] = 0;
+        weights[i] = 0;
+        if (at >= kept) continue;
+        ids[i] = contract::id_of_rank(shared.list[at]);
+        weights[i] = shared.sums[at] - (at > 0 ? shared.sums[at - 1] : 0);
+      }
+      uint32_t id = 0;
+      int turn = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int bit = 19; bit >= 0; --bit) {
+        const uint32_t candidate = id | uint32_t(1) << bit;
+        if (candidate >= uint32_t(request.input.num_cols)) continue;
+        uint64_t before = 0;
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kBinsOfThread; ++i) before += ids[i] < candidate ? weights[i] : 0;
+        turn ^= 1;  // not the bit's parity: some bits are skipped
+        if (sum_of_weights(before, turn) <= target) id = candidate;
+      }
+      if (ctx.thread() == 0) set_drawn(id, kept, kept_weight);
+    }
+    ctx.sync();
+  }
+
+  // ---- The second pass --------------------------------------------------------------------------
+
+  SAMPLER_DEVICE StreamRest weigh() {
+    const bool by_tile = state().need == StreamNeed::kWeights;
+    uint64_t sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
+    sum = sum_of_warps(sum, 1);
+    if (ctx.thread() == 0) ctx.publish(&chunk_words()[kMostChunks + item().chunk], sum);
+    // The list arrives, too.
+    const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
+    if (!is_last_at(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
+    return by_tile ? StreamRest::kWeights : StreamRest::kList;
+  }
+
+  // The chunk's weight; lane 0 of each warp has the warp's.
+  template <bool kIsCut>
+  SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile) const {
+    uint64_t *const tiles = stream.words(item().slot);
+    uint64_t sum = 0;
+    const contract::RowScale scale = this->scale();
+    const float below =
+        kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
+    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const float x = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+        weights.add(kIsCut ? contract::relative_for_weight_above(scale, x, below)
+                           : contract::relative_for_weight(scale, x));
+      }
+      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+      if (ctx.lane() != 0) return;
+      if (by_tile) ctx.publish(&tiles[tile], weight);
+      sum += weight;
+    });
+    return sum;
+  }
+
+  // Weight of the whole row. Called by the whole block.
+  SAMPLER_DEVICE uint64_t total_weight() const {
+    uint64_t own = 0;
+    if (ctx.lane() < stream.num_chunks) {
+      own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
+    }
+    return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
+  }
+
+  // Loads the published list and total. False: there is no list.
+  SAMPLER_DEVICE bool load_list(uint64_t *total) const {
+    const uint32_t count = ctx.load_fresh(&slot()->num_listed);
+    if (count > uint32_t(kStreamedTokens)) return false;
+    if (ctx.thread() == 0) {
+      shared.num_listed = count;
+      set_maximum(uint32_t(ctx.load_fresh(&slot()->maximum) >> 32));
+    }
+    const uint64_t *const words = stream.words(item().slot);
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
+      shared.list[i] = ctx.load_fresh(&words[i]);
+      shared.sums[i] = ctx.load_fresh(&words[kStreamedTokens + i]);
+    }
+    *total = total_weight();
+    ctx.sync();
+    return true;
+  }
+
+  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
+  // if none; *target becomes the rest there.
+  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    const uint32_t above = ctx.ballot(up_to > *target);
+    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
+    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
+    return lane;
+  }
+
+  // Called when the tiles' weights are published.
+  SAMPLER_DEVICE void draw_from_weights() {
+    if (ctx.warp() == 0) {
+      uint64_t own = 0;
+      if (ctx.lane() < stream.num_chunks) {
+        own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
+      }
+      const uint64_t total = ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
+      uint64_t target = contract::draw_target(random_word(), total);
+      const int chunk = find(own, &target);
+      const uint64_t *const tiles = stream.words(item().slot);
+      int tile = chunk * stream.tiles_of_chunk;
+      SAMPLER_KEEP_ROLLED
+      for (int first = tile;; first += 32) {
+        const int last = (chunk + 1) * stream.tiles_of_chunk;
+        own = 0;
+        if (first + ctx.lane() < last && first + ctx.lane() < stream.num_tiles) {
+          own = ctx.load_fresh(&tiles[first + ctx.lane()]);
+        }
+        const int lane = find(own, &target);
+        tile = first + lane;
+        if (lane < 32) break;
+      }
+      uint64_t mine = 0;
+      const int from = tile * kTile + ctx.lane() * kGroup - row().lead;
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < kGroup; ++i) mine += weight_at(from + i);
+      const int lane = find(mine, &target);
+      if (ctx.lane() == lane) {
+        int i = 0;
+        SAMPLER_KEEP_ROLLED
+        for (uint64_t weight = weight_at(from); target >= weight; weight = weight_at(from + i)) {
+          target -= weight;
+          ++i;
+        }
+        set_drawn(uint32_t(from + i), 0, total);
+      }
+    }
+    ctx.sync();
+  }
+
+  // Weight of an element; 0 if it is outside the row or removed.
+  SAMPLER_DEVICE uint64_t weight_at(int index) const {
+    if (index < 0 || index >= row().count) return 0;
+    const float x = row().value(index);
+    return x >= state().bound ? contract::weight(scale(), x) : 0;
+  }
+
+  const Context &ctx;
+  StreamShared &shared;
+  const contract::SampleRequest &request;
+  const Stream &stream;
+
+  int turn_ = 0;  // parity of the item
+};
+
+template <sampler_dtype kDtype, StreamKind kKind, class Context>
+SAMPLER_DEVICE void run_stream(const Context &ctx, const contract::SampleRequest &request,
+                               const Stream &stream) {
+  StreamBlock<Context, kDtype, kKind>(ctx, request, stream).run();
+}
+
+// Clears what a launch must find 0.
+template <class Context>
+SAMPLER_DEVICE void run_clear(const Context &ctx, const Stream &stream) {
+  ctx.let_next_launch_begin();
+  const int64_t num_vectors = int64_t(stream.cleared_bytes() / sizeof(Vector));
+  auto *const vectors = reinterpret_cast<Vector *>(stream.memory);
+  for (int64_t i = ctx.team() * Context::kThreads + ctx.thread(); i < num_vectors;
+       i += ctx.num_teams() * Context::kThreads) {
+    ctx.store_vector(&vectors[i], Vector{});
+  }
+}
+
+}  // namespace sampler::kernels

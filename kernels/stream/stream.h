@@ -1,0 +1,226 @@
+// Sampling of long rows, streamed: the layout of a launch, and what its blocks share. stream.cuh
+// has the device code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "contract/elements.h"
+#include "contract/request.h"
+#include "machine/team.cuh"
+
+namespace sampler::kernels {
+
+constexpr int kStreamAlignment = 128;    // a line of L2
+constexpr int kMostChunks = 32;          // per row: one per lane
+constexpr int kMostStreamedK = 1024;     // largest streamed top-k
+constexpr int kStreamedTokens = 2048;    // candidates in a row's list
+constexpr int kLeastStreamedTiles = 16;  // fewest tiles of a streamed row
+constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p lists tokens above it
+
+// What a launch computes for each row.
+enum class StreamKind : int {
+  kNone,    // the rows are not streamed
+  kGreedy,  // the first token
+  kList,    // draws from a short list only, and greedy rows
+  kAny,     // any parameters
+};
+constexpr int kNumStreamKinds = 4;
+
+// What a row needs, by its parameters.
+enum class StreamNeed : int {
+  kFirst,    // its first token
+  kList,     // its first tokens
+  kTotal,    // its first tokens and the weight of all
+  kWeights,  // the weights of all, by tile
+  kOther,    // not streamed: the general kernel
+};
+
+SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
+  return !contract::top_k_is_on(top_k) || top_k >= num_cols;
+}
+
+SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
+                                         const contract::FilterRules &rules, int64_t num_cols,
+                                         bool counts_kept) {
+  if (contract::is_greedy(row.temperature)) return StreamNeed::kFirst;
+  const bool by_k = !keeps_all(row.top_k, num_cols), by_p = contract::top_p_is_on(row.top_p);
+  if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
+  if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
+    const bool of_some =
+        rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(row.min_p);
+    return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
+  }
+  if (by_k) return StreamNeed::kList;
+  return counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
+}
+
+// Per launch; all 0 at its start.
+struct alignas(kStreamAlignment) StreamHead {
+  uint32_t ticket;    // items taken
+  uint32_t num_left;  // rows left to the general kernel
+};
+
+// Per row in progress; all 0 at the start of the launch.
+struct alignas(32) StreamSlot {
+  uint32_t num_read;      // chunks read
+  uint32_t num_weighed;   // chunks weighed, and the list
+  uint32_t num_listed;    // tokens; ~0: more than the list holds
+  uint32_t num_finished;  // rows that this slot has completed
+  uint64_t maximum;       // key of the row's largest value, with the row's tag
+  uint64_t bound;         // lowest value with weight, with the row's tag
+};
+
+// Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
+// item is a chunk to be read or, in a later pass, weighed; blocks take items in order.
+struct Stream {
+  StreamKind kind = StreamKind::kNone;
+  bool has_tickets = false;  // else each block has the item of its index
+  int num_tiles = 0;         // most tiles of a row
+  int num_chunks = 0;        // per row
+  int tiles_of_chunk = 0;
+  int wave_rows = 0;  // rows read before the first of them is weighed
+  int num_slots = 0;
+  uint32_t num_rows = 0;
+  uint32_t num_items = 0;
+  int num_blocks = 0;
+  char *memory = nullptr;  // bytes(), aligned
+
+  SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
+  SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
+  SAMPLER_HD bool weighs() const { return kind == StreamKind::kAny; }
+  // Whether rows may be left to the general kernel.
+  SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
+
+  SAMPLER_HD int num_groups() const { return num_tiles * 32; }
+
+  SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
+  SAMPLER_HD StreamSlot *slot(int index) const {
+    return reinterpret_cast<StreamSlot *>(memory + sizeof(StreamHead)) + index;
+  }
+  // Bytes that must be 0 at the start of the launch.
+  SAMPLER_HD size_t cleared_bytes() const {
+    return sizeof(StreamHead) + lines(size_t(num_slots) * sizeof(StreamSlot));
+  }
+  // One word per chunk for the first pass, then one for the second.
+  SAMPLER_HD uint64_t *chunk_words(int slot) const {
+    return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (2 * kMostChunks);
+  }
+  // The list's ranks and running weights, or the tiles' weights.
+  SAMPLER_HD uint64_t *words(int slot) const {
+    return reinterpret_cast<uint64_t *>(memory + offset_of_words()) + size_t(slot) * slot_words();
+  }
+  SAMPLER_HD float *maxima(int slot) const {
+    return reinterpret_cast<float *>(memory + offset_of_maxima()) +
+           size_t(slot) * size_t(num_groups());
+  }
+  // Output rows left to the general kernel.
+  SAMPLER_HD uint32_t *left() const {
+    return reinterpret_cast<uint32_t *>(memory + offset_of_left());
+  }
+  SAMPLER_HD size_t bytes() const {
+    return is_on() ? offset_of_left() + (leaves_rows() ? lines(size_t(num_rows) * 4) : 0) : 0;
+  }
+
+ private:
+  SAMPLER_HD static size_t lines(size_t bytes) {
+    return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
+  }
+  SAMPLER_HD size_t slot_words() const { return weighs() ? 2 * kStreamedTokens : 0; }
+  SAMPLER_HD size_t offset_of_words() const {
+    return cleared_bytes() + size_t(num_slots) * 2 * kMostChunks * sizeof(uint64_t);
+  }
+  SAMPLER_HD size_t offset_of_maxima() const {
+    return offset_of_words() + size_t(num_slots) * slot_words() * sizeof(uint64_t);
+  }
+  SAMPLER_HD size_t offset_of_left() const {
+    return offset_of_maxima() +
+           (has_maxima() ? lines(size_t(num_slots) * size_t(num_groups()) * sizeof(float)) : 0);
+  }
+};
+static_assert(2 * kStreamedTokens >= kMaxTiles);
+
+// State of a row.
+struct StreamedRowState {
+  contract::RowParameters parameters;
+  float scale;  // of the logits, and their largest: a RowScale
+  float max;
+  StreamNeed need;
+  uint32_t status;   // of the parameters
+  uint32_t max_key;  // of the largest value
+  float bound;       // lowest value with weight
+};
+
+// The chunk of a row that a block works on.
+struct StreamItem {
+  const char *values;  // of the row, from an aligned address
+  uint32_t row;        // index of the output row
+  int lead;            // elements between the two
+  int slot;
+  int chunk;
+  int begin;  // its tiles
+  int end;
+  bool is_weighing;
+  bool is_none;  // the row does not exist
+  bool is_last;  // there are no more items
+  bool has_row;  // the input row exists
+  StreamedRowState row_state;
+};
+
+// Result of a row.
+struct StreamedOutcome {
+  uint64_t kept_weight;
+  uint32_t id;
+  int kept_count;
+  uint32_t status;
+  bool is_greedy;
+  bool is_left;  // left to the general kernel
+};
+
+// A block's shared memory.
+struct alignas(16) StreamShared {
+  StreamItem items[2];
+  StreamedOutcome outcome;
+  uint64_t partial[2][32];  // by warp
+  uint64_t word;            // random word
+  uint64_t target;
+  uint64_t total;
+  uint32_t is_last;
+  uint32_t num_groups;
+  uint32_t num_listed;
+  int prefix;
+  uint64_t list[kStreamedTokens];
+  union {
+    uint64_t sums[kStreamedTokens];
+    struct {  // while the list is made
+      uint32_t keys[kStreamedTokens];
+      uint32_t groups[kStreamedTokens];
+    } bins;
+  };
+};
+
+// Calls f(dtype, kind), integral constants, for each kernel of streamed rows.
+template <class F>
+void for_each_stream_kernel(const F &f) {
+  const auto of_type = [&](auto dtype) {
+    f(dtype, std::integral_constant<StreamKind, StreamKind::kGreedy>());
+    f(dtype, std::integral_constant<StreamKind, StreamKind::kList>());
+    f(dtype, std::integral_constant<StreamKind, StreamKind::kAny>());
+  };
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
+}
+
+// The kind of launch for all rows of a request; kNone: not streamed.
+StreamKind stream_kind(const contract::SampleRequest &request);
+
+// The most bytes that plan_stream() lays out, up to max_rows and max_cols.
+size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once);
+
+// `blocks_at_once`: concurrent blocks on the device. kNone without rows to stream.
+Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
+                   int blocks_at_once);
+
+}  // namespace sampler::kernels

@@ -1,0 +1,65 @@
+#include "abi/error.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "abi/entry.h"
+#include "abi/thread_state.h"
+
+namespace sampler::abi {
+
+namespace {
+
+const char *const kStatusNames[] = {
+    "SAMPLER_OK",
+    "SAMPLER_ERROR_INVALID_ARGUMENT",
+    "SAMPLER_ERROR_OUT_OF_MEMORY",
+    "SAMPLER_ERROR_WORKSPACE_TOO_SMALL",
+    "SAMPLER_ERROR_UNSUPPORTED",
+    "SAMPLER_ERROR_ABI_MISMATCH",
+    "SAMPLER_ERROR_SYSTEM",
+    "SAMPLER_ERROR_CALLBACK",
+    "SAMPLER_ERROR_CUDA",
+    "SAMPLER_ERROR_INTERNAL",
+    "SAMPLER_ERROR_CORRUPT_DATA",
+};
+constexpr int32_t kNumStatuses = sizeof kStatusNames / sizeof *kStatusNames;
+static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
+
+}  // namespace
+
+// The log's line is not the thread's error text: calls that the log makes with other handles may
+// fail and overwrite that. It is set last, so that it tells of the call that failed last.
+sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values) {
+  char text[kMaxErrorText];
+  std::vsnprintf(text, sizeof text, format, values);
+  entry.log(SAMPLER_LOG_ERROR, text);
+  if (ThreadState *const state = make_thread_state()) {
+    std::memcpy(state->error_text, text, sizeof text);
+  }
+  return status;
+}
+
+sampler_status fail(Entry &entry, sampler_status status, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  fail(entry, status, format, values);
+  va_end(values);
+  return status;
+}
+
+}  // namespace sampler::abi
+
+extern "C" {
+
+const char *sampler_last_error(void) {
+  const sampler::abi::ThreadState *const state = sampler::abi::thread_state();
+  return state ? state->error_text : "";
+}
+
+const char *sampler_status_string(sampler_status status) {
+  const bool known = status >= 0 && status < sampler::abi::kNumStatuses;
+  return known ? sampler::abi::kStatusNames[status] : "SAMPLER_STATUS_UNKNOWN";
+}
+
+}  // extern "C"
