@@ -52,7 +52,7 @@ struct ProbabilityScore {
   }
 };
 
-// Ids per set of blocks; the first is a multiple of 4.
+// Ids per set of blocks. The first id is a multiple of 4.
 constexpr int64_t kWordElements = 4 * kWidth;
 
 SAMPLER_INLINE Words blocks_from(const contract::RandomStream &random, int64_t first_id) {

@@ -41,8 +41,8 @@ struct Between {
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
   static constexpr float kNothing = -kInfinity, kLowest = -__FLT_MAX__;
-  // The low bits of t + kShift are 128 + n for the integer n nearest to t: the exponent of 2^(n +
-  // 1).
+  // The low bits of t + kShift are 128 + n for the integer n nearest to t, which is the exponent of
+  // 2^(n+1).
   static constexpr float kShift = 0x1.8p23f + 128.0f;
   Floats row_max, scale;
 
