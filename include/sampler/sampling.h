@@ -40,6 +40,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sampler/export.h>
 #include <sampler/handle.h>
@@ -195,15 +196,11 @@ SAMPLER_API const char *sampler_preset_name(int32_t index);
 
 /* The same as sampler_params_init, inline. */
 static inline sampler_params sampler_params_default(void) {
-  /* clang-format off */
-  sampler_params params = {
-    sizeof(sampler_params), 1.0f, 1.0f, 0.0f, 0, 0, 0, 0, 0,    /* filters */
-    0.0f, 0.0f, 0.0f, 0, 0, 0, 0.0f, 0.0f, 0, 0, 0, 0, 0,       /* edits */
-    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, /* windows */
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},           /* their order */
-    0, 0.0f, 0.0f, 0.0f, 0.0f,                                  /* adaptive stages */
-    0, 0, 0};                                                   /* sums, ties */
-  /* clang-format on */
+  sampler_params params;
+  memset(&params, 0, sizeof params);
+  params.struct_size = sizeof params;
+  params.temperature = 1.0f;
+  params.top_p = 1.0f;
   return params;
 }
 

@@ -6,9 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "capi/adaptive.h"
 #include "abi/handle_impl.h"
-#include "capi/stage_numbers.h"
+#include "capi/parameters.h"
 #include "capi/stage_order.h"
 #include "capi/state_impl.h"
 
@@ -18,85 +17,35 @@ using namespace abi;
 
 namespace {
 
-// A number that is on, or given by slot, is refused: `rule` says why.
-void refuse(Check &check, const Number &number, const char *rule) {
-  if (number.array) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "row_params->%s is set; %s", number.name, rule);
-  } else if (number.is_on) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "params->%s is %.9g; %s", number.name, number.value,
-               rule);
-  }
-}
+using contract::ParameterInfo;
 
-// A float that is finite and at least `low`.
-void check_penalty(Check &check, const char *name, float value, float low) {
-  check.not_nan(name, value);
-  if (value >= low && contract::is_finite(value)) return;
-  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must be finite%s", name, double(value),
-             low == 0.0f ? " and not negative" : "");
+// Refuses a parameter that is on, or given by slot: `rule` says why.
+void refuse(Check &check, const ParameterInfo &parameter, const UserParameters &user,
+            const char *rule) {
+  if (parameter.array_in(user.arrays)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; %s", parameter.row_path, rule);
+  } else if (parameter.turns_on() && parameter.scalar_is_on(user.params, user.arrays)) {
+    const double value = parameter.is_float ? parameter.scalar_in<float>(user.params)
+                                            : parameter.scalar_in<int32_t>(user.params);
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; %s", parameter.path(), value, rule);
+  }
 }
 
 void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
                   contract::Pipeline *out) {
   const sampler_params &params = user.params;
-  const sampler_row_params &arrays = user.arrays;
-  const float any = -contract::kLargestFloat;
-  if (!arrays.repetition_penalty)
-    check_penalty(check, "params->repetition_penalty", params.repetition_penalty, 0.0f);
-  if (!arrays.frequency_penalty)
-    check_penalty(check, "params->frequency_penalty", params.frequency_penalty, any);
-  if (!arrays.presence_penalty)
-    check_penalty(check, "params->presence_penalty", params.presence_penalty, any);
-  const auto numbers = [&](const char *name, auto value, const auto *array, auto *per_slot) {
-    *per_slot = read_per_slot(check, name, value, array, num_slots);
-  };
-  // The name in row_params, which begins by 4 letters more.
-  const auto floats = [&](const char *name, float value, const float *array, auto *per_slot) {
-    constexpr size_t kRow = sizeof "row_" - 1;
-    if (!array) check.not_nan(name + kRow, value);
-    numbers(name, value, array, per_slot);
-  };
-  numbers("row_params->repetition_penalty", params.repetition_penalty, arrays.repetition_penalty,
-          &out->repetition_penalty);
-  numbers("row_params->frequency_penalty", params.frequency_penalty, arrays.frequency_penalty,
-          &out->frequency_penalty);
-  numbers("row_params->presence_penalty", params.presence_penalty, arrays.presence_penalty,
-          &out->presence_penalty);
-  numbers("row_params->penalty_window", params.penalty_window, arrays.penalty_window,
-          &out->penalty_window);
-  floats("row_params->dry_multiplier", params.dry_multiplier, arrays.dry_multiplier,
-         &out->dry_multiplier);
-  floats("row_params->dry_base", params.dry_base, arrays.dry_base, &out->dry_base);
-  numbers("row_params->dry_allowed_length", params.dry_allowed_length, arrays.dry_allowed_length,
-          &out->dry_allowed_length);
-  numbers("row_params->dry_window", params.dry_window, arrays.dry_window, &out->dry_window);
-  numbers("row_params->no_repeat_ngram_size", params.no_repeat_ngram_size,
-          arrays.no_repeat_ngram_size, &out->no_repeat_ngram_size);
-  numbers("row_params->min_new_tokens", params.min_new_tokens, arrays.min_new_tokens,
-          &out->min_new_tokens);
-  floats("row_params->dynamic_temperature_range", params.dynamic_temperature_range,
-         arrays.dynamic_temperature_range, &out->dynamic_range);
-  floats("row_params->dynamic_temperature_exponent", params.dynamic_temperature_exponent,
-         arrays.dynamic_temperature_exponent, &out->dynamic_exponent);
-  floats("row_params->typical_p", params.typical_p, arrays.typical_p, &out->typical_p);
-  floats("row_params->top_n_sigma", params.top_n_sigma, arrays.top_n_sigma, &out->top_n_sigma);
-  floats("row_params->epsilon_cutoff", params.epsilon_cutoff, arrays.epsilon_cutoff, &out->epsilon);
-  floats("row_params->eta_cutoff", params.eta_cutoff, arrays.eta_cutoff, &out->eta);
-  floats("row_params->top_h", params.top_h, arrays.top_h, &out->top_h);
-  floats("row_params->xtc_probability", params.xtc_probability, arrays.xtc_probability,
-         &out->xtc_probability);
-  floats("row_params->xtc_threshold", params.xtc_threshold, arrays.xtc_threshold,
-         &out->xtc_threshold);
-  numbers("row_params->min_keep", params.min_keep, arrays.min_keep, &out->min_keep);
+  contract::for_each_stage_parameter(out, [&](int index, sampler_stage, auto *number) {
+    read_parameter(check, contract::kParameters[index], user, num_slots, number);
+  });
   contract::WindowRules &rules = out->window_rules;
   rules.typical_p_ties = check.enumeration("params->typical_p_ties", params.typical_p_ties, 2);
   rules.cutoff_ties = check.enumeration("params->cutoff_ties", params.cutoff_ties, 2);
   rules.typical_p_sum = check.enumeration("params->typical_p_sum", params.typical_p_sum, 2);
-  const contract::PerSlot<float> top_p = {params.top_p, arrays.top_p};  // which has been checked
-  out->adaptive = read_adaptive(check, user, top_p, num_slots);
-  check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
+  out->adaptive.top_p = {params.top_p, user.arrays.top_p};  // which has been checked
+  complete_adaptive(check, user, num_slots, &out->adaptive);
+  check.parameters("row_params->forced_token_id", user.arrays.forced_token_id, sizeof(int64_t),
                    num_slots);
-  out->forced_token_ids = arrays.forced_token_id;
+  out->forced_token_ids = user.arrays.forced_token_id;
   out->penalty_scope = check.enumeration("params->penalty_scope", params.penalty_scope, 3);
   out->penalty_form =
       contract::PenaltyForm(check.enumeration("params->penalty_form", params.penalty_form, 3));
@@ -104,12 +53,11 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
                                                 3) == SAMPLER_PENALTY_SCOPE_OUTPUT;
 }
 
-// Whether all bytes of a struct from `offset` on are 0.
+// Whether all bytes of a struct in [begin, end) are 0.
 template <class Struct>
-bool is_zero_from(const Struct &value, size_t offset) {
+bool is_zero(const Struct &value, size_t begin, size_t end = sizeof(Struct)) {
   static constexpr char kZeros[sizeof(Struct)] = {};
-  return std::memcmp(reinterpret_cast<const char *>(&value) + offset, kZeros,
-                     sizeof value - offset) == 0;
+  return std::memcmp(reinterpret_cast<const char *>(&value) + begin, kZeros, end - begin) == 0;
 }
 
 constexpr int64_t kAnyNumber = -1;
@@ -257,16 +205,23 @@ void read_bitmasks(Check &check, const sampler_pipeline &user, const contract::R
               num_rows, Access::kRead);
 }
 
-// Nothing that is asked for is dropped for want of a list, or of a draw.
-void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline &out,
+// Whether a parameter that turns its stage on needs the sequence's tokens there.
+bool needs_history(sampler_stage stage) {
+  return stage == SAMPLER_STAGE_PENALTIES || stage == SAMPLER_STAGE_DRY ||
+         stage == SAMPLER_STAGE_NO_REPEAT_NGRAM || stage == SAMPLER_STAGE_MASK;
+}
+
+// Refuses what would be dropped for want of a list, or of a draw.
+void check_needs(Check &check, const UserParameters &user, const contract::Pipeline &out,
                  sampler_input_kind kind, Draws draws) {
-  for (const Number &number : numbers) {
-    if (number.needs_history() && !out.has_text())
-      refuse(check, number, "it needs pipeline->history or pipeline->state");
-    if (number.stage == SAMPLER_STAGE_XTC && number.turns_on && draws == Draws::kNo)
-      refuse(check, number, "sampler_filter draws no coin");
-    if (number.stage == SAMPLER_STAGE_TEMPERATURE && kind == SAMPLER_PROBABILITIES && !number.array)
-      refuse(check, number, "it needs SAMPLER_LOGITS");
+  for (const ParameterInfo &parameter : other_parameters()) {
+    if (parameter.turns_on() && needs_history(parameter.stage) && !out.has_text())
+      refuse(check, parameter, user, "it needs pipeline->history or pipeline->state");
+    if (parameter.turns_on() && parameter.stage == SAMPLER_STAGE_XTC && draws == Draws::kNo)
+      refuse(check, parameter, user, "sampler_filter draws no coin");
+    if (parameter.stage == SAMPLER_STAGE_TEMPERATURE && kind == SAMPLER_PROBABILITIES &&
+        !parameter.array_in(user.arrays))
+      refuse(check, parameter, user, "it needs SAMPLER_LOGITS");
   }
   needs_lists(check, !out.bad_words || out.has_text(), "pipeline->bad_words",
               "history or pipeline->state");
@@ -276,12 +231,13 @@ void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline 
 
 }  // namespace
 
-// Most calls have none, and should not take the time to look at each of them.
+// Most calls have none, and should not take the time to look at each. top_p_sum is a rule of top-p.
 bool has_other_numbers(const UserParameters &parameters) {
-  sampler_params params = parameters.params;
-  params.top_p_sum = SAMPLER_SUM_REACHES;  // a rule of top-p
-  return !is_zero_from(params, offsetof(sampler_params, repetition_penalty)) ||
-         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
+  constexpr size_t kFirst = offsetof(sampler_params, repetition_penalty);
+  constexpr size_t kSum = offsetof(sampler_params, top_p_sum);
+  constexpr size_t kAfterSum = offsetof(sampler_params, typical_p_sum);
+  return !is_zero(parameters.params, kFirst, kSum) || !is_zero(parameters.params, kAfterSum) ||
+         !is_zero(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
 }
 
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
@@ -308,10 +264,9 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   read_biases(check, pipeline, input, num_slots, &out);
   read_bans(check, pipeline, num_slots, &out);
   read_bitmasks(check, pipeline, input, num_rows, &out);
-  const Numbers numbers(parameters);
-  check_needs(check, numbers, out, input.kind, draws);
+  check_needs(check, parameters, out, input.kind, draws);
   if (!check.ok()) return nullptr;
-  read_order(check, numbers, parameters, rules, &out);
+  read_order(check, parameters, rules, &out);
   if (out.has_edits() && input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "pipeline has SAMPLER_STAGE_%s and %s.kind is SAMPLER_PROBABILITIES; edits need "
@@ -329,7 +284,9 @@ void refuse_other_stages(Check &check, const UserParameters &parameters, const c
   read_numbers(check, parameters, 0, &unused);
   char rule[80];
   std::snprintf(rule, sizeof rule, "it must be off: %s does not have that stage", function);
-  for (const Number &number : Numbers(parameters)) refuse(check, number, rule);
+  for (const ParameterInfo &parameter : other_parameters()) {
+    refuse(check, parameter, parameters, rule);
+  }
   if (parameters.arrays.forced_token_id) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "row_params->forced_token_id is set; %s does not force tokens", function);

@@ -31,21 +31,14 @@ class StageSet {
 };
 
 // Which stages may be on.
-StageSet stages_on(const Numbers &numbers, const UserParameters &user,
-                   const contract::Pipeline &lists) {
-  const sampler_params &params = user.params;
-  const sampler_row_params &arrays = user.arrays;
+StageSet stages_on(const UserParameters &user, const contract::Pipeline &lists) {
   StageSet on;
-  for (const Number &number : numbers) {
-    on.add_if(number.stage && number.may_turn_on(), number.stage);
+  for (const contract::ParameterInfo &parameter : contract::kParameters) {
+    on.add_if(parameter.stage && may_turn_on(parameter, user), parameter.stage);
   }
   on.add_if(lists.biased || lists.dense_bias, SAMPLER_STAGE_BIAS);
   on.add_if(lists.allowed || lists.banned || lists.stop || lists.bad_words || lists.bitmasks,
             SAMPLER_STAGE_MASK);
-  on.add_if(params.temperature != 1.0f || arrays.temperature, SAMPLER_STAGE_TEMPERATURE);
-  on.add_if(contract::top_k_is_on(params.top_k) || arrays.top_k, SAMPLER_STAGE_TOP_K);
-  on.add_if(contract::top_p_is_on(params.top_p) || arrays.top_p, SAMPLER_STAGE_TOP_P);
-  on.add_if(contract::min_p_is_on(params.min_p) || arrays.min_p, SAMPLER_STAGE_MIN_P);
   return on;
 }
 
@@ -194,9 +187,9 @@ bool find_rules(const contract::StageOrder &order, bool is_listed, const StageSe
 
 }  // namespace
 
-void read_order(Check &check, const Numbers &numbers, const UserParameters &user,
-                contract::FilterRules *rules, contract::Pipeline *out) {
-  const StageSet on = stages_on(numbers, user, *out);
+void read_order(Check &check, const UserParameters &user, contract::FilterRules *rules,
+                contract::Pipeline *out) {
+  const StageSet on = stages_on(user, *out);
   StageSet listed;
   const bool is_listed = lists_stages(user.params);
   const contract::StageOrder order =

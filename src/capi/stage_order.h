@@ -2,7 +2,7 @@
 #pragma once
 
 #include "abi/check.h"
-#include "capi/stage_numbers.h"
+#include "capi/parameters.h"
 #include "contract/pipeline.h"
 
 namespace sampler::capi {
@@ -14,7 +14,7 @@ bool lists_stages(const sampler_params &params);
 
 // Sets the edits and windows of `out`, whose lists and numbers have been read. Where temperature,
 // top-k, top-p and min-p are all, in an order that FilterRules can say, `rules` say it then.
-void read_order(Check &check, const Numbers &numbers, const UserParameters &user,
-                contract::FilterRules *rules, contract::Pipeline *out);
+void read_order(Check &check, const UserParameters &user, contract::FilterRules *rules,
+                contract::Pipeline *out);
 
 }  // namespace sampler::capi

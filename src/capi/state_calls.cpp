@@ -2,7 +2,7 @@
 // rule checked on the way.
 #include <cinttypes>
 
-#include "capi/adaptive.h"
+#include "capi/parameters.h"
 #include "capi/call.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"

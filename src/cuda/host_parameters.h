@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "contract/any_request.h"
+#include "contract/parameter_table.h"
 #include "contract/pipeline.h"
 #include "contract/request.h"
 #include "contract/state_requests.h"
@@ -19,10 +20,8 @@ namespace sampler::cuda {
 // Calls visit(&array, count) for each parameter array of a request, including null ones.
 template <class Visit>
 void visit_parameters(contract::Parameters *parameters, int64_t num_slots, const Visit &visit) {
-  visit(&parameters->temperature.array, num_slots);
-  visit(&parameters->top_k.array, num_slots);
-  visit(&parameters->top_p.array, num_slots);
-  visit(&parameters->min_p.array, num_slots);
+  contract::for_each_filter_parameter(
+      parameters, [&](int, sampler_stage, auto *number) { visit(&number->array, num_slots); });
 }
 
 template <class Visit>
@@ -43,43 +42,13 @@ void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
   visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
 
-// top_p is visited with the request's parameters.
+// Parameters of the stages, and forced tokens. Adaptive stages' top_p is the request's.
 template <class Visit>
-void visit_adaptive_numbers(contract::AdaptiveParameters *adaptive, int64_t num_slots,
-                            const Visit &visit) {
-  visit(&adaptive->kind.array, num_slots);
-  visit(&adaptive->target.array, num_slots);
-  visit(&adaptive->rate.array, num_slots);
-  visit(&adaptive->top_p_decay.array, num_slots);
-  visit(&adaptive->top_p_least.array, num_slots);
-  visit(&adaptive->top_p_reset_tokens, num_slots);
-}
-
-// Parameters of the stages, and forced tokens.
-template <class Visit>
-void visit_stage_numbers(contract::Pipeline *stages, int64_t num_slots, const Visit &visit) {
-  visit(&stages->dynamic_range.array, num_slots);
-  visit(&stages->dynamic_exponent.array, num_slots);
-  visit(&stages->typical_p.array, num_slots);
-  visit(&stages->top_n_sigma.array, num_slots);
-  visit(&stages->epsilon.array, num_slots);
-  visit(&stages->eta.array, num_slots);
-  visit(&stages->top_h.array, num_slots);
-  visit(&stages->xtc_probability.array, num_slots);
-  visit(&stages->xtc_threshold.array, num_slots);
-  visit(&stages->min_keep.array, num_slots);
-  visit(&stages->repetition_penalty.array, num_slots);
-  visit(&stages->frequency_penalty.array, num_slots);
-  visit(&stages->presence_penalty.array, num_slots);
-  visit(&stages->penalty_window.array, num_slots);
-  visit(&stages->dry_multiplier.array, num_slots);
-  visit(&stages->dry_base.array, num_slots);
-  visit(&stages->dry_allowed_length.array, num_slots);
-  visit(&stages->dry_window.array, num_slots);
-  visit(&stages->no_repeat_ngram_size.array, num_slots);
-  visit(&stages->min_new_tokens.array, num_slots);
+void visit_stage_parameters(contract::Pipeline *stages, int64_t num_slots, const Visit &visit) {
+  contract::for_each_stage_parameter(
+      stages, [&](int, sampler_stage, auto *number) { visit(&number->array, num_slots); });
   visit(&stages->forced_token_ids, num_slots);
-  visit_adaptive_numbers(&stages->adaptive, num_slots, visit);
+  visit(&stages->adaptive.top_p_reset_tokens, num_slots);
 }
 
 template <class Request, class Visit>
@@ -87,7 +56,7 @@ void visit_host_arrays(kernels::Staged<Request> *request, const Visit &visit) {
   Request *const without_stages = request;
   visit_host_arrays(without_stages, visit);
   const int64_t num_slots = request->slots.number(contract::num_output_rows(*without_stages));
-  visit_stage_numbers(&request->stages, num_slots, visit);
+  visit_stage_parameters(&request->stages, num_slots, visit);
 }
 
 template <class Visit>
@@ -110,7 +79,7 @@ void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
   contract::Verification &rules = request->rules;
   visit(&rules.acceptance.array, num_slots);
   visit_parameters(&rules.draft_parameters, num_slots, visit);
-  visit_stage_numbers(&request->positions.stages, num_slots, visit);
+  visit_stage_parameters(&request->positions.stages, num_slots, visit);
 }
 
 template <class Visit>
@@ -125,7 +94,7 @@ void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   visit_host_arrays(&request->verify, visit);
   if (!request->has_pipeline) return;
   const shards::ShardCall call = request->call();
-  visit_stage_numbers(&request->stages, call.slots().number(request->plan.num_rows), visit);
+  visit_stage_parameters(&request->stages, call.slots().number(request->plan.num_rows), visit);
 }
 
 // Calls of state.h. Only accept has arrays: the parameters of adaptive stages.
@@ -133,8 +102,12 @@ template <class Visit>
 void visit_host_arrays(contract::RowsOfSlots *, const Visit &) {}
 template <class Visit>
 void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
-  visit_adaptive_numbers(&request->adaptive, request->slots.count, visit);
-  visit(&request->adaptive.top_p.array, request->slots.count);
+  const int64_t num_slots = request->slots.count;
+  contract::for_each_adaptive_parameter(
+      &request->adaptive,
+      [&](int, sampler_stage, auto *number) { visit(&number->array, num_slots); });
+  visit(&request->adaptive.top_p.array, num_slots);
+  visit(&request->adaptive.top_p_reset_tokens, num_slots);
 }
 
 // The same for arrays that are on the host with every handle.

@@ -6,6 +6,7 @@
 
 #include "contract/float_bits.h"
 #include "contract/host_device.h"
+#include "contract/parameter_table.h"
 #include "contract/pipeline.h"
 #include "shards/call.h"
 
@@ -55,21 +56,20 @@ class Digest {
   uint64_t state_ = 0x6A09E667F3BCC909u;
 };
 
-// Calls f(numbers) for each per-slot parameter of the edits.
+// Calls f(number) for each parameter of the stages that shards have.
 template <class F>
 SAMPLER_HD void for_each_number(const Pipeline &pipeline, const F &f) {
-  f(pipeline.repetition_penalty), f(pipeline.frequency_penalty), f(pipeline.presence_penalty);
-  f(pipeline.penalty_window), f(pipeline.dry_multiplier), f(pipeline.dry_base);
-  f(pipeline.dry_allowed_length), f(pipeline.dry_window), f(pipeline.no_repeat_ngram_size);
-  f(pipeline.min_new_tokens), f(pipeline.adaptive.top_p_decay), f(pipeline.adaptive.top_p_least);
+  for_each_stage_parameter(&pipeline, [&](int, sampler_stage stage, const auto *number) {
+    if (is_edit(stage) || stage == SAMPLER_STAGE_TOP_P) f(*number);
+  });
 }
 
-struct AddNumbers {
+struct AddNumber {
   Digest *digest;
 
   template <class T>
-  SAMPLER_HD void operator()(const PerSlot<T> &numbers) const {
-    digest->add(numbers);
+  SAMPLER_HD void operator()(const PerSlot<T> &number) const {
+    digest->add(number);
   }
 };
 
@@ -146,7 +146,7 @@ inline uint64_t digest_stages(const ShardCall &call) {
   const Pipeline *const pipeline = call.pipeline;
   if (!pipeline) return digest.value();
   for (const sampler_stage stage : pipeline->edits) digest.add(int32_t(stage));
-  for_each_number(*pipeline, AddNumbers{&digest});
+  for_each_number(*pipeline, AddNumber{&digest});
   digest.add(int32_t(pipeline->penalty_scope)), digest.add(int32_t(pipeline->penalty_form));
   digest.add(pipeline->bad_words_end_output);
   digest.add(int32_t(pipeline->bitmask_rule));
@@ -208,7 +208,7 @@ class RowDigest {
   }
 
   SAMPLER_HD void add_stages(const Pipeline &pipeline, int64_t slot) {
-    for_each_number(pipeline, [&](const auto &numbers) { add(numbers[slot]); });
+    for_each_number(pipeline, [&](const auto &number) { add(number[slot]); });
     if (!pipeline.has_edits()) return;
     add_list(pipeline.biased, slot), add_list(pipeline.allowed, slot);
     add_list(pipeline.banned, slot), add_list(pipeline.stop, slot);

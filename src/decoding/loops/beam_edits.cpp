@@ -1,53 +1,36 @@
 #include "decoding/loops/beam_edits.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
+#include <iterator>
+
+#include "contract/parameter_table.h"
 
 namespace sampler::decoding {
 
 namespace {
 
-// Offsets in sampler_row_params of the arrays of edits by text; their elements have 4 bytes.
-constexpr size_t kNumbers[] = {
-    offsetof(sampler_row_params, repetition_penalty),
-    offsetof(sampler_row_params, frequency_penalty),
-    offsetof(sampler_row_params, presence_penalty),
-    offsetof(sampler_row_params, penalty_window),
-    offsetof(sampler_row_params, dry_multiplier),
-    offsetof(sampler_row_params, dry_base),
-    offsetof(sampler_row_params, dry_allowed_length),
-    offsetof(sampler_row_params, dry_window),
-    offsetof(sampler_row_params, no_repeat_ngram_size),
-    offsetof(sampler_row_params, min_new_tokens),
-};
+using contract::kParameters;
+using contract::ParameterInfo;
 
-const uint32_t *array_of(const sampler_row_params &params, size_t place) {
-  const uint32_t *array;
-  std::memcpy(&array, reinterpret_cast<const char *>(&params) + place, sizeof array);
-  return array;
-}
-
-void set_array(sampler_row_params *params, size_t place, const uint32_t *array) {
-  std::memcpy(reinterpret_cast<char *>(params) + place, &array, sizeof array);
+bool is_of_edits(const ParameterInfo &parameter) {
+  return contract::is_edit(parameter.stage);
 }
 
 // Copies the parameters of the edits.
 void copy_edits(const sampler_params &from, sampler_params *to) {
-  to->repetition_penalty = from.repetition_penalty;
-  to->frequency_penalty = from.frequency_penalty;
-  to->presence_penalty = from.presence_penalty;
-  to->penalty_window = from.penalty_window;
+  for (const ParameterInfo &parameter : kParameters) {
+    if (is_of_edits(parameter)) parameter.set_scalar(to, parameter.scalar_in<uint32_t>(from));
+  }
   to->penalty_scope = from.penalty_scope;
   to->penalty_form = from.penalty_form;
-  to->dry_multiplier = from.dry_multiplier;
-  to->dry_base = from.dry_base;
-  to->dry_allowed_length = from.dry_allowed_length;
-  to->dry_window = from.dry_window;
-  to->no_repeat_ngram_size = from.no_repeat_ngram_size;
-  to->min_new_tokens = from.min_new_tokens;
   to->bad_word_scope = from.bad_word_scope;
   std::copy_n(from.stages, SAMPLER_MAX_STAGES, to->stages);
+}
+
+int64_t num_edit_arrays(const sampler_row_params &params) {
+  return std::count_if(std::begin(kParameters), std::end(kParameters), [&](const auto &parameter) {
+    return is_of_edits(parameter) && parameter.array_in(params);
+  });
 }
 
 int64_t num_copied(const sampler_token_lists &lists, int64_t num_beams) {
@@ -82,7 +65,9 @@ sampler_params without_edits(const sampler_params &params) {
 
 sampler_row_params without_edits(const sampler_row_params &params) {
   sampler_row_params result = params;
-  for (const size_t place : kNumbers) set_array(&result, place, nullptr);
+  for (const ParameterInfo &parameter : kParameters) {
+    if (is_of_edits(parameter)) parameter.set_array(&result, nullptr);
+  }
   return result;
 }
 
@@ -116,7 +101,7 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       params_(edits_of(generation.args().params ? *generation.args().params
                                                 : sampler_params_default())),
       row_params_(abi::sized<sampler_row_params>()),
-      numbers_(place, generation.args().row_params ? product({kNumNumbers, num_slots()}) : 0),
+      numbers_(place, generation.args().row_params ? product({num_edit_arrays(*generation.args().row_params), num_slots()}) : 0),
       slots_(place, num_slots()),
       masks_(place, num_slots()),
       history_(place, product({num_beams, generation.capacity()})),
@@ -134,12 +119,12 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
 
 // Fills in and checks the arguments that stay the same. Returns the workspace bytes of a call.
 size_t BeamEdits::prepare() {
-  static_assert(kNumNumbers == sizeof kNumbers / sizeof kNumbers[0]);
   const sampler_row_params *const by_text = generation_.args().row_params;
-  for (const size_t place : kNumbers) {
-    const uint32_t *const given = by_text ? array_of(*by_text, place) : nullptr;
+  for (const ParameterInfo &parameter : kParameters) {
+    if (!by_text || !is_of_edits(parameter)) continue;
+    const auto *const given = parameter.array_in<uint32_t>(*by_text);
     if (!given) continue;
-    set_array(&row_params_, place, numbers_.data() + numbers_.size());
+    parameter.set_array(&row_params_, numbers_.data() + numbers_.size());
     for (int64_t i = 0; i < generation_.num_texts(); ++i) {
       numbers_.fill(size_t(num_beams_), given[i]);
     }

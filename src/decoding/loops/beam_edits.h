@@ -48,8 +48,6 @@ class BeamEdits {
   void filter(const Array<Feed> &feeds, sampler_filter_args *args);
 
  private:
-  static constexpr int kNumNumbers = 10;
-
   int64_t num_slots() const { return num_beams_ * generation_.num_texts(); }
   void complete(sampler_filter_args *args) const;
   void copy_histories(const Array<Feed> &feeds);
@@ -60,7 +58,7 @@ class BeamEdits {
   int64_t num_beams_;
   sampler_params params_;
   sampler_row_params row_params_;
-  Array<uint32_t> numbers_;           // [kNumNumbers, slots], the numbers given by text
+  Array<uint32_t> numbers_;           // [arrays given, slots]
   Array<int32_t> slots_, masks_;      // by row
   Array<int32_t> history_;            // slot after slot
   Array<int64_t> offsets_, lengths_;  // of the slots' histories

@@ -8,6 +8,7 @@
 #include "capi/requests.h"
 #include "capi/views.h"
 #include "contract/elements.h"
+#include "contract/parameter_table.h"
 #include "contract/request.h"
 #include "decoding/loops/beam_edits.h"
 #include "decoding/loops/loops.h"
@@ -188,32 +189,15 @@ void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t
 
 // Checks numbers by text of edits, which are expanded to numbers by beam.
 void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t num_texts) {
-  const struct {
-    const char *name;
-    const void *data;
-  } refused[] = {{"row_params->temperature", params.temperature},
-                 {"row_params->top_p", params.top_p},
-                 {"row_params->min_p", params.min_p},
-                 {"row_params->top_k", params.top_k}};
-  for (const auto &member : refused) {
-    must_be_null(check, member.name, member.data, "for beam search");
+  for (int i = 0; i < contract::kNumFilterParameters; ++i) {
+    const contract::ParameterInfo &parameter = contract::kParameters[i];
+    must_be_null(check, parameter.row_path, parameter.array_in(params), "for beam search");
   }
-  const struct {
-    const char *name;
-    const void *data;
-  } taken[] = {{"row_params->repetition_penalty", params.repetition_penalty},
-               {"row_params->frequency_penalty", params.frequency_penalty},
-               {"row_params->presence_penalty", params.presence_penalty},
-               {"row_params->penalty_window", params.penalty_window},
-               {"row_params->dry_multiplier", params.dry_multiplier},
-               {"row_params->dry_base", params.dry_base},
-               {"row_params->dry_allowed_length", params.dry_allowed_length},
-               {"row_params->dry_window", params.dry_window},
-               {"row_params->no_repeat_ngram_size", params.no_repeat_ngram_size},
-               {"row_params->min_new_tokens", params.min_new_tokens}};
-  for (const auto &member : taken) {
+  for (const contract::ParameterInfo &parameter : contract::kParameters) {
     if (!check.ok()) return;
-    check.array(member.name, member.data, sizeof(float), num_texts, abi::Access::kRead);
+    if (!contract::is_edit(parameter.stage)) continue;
+    check.array(parameter.row_path, parameter.array_in(params), parameter.size, num_texts,
+                abi::Access::kRead);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "contract/parameter_table.h"
 #include "decoding/session/arena.h"
 #include "decoding/session/transfer.h"
 #include "sampler/sampling.h"
@@ -17,7 +18,7 @@ sampler_row_params place_numbers(const sampler_row_params &by_slot, int64_t num_
 
 class SessionNumbers {
  public:
-  static constexpr int kCount = 29;
+  static constexpr int kCount = contract::kNumScalars;
 
   // `common`, the session's, must outlive this.
   SessionNumbers(const sampler_params &common, int64_t num_sequences, Arena *arena);
@@ -39,10 +40,10 @@ class SessionNumbers {
   static bool has_minimum(const sampler_params &params) { return params.min_new_tokens > 0; }
 
  private:
-  struct Number;
-  static const Number kNumbers[kCount];
+  // Whether kParameters[i] is one of temperature, top-k, top-p and min-p.
+  static bool is_plain(int i) { return i < contract::kNumFilterParameters; }
   bool is_listed(sampler_stage stage) const;
-  // Calls f(number, values) for each array that differs.
+  // Calls f(parameter, values) for each array that differs.
   template <class F>
   void for_each_array(bool plain, const F &f) const;
   // The same arrays, in host memory.

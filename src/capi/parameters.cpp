@@ -1,0 +1,57 @@
+#include "capi/parameters.h"
+
+namespace sampler::capi {
+
+using contract::ParameterInfo;
+using contract::ParameterValues;
+
+namespace {
+
+void check_float(Check &check, const ParameterInfo &parameter, float value) {
+  check.not_nan(parameter.path(), value);
+  if (parameter.values == ParameterValues::kNotNan) return;
+  const bool may_be_negative = parameter.values == ParameterValues::kFinite;
+  if (contract::is_finite(value) && (value >= 0.0f || may_be_negative)) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must be finite%s", parameter.path(),
+             double(value), may_be_negative ? "" : " and not negative");
+}
+
+}  // namespace
+
+void check_scalar(Check &check, const ParameterInfo &parameter, const UserParameters &user) {
+  if (parameter.array_in(user.arrays)) return;
+  if (parameter.is_float) {
+    check_float(check, parameter, parameter.scalar_in<float>(user.params));
+  } else if (parameter.values == ParameterValues::kAdaptiveKind) {
+    check.enumeration(parameter.path(), user.params.adaptive_kind, SAMPLER_ADAPTIVE_P + 1);
+  }
+}
+
+void complete_adaptive(Check &check, const UserParameters &user, int64_t num_slots,
+                       contract::AdaptiveParameters *out) {
+  const bool is_mirostat = out->kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
+                           out->kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  if (is_mirostat && !out->kind.array && !out->target.array && out->target.value < 0.0f) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "params->adaptive_target is %.9g; mirostat's must not be negative",
+               double(out->target.value));
+  }
+  out->top_p_reset_tokens = user.arrays.top_p_reset_token_id;
+  check.parameters("row_params->top_p_reset_token_id", out->top_p_reset_tokens, sizeof(int64_t),
+                   num_slots);
+}
+
+contract::AdaptiveParameters read_adaptive(Check &check, const UserParameters &user,
+                                           const contract::PerSlot<float> &top_p,
+                                           int64_t num_slots) {
+  contract::AdaptiveParameters result;
+  if (!check.ok()) return result;
+  contract::for_each_adaptive_parameter(&result, [&](int index, sampler_stage, auto *number) {
+    read_parameter(check, contract::kParameters[index], user, num_slots, number);
+  });
+  result.top_p = top_p;
+  complete_adaptive(check, user, num_slots, &result);
+  return result;
+}
+
+}  // namespace sampler::capi
