@@ -141,52 +141,7 @@ func (c *check) paramsIn(memory *raw.Params, name string, p *Params) uintptr {
 	if !p.isMade {
 		c.fail("%s is not of DefaultParams; start from there: all 0 is no default", name)
 	}
-	*memory = raw.Params{
-		StructSize:                 unsafe.Sizeof(*memory),
-		Temperature:                p.Temperature,
-		TopP:                       p.TopP,
-		MinP:                       p.MinP,
-		TopK:                       clamped(p.TopK),
-		TopKTies:                   int32(p.TopKTies),
-		TopPTies:                   int32(p.TopPTies),
-		TopPSum:                    int32(p.TopPSum),
-		FilterOrder:                int32(p.FilterOrder),
-		TemperatureOrder:           int32(p.TemperatureOrder),
-		RepetitionPenalty:          p.RepetitionPenalty,
-		FrequencyPenalty:           p.FrequencyPenalty,
-		PresencePenalty:            p.PresencePenalty,
-		PenaltyWindow:              clamped(p.PenaltyWindow),
-		PenaltyScope:               int32(p.PenaltyScope),
-		PenaltyForm:                int32(p.PenaltyForm),
-		DryMultiplier:              p.DRYMultiplier,
-		DryBase:                    p.DRYBase,
-		DryAllowedLength:           clamped(p.DRYAllowedLength),
-		DryWindow:                  clamped(p.DRYWindow),
-		NoRepeatNgramSize:          clamped(p.NoRepeatNgramSize),
-		MinNewTokens:               clamped(p.MinNewTokens),
-		BadWordScope:               int32(p.BadWordScope),
-		DynamicTemperatureRange:    p.DynamicTemperatureRange,
-		DynamicTemperatureExponent: p.DynamicTemperatureExponent,
-		TypicalP:                   p.TypicalP,
-		TopNSigma:                  p.TopNSigma,
-		EpsilonCutoff:              p.EpsilonCutoff,
-		EtaCutoff:                  p.EtaCutoff,
-		TopH:                       p.TopH,
-		XtcProbability:             p.XTCProbability,
-		XtcThreshold:               p.XTCThreshold,
-		TypicalPTies:               int32(p.TypicalPTies),
-		TypicalPSum:                int32(p.TypicalPSum),
-		CutoffTies:                 int32(p.CutoffTies),
-		MinKeep:                    clamped(p.MinKeep),
-		AdaptiveKind:               int32(p.AdaptiveKind),
-		AdaptiveTarget:             p.AdaptiveTarget,
-		AdaptiveRate:               p.AdaptiveRate,
-		TopPDecay:                  p.TopPDecay,
-		TopPLeast:                  p.TopPLeast,
-	}
-	for i, stage := range p.Stages {
-		memory.Stages[i] = int32(stage)
-	}
+	*memory = rawParams(p)
 	return raw.Address(memory)
 }
 
@@ -198,48 +153,7 @@ func (c *check) rowParamsIn(memory *raw.RowParams, of string, p *RowParams, numS
 	if p == nil {
 		return 0
 	}
-	f32 := func(name string, a *Array[float32]) uintptr {
-		return c.parameter(of, name, a.array, numSlots)
-	}
-	i32 := func(name string, a *Array[int32]) uintptr {
-		return c.parameter(of, name, a.array, numSlots)
-	}
-	*memory = raw.RowParams{
-		StructSize:              unsafe.Sizeof(*memory),
-		Temperature:             f32("temperature", &p.Temperature),
-		TopP:                    f32("top_p", &p.TopP),
-		MinP:                    f32("min_p", &p.MinP),
-		TopK:                    i32("top_k", &p.TopK),
-		RepetitionPenalty:       f32("repetition_penalty", &p.RepetitionPenalty),
-		FrequencyPenalty:        f32("frequency_penalty", &p.FrequencyPenalty),
-		PresencePenalty:         f32("presence_penalty", &p.PresencePenalty),
-		PenaltyWindow:           i32("penalty_window", &p.PenaltyWindow),
-		DryMultiplier:           f32("dry_multiplier", &p.DRYMultiplier),
-		DryBase:                 f32("dry_base", &p.DRYBase),
-		DryAllowedLength:        i32("dry_allowed_length", &p.DRYAllowedLength),
-		DryWindow:               i32("dry_window", &p.DRYWindow),
-		NoRepeatNgramSize:       i32("no_repeat_ngram_size", &p.NoRepeatNgramSize),
-		MinNewTokens:            i32("min_new_tokens", &p.MinNewTokens),
-		DynamicTemperatureRange: f32("dynamic_temperature_range", &p.DynamicTemperatureRange),
-		DynamicTemperatureExponent: f32("dynamic_temperature_exponent",
-			&p.DynamicTemperatureExponent),
-		TypicalP:       f32("typical_p", &p.TypicalP),
-		TopNSigma:      f32("top_n_sigma", &p.TopNSigma),
-		EpsilonCutoff:  f32("epsilon_cutoff", &p.EpsilonCutoff),
-		EtaCutoff:      f32("eta_cutoff", &p.EtaCutoff),
-		TopH:           f32("top_h", &p.TopH),
-		XtcProbability: f32("xtc_probability", &p.XTCProbability),
-		XtcThreshold:   f32("xtc_threshold", &p.XTCThreshold),
-		MinKeep:        i32("min_keep", &p.MinKeep),
-		ForcedTokenID:  c.parameter(of, "forced_token_id", p.ForcedTokenID.array, numSlots),
-		AdaptiveKind:   c.parameter(of, "adaptive_kind", p.AdaptiveKind.array, numSlots),
-		AdaptiveTarget: f32("adaptive_target", &p.AdaptiveTarget),
-		AdaptiveRate:   f32("adaptive_rate", &p.AdaptiveRate),
-		TopPDecay:      f32("top_p_decay", &p.TopPDecay),
-		TopPLeast:      f32("top_p_least", &p.TopPLeast),
-		TopPResetTokenID: c.parameter(of, "top_p_reset_token_id", p.TopPResetTokenID.array,
-			numSlots),
-	}
+	*memory = c.rawRowParams(of, p, numSlots)
 	return raw.Address(memory)
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the generated code of the Go and Java bindings from the public headers and this folder.
+# Makes the generated code of the Go and Java bindings, and some of Rust's, from the public headers and this folder.
 #
 #   regenerate.sh            over the checked-in files
 #   regenerate.sh BINDINGS   into another folder, laid out like the folder bindings
@@ -15,6 +15,7 @@ java=java/src/main/generated/io/github/libsampler/internal
 mkdir -p "$bindings"/{swig,go/internal/raw,java/native,"$java"}
 python3 "$source_dir/generate.py" "$include_dir" "$bindings"
 python3 "$source_dir/generate_java.py" "$include_dir" "$bindings"
+python3 "$source_dir/generate_parameters.py" "$include_dir" "$bindings"
 
 # SWIG writes the names of its input, and a hash, into its output: the same ones everywhere.
 cd "$bindings/swig"
@@ -26,4 +27,4 @@ swig -Wall -java -package io.github.libsampler.internal -outdir "../$java" \
 # A string of C is a pointer, which vet wants to see as one.
 sed -i '/^type swig_gostring/s/p uintptr/p unsafe.Pointer/;s/unsafe.Pointer(p.p)/p.p/;s/Swig_free(p.p)/Swig_free(uintptr(p.p))/' \
   ../go/internal/raw/raw.go
-gofmt -w ../go/internal/raw/*.go
+gofmt -w ../go/internal/raw/*.go ../go/parameters.go

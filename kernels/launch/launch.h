@@ -4,9 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include "contract/state_requests.h"
-#include "operations/kept_lists.cuh"
 #include "launch/plan.h"
 #include "launch/upload.cuh"
+#include "operations/kept_lists.cuh"
 
 namespace sampler::kernels {
 

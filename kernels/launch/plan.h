@@ -8,10 +8,10 @@
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "machine/device_shape.h"
+#include "machine/team.cuh"
 #include "operations/shard.h"
 #include "operations/spread.h"
 #include "stages/staged.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "operations/chain_speculative.cuh"
 #include "launch/plan.h"
+#include "machine/team.cuh"
+#include "operations/chain_speculative.cuh"
 #include "operations/residual.cuh"
-#include "row/row.cuh"
-#include "row/rows.cuh"
 #include "operations/sample.cuh"
 #include "operations/spread.cuh"
-#include "stages/staged.cuh"
-#include "machine/team.cuh"
 #include "operations/top_k_select.cuh"
+#include "row/row.cuh"
+#include "row/rows.cuh"
+#include "stages/staged.cuh"
 
 namespace sampler::kernels {
 

@@ -8,12 +8,12 @@
 #include <cstdint>
 
 #include "contract/chain.h"
+#include "machine/team.cuh"
+#include "operations/residual.cuh"
+#include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
-#include "operations/residual.cuh"
 #include "row/row.cuh"
-#include "operations/sample.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -10,13 +10,13 @@
 #include "contract/entropy.h"
 #include "contract/kept_lists.h"
 #include "contract/reports.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/elements.cuh"
 #include "row/entropy.cuh"
 #include "row/ranks.cuh"
 #include "row/row.cuh"
 #include "stages/staged.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

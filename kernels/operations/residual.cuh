@@ -12,10 +12,10 @@
 #include "contract/draw.h"
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/output.cuh"
 #include "row/row.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

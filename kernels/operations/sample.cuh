@@ -11,10 +11,10 @@
 #include "contract/elements.h"
 #include "contract/log2.h"
 #include "contract/request.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
 #include "row/row.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -12,21 +12,21 @@
 #include "contract/elements.h"
 #include "contract/entropy.h"
 #include "contract/row_view.h"
-#include "shards/call.h"
-#include "shards/rounds.h"
+#include "machine/kernel.cuh"
+#include "machine/team.cuh"
+#include "operations/shard.h"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
-#include "stages/edited_row.cuh"
-#include "stages/edits.cuh"
 #include "row/elements.cuh"
 #include "row/entropy.cuh"
-#include "machine/kernel.cuh"
 #include "row/output.cuh"
 #include "row/ranks.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
-#include "operations/shard.h"
-#include "machine/team.cuh"
+#include "shards/call.h"
+#include "shards/rounds.h"
+#include "stages/edited_row.cuh"
+#include "stages/edits.cuh"
 
 namespace sampler::kernels {
 
@@ -176,8 +176,8 @@ class TeamColumns {
 
   // Tokens that are not counted have bins of their own, one per lane.
   SAMPLER_DEVICE_CALL void add_digit(const contract::RowView &view, const RowScale &row_scale,
-                                     uint32_t lowest, const shards::DigitSearch &search,
-                                     int digit, uint64_t *sums) {
+                                     uint32_t lowest, const shards::DigitSearch &search, int digit,
+                                     uint64_t *sums) {
     Context &ctx = team_.ctx;
     TeamShared &shared = team_.shared;
     constexpr int kNumValues = shards::kNumDigitValues;
@@ -395,7 +395,7 @@ class ShardTeam {
     const size_t message_bytes = request_.plan.message_bytes(exchange);
     const auto header = [&](int64_t rank) -> const shards::ShardHeader & {
       return *reinterpret_cast<const shards::ShardHeader *>(round_.received +
-                                                              size_t(rank) * message_bytes);
+                                                            size_t(rank) * message_bytes);
     };
     bool agrees = true;
     for (int64_t rank = team_.ctx.thread(); rank < call_.num_ranks; rank += Context::kThreads) {

@@ -11,12 +11,12 @@
 
 #include "contract/draw.h"
 #include "contract/request.h"
+#include "machine/team.cuh"
+#include "operations/sample.cuh"
+#include "operations/spread.h"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
 #include "row/row.cuh"
-#include "operations/sample.cuh"
-#include "operations/spread.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -5,11 +5,11 @@
 
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "machine/team.cuh"
+#include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/row.cuh"
-#include "operations/sample.cuh"
 #include "row/selection.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

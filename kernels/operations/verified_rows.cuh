@@ -13,17 +13,17 @@
 #include "contract/entropy.h"
 #include "contract/verification.h"
 #include "contract/verifier.h"
+#include "machine/team.cuh"
+#include "operations/residual.cuh"
+#include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
 #include "row/entropy.cuh"
 #include "row/ranks.cuh"
-#include "operations/residual.cuh"
 #include "row/row.cuh"
 #include "stages/said.cuh"
-#include "operations/sample.cuh"
 #include "stages/staged.cuh"
 #include "stages/staged.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

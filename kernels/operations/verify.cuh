@@ -6,9 +6,9 @@
 #include "contract/verification.h"
 #include "contract/verifier.h"
 #include "machine/kernel.cuh"
-#include "stages/staged.h"
 #include "machine/team.cuh"
 #include "operations/verified_rows.cuh"
+#include "stages/staged.h"
 
 namespace sampler::kernels {
 

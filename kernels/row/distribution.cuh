@@ -12,9 +12,9 @@
 #include "contract/request.h"
 #include "contract/weight.h"
 #include "launch/plan.h"
+#include "machine/team.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

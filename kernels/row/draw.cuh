@@ -6,10 +6,10 @@
 #include "contract/draw.h"
 #include "contract/log2.h"
 #include "contract/philox.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "machine/device.cuh"
+#include "machine/team.cuh"
 #include "row/row.cuh"
 #include "stages/staged.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

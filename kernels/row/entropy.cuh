@@ -5,9 +5,9 @@
 
 #include "contract/entropy.h"
 #include "contract/weight.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/row.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

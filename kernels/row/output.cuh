@@ -6,9 +6,9 @@
 
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/row.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "contract/rank.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

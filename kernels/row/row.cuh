@@ -9,8 +9,8 @@
 #include "contract/rank.h"
 #include "contract/request.h"
 #include "contract/row_view.h"
-#include "machine/device.cuh"
 #include "launch/plan.h"
+#include "machine/device.cuh"
 #include "machine/team.cuh"
 
 namespace sampler::kernels {

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "contract/request.h"
+#include "machine/team.cuh"
+#include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/output.cuh"
 #include "row/row.cuh"
-#include "operations/sample.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

@@ -17,8 +17,8 @@
 #include "contract/filters.h"
 #include "contract/rank.h"
 #include "contract/weight.h"
-#include "row/row.cuh"
 #include "machine/team.cuh"
+#include "row/row.cuh"
 
 namespace sampler::kernels {
 

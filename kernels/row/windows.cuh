@@ -16,13 +16,13 @@
 #include "contract/weight.h"
 #include "contract/window_walk.h"
 #include "contract/windows.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
 #include "row/entropy.cuh"
 #include "row/ranks.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
 #include "stages/staged.h"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

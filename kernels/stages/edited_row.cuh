@@ -5,9 +5,9 @@
 
 #include "contract/edits.h"
 #include "contract/pipeline.h"
+#include "machine/team.cuh"
 #include "row/elements.cuh"
 #include "row/row.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

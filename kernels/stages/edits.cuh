@@ -9,9 +9,9 @@
 #include "contract/edits.h"
 #include "contract/pipeline.h"
 #include "contract/repeats.h"
-#include "stages/edited_row.cuh"
-#include "row/row.cuh"
 #include "machine/team.cuh"
+#include "row/row.cuh"
+#include "stages/edited_row.cuh"
 #include "stages/text_edits.cuh"
 
 namespace sampler::kernels {

@@ -6,8 +6,8 @@
 #include "contract/adaptive_values.h"
 #include "contract/elements.h"
 #include "contract/pipeline.h"
-#include "stages/stages.cuh"
 #include "machine/team.cuh"
+#include "stages/stages.cuh"
 #include "stages/text_edits.cuh"
 
 namespace sampler::kernels {

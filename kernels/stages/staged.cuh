@@ -6,16 +6,16 @@
 #include "contract/adaptive.h"
 #include "contract/elements.h"
 #include "contract/philox.h"
+#include "machine/team.cuh"
+#include "operations/reports.cuh"
+#include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
 #include "row/output.cuh"
-#include "operations/reports.cuh"
 #include "row/row.cuh"
 #include "row/rows.cuh"
-#include "operations/sample.cuh"
 #include "stages/staged.h"
 #include "stages/stages.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

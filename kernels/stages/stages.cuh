@@ -13,18 +13,18 @@
 #include "contract/pipeline.h"
 #include "contract/reports.h"
 #include "contract/stages.h"
+#include "machine/team.cuh"
 #include "row/distribution.cuh"
-#include "stages/edited_row.cuh"
-#include "stages/edits.cuh"
 #include "row/elements.cuh"
 #include "row/output.cuh"
 #include "row/ranks.cuh"
 #include "row/row.cuh"
 #include "row/selection.cuh"
-#include "stages/staged.h"
-#include "machine/team.cuh"
-#include "stages/text_edits.cuh"
 #include "row/windows.cuh"
+#include "stages/edited_row.cuh"
+#include "stages/edits.cuh"
+#include "stages/staged.h"
+#include "stages/text_edits.cuh"
 
 namespace sampler::kernels {
 

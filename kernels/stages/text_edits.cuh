@@ -6,9 +6,9 @@
 #include "contract/edits.h"
 #include "contract/pipeline.h"
 #include "contract/repeats.h"
+#include "machine/team.cuh"
 #include "stages/edited_row.cuh"
 #include "stages/repeats.cuh"
-#include "machine/team.cuh"
 
 namespace sampler::kernels {
 

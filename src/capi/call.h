@@ -112,8 +112,19 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
   if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);
 }
 
+// The parts of a request that it points to, for the time of a call.
+struct RequestParts {
+  std::optional<contract::Pipeline> pipeline;
+  std::optional<contract::Reports> reports;
+  std::optional<contract::Verification> verification;
+
+  // `keeps_verified`: of a verification, contract::Verification's.
+  RequestContext context(sampler_t handle, bool keeps_verified) {
+    return {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified};
+  }
+};
+
 // A public operation, by its full call or, in other words for the same arguments, by a simple one.
-// `keeps_verified`: of a verification, contract::Verification's.
 template <class Args>
 sampler_status call(sampler_t handle, const Args *user_args, Wording wording = Wording::kFull,
                     bool keeps_verified = false) noexcept {
@@ -123,12 +134,8 @@ sampler_status call(sampler_t handle, const Args *user_args, Wording wording = W
     check_is_free(check, busy);
     Args args;
     if (check.read("args", user_args, &args)) {
-      std::optional<contract::Pipeline> pipeline;
-      std::optional<contract::Reports> reports;
-      std::optional<contract::Verification> verification;
-      const auto request = to_request(
-          check, args,
-          {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified});
+      RequestParts parts;
+      const auto request = to_request(check, args, parts.context(handle, keeps_verified));
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -146,12 +153,8 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Check shapes(entry, false);
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
-    std::optional<contract::Pipeline> pipeline;
-    std::optional<contract::Reports> reports;
-    std::optional<contract::Verification> verification;
-    const auto request = to_request(
-        shapes, args,
-        {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified});
+    RequestParts parts;
+    const auto request = to_request(shapes, args, parts.context(handle, keeps_verified));
     if (shapes.ok()) *out_bytes = needed_workspace(*handle, request);
     return shapes.status();
   });

@@ -21,8 +21,8 @@ inline OtherParameters other_parameters() {
 
 // Whether the parameter may turn its stage on in some slot.
 inline bool may_turn_on(const contract::ParameterInfo &parameter, const UserParameters &user) {
-  return parameter.turns_on() && (parameter.array_in(user.arrays) ||
-                                  parameter.scalar_is_on(user.params, user.arrays));
+  return parameter.turns_on() &&
+         (parameter.array_in(user.arrays) || parameter.scalar_is_on(user.params, user.arrays));
 }
 
 // Checks a scalar that no array replaces.

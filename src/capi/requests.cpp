@@ -53,6 +53,19 @@ void read_row_indices(Check &check, const sampler_sample_args &args, SampleReque
   request->num_rows = args.num_row_indices;
 }
 
+// The slots of the output rows, their parameters, and their pipeline.
+template <class Args, class Request>
+void read_stages(Check &check, const Args &args, const RequestContext &context, int64_t num_rows,
+                 Draws draws, Request *request) {
+  request->slots = read_slots(check, args.slots, args.num_slots, num_rows);
+  const int64_t num_slots = request->slots.count;
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  request->parameters = read_parameters(check, parameters, request->input.kind, num_slots);
+  request->pipeline =
+      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request->input,
+                    num_slots, num_rows, draws, &request->parameters.rules, context.pipeline);
+}
+
 }  // namespace
 
 SampleRequest to_request(Check &check, const sampler_sample_args &args,
@@ -61,14 +74,8 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   request.input = read_input(check, "input", args.input, context);
   read_row_indices(check, args, &request);
   const int64_t num_rows = request.num_rows;
-  request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
-  const int64_t num_slots = request.slots.count;
-  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
-  request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request.input,
-                    num_slots, num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
-  request.random = read_random(check, args.random, num_slots);
+  read_stages(check, args, context, num_rows, Draws::kYes, &request);
+  request.random = read_random(check, args.random, request.slots.count);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
@@ -91,13 +98,7 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
                "written");
   }
   const int64_t num_rows = request.input.num_rows;
-  request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
-  const int64_t num_slots = request.slots.count;
-  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
-  request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request.input,
-                    num_slots, num_rows, Draws::kNo, &request.parameters.rules, context.pipeline);
+  read_stages(check, args, context, num_rows, Draws::kNo, &request);
   contract::Rows written = request.input;
   if (context.whole_cols > 0) written.num_cols = args.input.num_cols;
   read_output_rows(check, args, "input", written, &request);

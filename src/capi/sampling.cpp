@@ -1,6 +1,6 @@
 // The entry points of sampling.h.
-#include "capi/call.h"
 #include "abi/init.h"
+#include "capi/call.h"
 #include "capi/operations.h"
 #include "capi/presets.h"
 

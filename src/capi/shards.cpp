@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "capi/call.h"
 #include "abi/init.h"
+#include "capi/call.h"
 #include "capi/pipeline.h"
 #include "capi/views.h"
 #include "shards/call.h"

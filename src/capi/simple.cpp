@@ -2,8 +2,8 @@
 #include "sampler/simple.h"
 
 #include "abi/handle_impl.h"
-#include "capi/operations.h"
 #include "abi/structs.h"
+#include "capi/operations.h"
 
 namespace sampler::capi {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "capi/call.h"
 #include "abi/cuda_errors.h"
+#include "capi/call.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"
 #include "state/serialization.h"

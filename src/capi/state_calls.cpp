@@ -2,8 +2,8 @@
 // rule checked on the way.
 #include <cinttypes>
 
-#include "capi/parameters.h"
 #include "capi/call.h"
+#include "capi/parameters.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"
 #include "state/rows.h"

@@ -124,7 +124,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
     ON(top_p_decay_is_on(p.top_p_decay)))                                   \
   P(top_p_least, top_p_least, float, SAMPLER_STAGE_TOP_P, kFinite, TUNES)
 
-// All, those with a scalar first.
+// All: those with a scalar, then the tokens, of which the forced one belongs to no stage.
 // clang-format off
 inline constexpr ParameterInfo kParameters[] = {
 #define SAMPLER_PARAMETER(name, member, type, stage, values, is_on)                           \
@@ -137,8 +137,8 @@ inline constexpr ParameterInfo kParameters[] = {
 #define SAMPLER_TOKENS(name, stage)                                                           \
   {"row_params->" #name, ParameterInfo::kNoScalar, offsetof(sampler_row_params, name),        \
    sizeof(int64_t), false, stage, ParameterValues::kAny, nullptr},
-    SAMPLER_TOKENS(forced_token_id, 0)
     SAMPLER_TOKENS(top_p_reset_token_id, SAMPLER_STAGE_TOP_P)
+    SAMPLER_TOKENS(forced_token_id, 0)
 #undef SAMPLER_TOKENS
 };
 // clang-format on

@@ -11,9 +11,9 @@
 #include "contract/philox.h"
 #include "contract/rank.h"
 #include "contract/row_view.h"
-#include "shards/filters.h"
 #include "contract/weight.h"
 #include "cpu/simd/row.h"
+#include "shards/filters.h"
 
 namespace sampler::cpu {
 

@@ -1,4 +1,4 @@
-// A row computed by the scalar reference.
+// A row computed by the scalar reference. simd/row.h says what the functions of both do.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,16 @@ class ReferenceRow {
   static size_t memory_bytes(const contract::Rows &rows);
   ReferenceRow(const Executor &, const contract::Rows &rows, void *memory);
 
-  // Reads the whole row; returns its status. Only chains continue with a row that is not OK, if it
-  // is empty.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return row_.first; }
   float max() const { return row_.max(); }
 
-  // The row and the parameters are valid.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
-  // Sets the row's distribution to the tokens of rank `first` to `last`.
   const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
-  // Replaces the kept tokens by their adaptive-p logits, all kept at temperature 1. `memory` has
-  // room for the row's values and may already hold them; it must outlive the row.
   const Distribution &reweigh(const contract::AdaptiveP &stage, float *memory, bool draws_alone);
-  // Number of kept tokens.
   int64_t kept_count() const;
-  // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
   bool load_allowed(const RowView &, const uint32_t *) { return false; }
@@ -50,20 +42,15 @@ class ReferenceRow {
     return 0;
   }
 
-  // Writes the row's values, in element order.
   void copy_values(float *out) const;
 
-  // Writes probabilities, or the values of kept tokens and -inf, in element order.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
 
-  // Prepares `num_draws` draws from the distribution.
   void prepare_draws(int64_t num_draws);
-  // The random words for one draw per stream.
   void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) const {
     cpu::sample_words(streams, count, words);
   }
-  // Draws one token id per word.
   void draw(const uint64_t *words, int64_t count, int64_t *ids) const {
     inverse_cdf_.draw(words, count, ids);
     for (int64_t i = 0; i < count; ++i) ids[i] = row_.id(ids[i]);
@@ -72,38 +59,26 @@ class ReferenceRow {
     return row_.id(cpu::draw_gumbel(row_, distribution_, random));
   }
 
-  // The first `wanted` ranks, or all if there are fewer; returns their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return row_.find(id) >= 0; }
   float value_of(int64_t id) const { return row_.values[row_.find(id)]; }
 
-  // For reports: the row in memory; the number of its tokens, or of another row's, before a rank;
-  // the entropy sums of the whole row, and of the kept tokens.
   const RowView &view() const { return view_; }
   int64_t num_before(contract::Rank rank) const;
   int64_t num_before(const RowView &view, contract::Rank rank) const;
   contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
   contract::EntropySums kept_entropy_sums() const;
-  // After the last draw: the first `wanted` kept ranks, or all if there are fewer; the bits of kept
-  // ids, in zeroed words; the kept ids, ascending, and their probabilities.
   int64_t select_kept(int64_t wanted, const contract::Rank **ranks);
   void set_kept_bits(uint32_t *words, int64_t num_words) const;
   int64_t list_kept(const int32_t **ids);
   void write_listed_probabilities(float *out) const;
 
-  // For chains. Given probabilities are not normalised.
   float probability_of(int64_t id) const;
   void chain_probabilities(float *out) const;
-  // Writes max(p - q, 0), where q is the row `draft`; `draft` null: q is 1 for the token
-  // `rejected`. False if that is 0 everywhere.
   bool chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const;
-  // For extended verification: subtracts q, or removes a token, in an array p by element; the
-  // probability of a token in the row's distribution, even for given probabilities.
   void subtract(const ReferenceRow &draft, float *p) const;
   void remove(int64_t id, float *p) const;
   float kept_probability(int64_t id) const;
-  // kept_probability() of all elements. `scratch` has room for all elements. Invalidates lists
-  // returned for reports.
   void kept_probabilities(float *out, float *scratch);
   // Gives the row's tokens these probabilities, not normalised. False if they are all 0.
   bool take(const float *probabilities);

@@ -10,12 +10,12 @@
 #include "contract/entropy.h"
 #include "contract/row_view.h"
 #include "contract/sequences.h"
-#include "shards/call.h"
-#include "shards/rounds.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
 #include "cpu/own_columns.h"
 #include "cpu/row_tasks.h"
+#include "shards/call.h"
+#include "shards/rounds.h"
 
 namespace sampler::cpu {
 

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "shards/digests.h"
-#include "shards/rounds.h"
 #include "cpu/shard_columns.h"
 #include "cpu/workspace.h"
+#include "shards/digests.h"
+#include "shards/rounds.h"
 
 namespace sampler::cpu {
 
@@ -147,8 +147,7 @@ bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
     }
     if (!verdict.are_alike) {
       return refuse(fault, "%s differs between ranks 0 and %" PRId64 "; it must be the same",
-                    shards::name_of_digest(different_group(own.digests, header(0).digests)),
-                    rank);
+                    shards::name_of_digest(different_group(own.digests, header(0).digests)), rank);
     }
     if (!verdict.follows) {
       return refuse(fault,

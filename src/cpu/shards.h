@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "shards/call.h"
 #include "cpu/executor.h"
+#include "shards/call.h"
 
 namespace sampler::cpu {
 

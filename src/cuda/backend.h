@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "contract/any_request.h"
-#include "shards/call.h"
 #include "contract/state_requests.h"
 #include "machine/device_shape.h"
+#include "shards/call.h"
 
 struct CUctx_st;
 struct CUstream_st;

@@ -103,9 +103,9 @@ void visit_host_arrays(contract::RowsOfSlots *, const Visit &) {}
 template <class Visit>
 void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
   const int64_t num_slots = request->slots.count;
-  contract::for_each_adaptive_parameter(
-      &request->adaptive,
-      [&](int, sampler_stage, auto *number) { visit(&number->array, num_slots); });
+  contract::for_each_adaptive_parameter(&request->adaptive, [&](int, sampler_stage, auto *number) {
+    visit(&number->array, num_slots);
+  });
   visit(&request->adaptive.top_p.array, num_slots);
   visit(&request->adaptive.top_p_reset_tokens, num_slots);
 }

@@ -44,8 +44,8 @@ size_t workspace_bytes(const contract::AnyRequest &, const Device &) {
 size_t shard_workspace_bytes(const shards::ShardCall &, const Device &) {
   return 0;
 }
-Error run_shard_round(const shards::ShardCall &, int, const Device &, void *, const void *,
-                      void *, CUstream_st *) {
+Error run_shard_round(const shards::ShardCall &, int, const Device &, void *, const void *, void *,
+                      CUstream_st *) {
   return kUnavailable;
 }
 Error synchronize(const Device &) {

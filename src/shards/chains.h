@@ -10,8 +10,8 @@
 #include "contract/rank.h"
 #include "shards/call.h"
 #include "shards/digests.h"
-#include "shards/rows.h"
 #include "shards/filters.h"
+#include "shards/rows.h"
 
 namespace sampler::shards {
 

@@ -8,8 +8,8 @@
 #include "contract/host_device.h"
 #include "contract/rank.h"
 #include "contract/sequences.h"
-#include "shards/rows.h"
 #include "shards/filters.h"
+#include "shards/rows.h"
 
 namespace sampler::shards {
 

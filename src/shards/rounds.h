@@ -20,13 +20,13 @@
 #include "contract/reports.h"
 #include "contract/request.h"
 #include "contract/row_view.h"
+#include "contract/weight.h"
 #include "shards/call.h"
 #include "shards/chains.h"
 #include "shards/digests.h"
+#include "shards/filters.h"
 #include "shards/lists.h"
 #include "shards/rows.h"
-#include "shards/filters.h"
-#include "contract/weight.h"
 
 namespace sampler::shards {
 

@@ -111,7 +111,8 @@ class Binding:
             paths = [path for path in (bindings / "go").glob("*.go")
                      if not path.name.endswith("_test.go")]
         elif language == "java":
-            paths = list((bindings / "java/src/main/java").rglob("*.java"))
+            paths = [*(bindings / "java/src/main/java").rglob("*.java"),
+                     *(bindings / "java/src/main/generated/io/github/libsampler").glob("*.java")]
         else:
             paths = list((bindings / "rust/sampler/src").glob("*.rs"))
         self.text = text_of(paths)

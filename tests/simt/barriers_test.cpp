@@ -18,8 +18,8 @@
 #include "cpu/executor.h"
 #include "cpu/operations.h"
 #include "gumbel_request.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "shards_launch.h"
 #include "staged_launch.h"
 

@@ -27,8 +27,8 @@
 #include "counting.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "state/rows.h"
 
 namespace simt_test {

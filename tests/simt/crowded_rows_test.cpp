@@ -11,8 +11,8 @@
 #include "../seed.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "simt.h"
 
 namespace {

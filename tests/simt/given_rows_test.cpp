@@ -16,8 +16,8 @@
 #include "contract/float_bits.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "simt.h"
 
 namespace {

@@ -12,8 +12,8 @@
 #include "contract/philox.h"
 #include "contract/weight.h"
 #include "gumbel_request.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "simt.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "operations/shard.cuh"
 
 namespace simt_test {

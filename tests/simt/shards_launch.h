@@ -7,8 +7,8 @@
 
 #include "contract/elements.h"
 #include "contract/request.h"
-#include "shards/call.h"
 #include "operations/shard.h"
+#include "shards/call.h"
 #include "simt.h"
 
 namespace simt_test {

@@ -11,8 +11,8 @@
 #include "counting.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
 #include "operations/shard.cuh"
 #include "shards_launch.h"
 

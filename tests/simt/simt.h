@@ -1,5 +1,5 @@
-// Plays CUDA on the host, so that device code written over a Context (kernels/machine/device.cuh) runs
-// where there is no GPU, under sanitizers, and with its barriers taken out one by one.
+// Plays CUDA on the host, so that device code written over a Context (kernels/machine/device.cuh)
+// runs where there is no GPU, under sanitizers, and with its barriers taken out one by one.
 //
 //   simt::launch<256>(num_rows, team_size, sizeof(Shared), seed, [&](auto &context) {
 //     some_kernel(context, arguments);

@@ -13,9 +13,9 @@
 #include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
-#include "operations/kept_lists.cuh"
-#include "machine/kernel.cuh"
 #include "launch/plan.h"
+#include "machine/kernel.cuh"
+#include "operations/kept_lists.cuh"
 #include "stages/staged.h"
 
 namespace simt_test {

@@ -101,7 +101,9 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       params_(edits_of(generation.args().params ? *generation.args().params
                                                 : sampler_params_default())),
       row_params_(abi::sized<sampler_row_params>()),
-      numbers_(place, generation.args().row_params ? product({num_edit_arrays(*generation.args().row_params), num_slots()}) : 0),
+      numbers_(place, generation.args().row_params
+                          ? product({num_edit_arrays(*generation.args().row_params), num_slots()})
+                          : 0),
       slots_(place, num_slots()),
       masks_(place, num_slots()),
       history_(place, product({num_beams, generation.capacity()})),

@@ -21,7 +21,7 @@ void call_back(abi::Entry *entry, const char *name, const Callback &callback) {
   if (status == SAMPLER_OK) return;
   throw Failure{status < 0 ? abi::fail(*entry, status, "%s returned %d", name, int(status))
                            : abi::fail(*entry, status, "%s returned %d, %s", name, int(status),
-                                        sampler_status_string(status))};
+                                       sampler_status_string(status))};
 }
 
 }  // namespace sampler::decoding

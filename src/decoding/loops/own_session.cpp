@@ -14,7 +14,7 @@ OwnSession::Sizes OwnSession::measure(SessionHost *host) const {
   calls->take<char>(int64_t(workspace_bytes));
   if (memory.is_too_large() || on_device.is_too_large()) {
     throw Failure{abi::fail(*place_.entry, SAMPLER_ERROR_OUT_OF_MEMORY,
-                             "the texts of the loop do not fit the address space")};
+                            "the texts of the loop do not fit the address space")};
   }
   return {memory.bytes(), on_device.bytes(), workspace_bytes};
 }

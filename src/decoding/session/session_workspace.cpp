@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "capi/operations.h"
 #include "abi/structs.h"
+#include "capi/operations.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_requests.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "capi/operations.h"
 #include "abi/structs.h"
+#include "capi/operations.h"
 #include "contract/float_bits.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_numbers.h"

@@ -1,14 +1,15 @@
-// Stands for kernels/launch/launch.cu, verify.cu and shard.cu: the same kernels, which run on fibers.
+// Stands for kernels/launch/launch.cu, verify.cu and shard.cu: the same kernels, which run on
+// fibers.
 #include <type_traits>
 
-#include "machine/kernel.cuh"
 #include "launch/launch.h"
-#include "runtime.h"
+#include "machine/kernel.cuh"
 #include "operations/shard.cuh"
+#include "operations/verify.cuh"
+#include "runtime.h"
 #include "simt.h"
 #include "stages/state.cuh"
 #include "stream/stream.cuh"
-#include "operations/verify.cuh"
 
 namespace sampler::kernels {
 

@@ -108,6 +108,7 @@ mod error;
 mod handle;
 mod hooks;
 mod ngram;
+mod parameters;
 mod session;
 mod state;
 mod views;

@@ -63,7 +63,7 @@ final class Call {
   /** Whose call it is; null of a sampler's own. */
   private StateMemory state;
 
-  /** Whether what moreParams writes is not 0, as it was in the beginning. */
+  /** Whether what putOthers writes is not 0, as it was in the beginning. */
   private boolean paramsHadMore;
   private boolean draftParamsHadMore;
 
@@ -419,65 +419,19 @@ final class Call {
     draftParamsHadMore = params(at, DRAFT_PARAMS, params, draftParamsHadMore);
   }
 
-  /** At {@code to}, where what moreParams writes is 0 unless it {@code hadMore}. Returns that. */
+  /** At {@code to}, where what putOthers writes is 0 unless it {@code hadMore}. Returns that. */
   private boolean params(int at, int to, Params params, boolean hadMore) {
     put(at, params == null ? 0L : address + to);
     if (params == null) {
       return hadMore;
     }
     put(to + Layout.PARAMS_STRUCT_SIZE, (long) Layout.PARAMS_SIZE);
-    put(to + Layout.PARAMS_TEMPERATURE, params.temperature);
-    put(to + Layout.PARAMS_TOP_P, params.topP);
-    put(to + Layout.PARAMS_MIN_P, params.minP);
-    put(to + Layout.PARAMS_TOP_K, params.topK);
-    put(to + Layout.PARAMS_TOP_K_TIES, params.topKTies.ordinal());
-    put(to + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
-    put(to + Layout.PARAMS_TOP_P_SUM, params.topPSum.ordinal());
-    put(to + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
-    put(to + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
+    ParametersOfC.putFilters(this, to, params);
     final boolean hasMore = params.hasMore;
     if (hasMore || hadMore) {
-      moreParams(to, params);
+      ParametersOfC.putOthers(this, to, params);
     }
     return hasMore;
-  }
-
-  private void moreParams(int to, Params params) {
-    put(to + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
-    put(to + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
-    put(to + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);
-    put(to + Layout.PARAMS_PENALTY_WINDOW, params.penaltyWindow);
-    put(to + Layout.PARAMS_PENALTY_SCOPE, params.penaltyScope.ordinal());
-    put(to + Layout.PARAMS_PENALTY_FORM, params.penaltyForm.ordinal());
-    put(to + Layout.PARAMS_DRY_MULTIPLIER, params.dryMultiplier);
-    put(to + Layout.PARAMS_DRY_BASE, params.dryBase);
-    put(to + Layout.PARAMS_DRY_ALLOWED_LENGTH, params.dryAllowedLength);
-    put(to + Layout.PARAMS_DRY_WINDOW, params.dryWindow);
-    put(to + Layout.PARAMS_NO_REPEAT_NGRAM_SIZE, params.noRepeatNgramSize);
-    put(to + Layout.PARAMS_MIN_NEW_TOKENS, params.minNewTokens);
-    put(to + Layout.PARAMS_BAD_WORD_SCOPE, params.badWordScope.ordinal());
-    put(to + Layout.PARAMS_DYNAMIC_TEMPERATURE_RANGE, params.dynamicTemperatureRange);
-    put(to + Layout.PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, params.dynamicTemperatureExponent);
-    put(to + Layout.PARAMS_TYPICAL_P, params.typicalP);
-    put(to + Layout.PARAMS_TOP_N_SIGMA, params.topNSigma);
-    put(to + Layout.PARAMS_EPSILON_CUTOFF, params.epsilonCutoff);
-    put(to + Layout.PARAMS_ETA_CUTOFF, params.etaCutoff);
-    put(to + Layout.PARAMS_TOP_H, params.topH);
-    put(to + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
-    put(to + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
-    put(to + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
-    put(to + Layout.PARAMS_TYPICAL_P_SUM, params.typicalPSum.ordinal());
-    put(to + Layout.PARAMS_CUTOFF_TIES, params.cutoffTies.ordinal());
-    put(to + Layout.PARAMS_MIN_KEEP, params.minKeep);
-    final int[] stages = params.stages;
-    for (int i = 0; i < stages.length; ++i) {
-      put(to + Layout.PARAMS_STAGES + i * Integer.BYTES, stages[i]);
-    }
-    put(to + Layout.PARAMS_ADAPTIVE_KIND, params.adaptiveKind.ordinal());
-    put(to + Layout.PARAMS_ADAPTIVE_TARGET, params.adaptiveTarget);
-    put(to + Layout.PARAMS_ADAPTIVE_RATE, params.adaptiveRate);
-    put(to + Layout.PARAMS_TOP_P_DECAY, params.topPDecay);
-    put(to + Layout.PARAMS_TOP_P_LEAST, params.topPLeast);
   }
 
   void rowParams(int at, RowParams params, long numSlots) {
@@ -494,59 +448,7 @@ final class Call {
       return;
     }
     put(to + Layout.ROW_PARAMS_STRUCT_SIZE, (long) Layout.ROW_PARAMS_SIZE);
-    parameter(to + Layout.ROW_PARAMS_TEMPERATURE, of, "temperature", params.temperature, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_P, of, "top_p", params.topP, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_MIN_P, of, "min_p", params.minP, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_K, of, "top_k", params.topK, I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_REPETITION_PENALTY, of, "repetition_penalty",
-        params.repetitionPenalty, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_FREQUENCY_PENALTY, of, "frequency_penalty",
-        params.frequencyPenalty, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_PRESENCE_PENALTY, of, "presence_penalty",
-        params.presencePenalty, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_PENALTY_WINDOW, of, "penalty_window", params.penaltyWindow,
-        I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_DRY_MULTIPLIER, of, "dry_multiplier", params.dryMultiplier,
-        F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_DRY_BASE, of, "dry_base", params.dryBase, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_DRY_ALLOWED_LENGTH, of, "dry_allowed_length",
-        params.dryAllowedLength, I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_DRY_WINDOW, of, "dry_window", params.dryWindow, I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_NO_REPEAT_NGRAM_SIZE, of, "no_repeat_ngram_size",
-        params.noRepeatNgramSize, I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_MIN_NEW_TOKENS, of, "min_new_tokens", params.minNewTokens, I32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_RANGE, of, "dynamic_temperature_range",
-        params.dynamicTemperatureRange, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, of,
-        "dynamic_temperature_exponent", params.dynamicTemperatureExponent, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_TYPICAL_P, of, "typical_p", params.typicalP, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_N_SIGMA, of, "top_n_sigma", params.topNSigma, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_EPSILON_CUTOFF, of, "epsilon_cutoff", params.epsilonCutoff,
-        F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_ETA_CUTOFF, of, "eta_cutoff", params.etaCutoff, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_H, of, "top_h", params.topH, F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_XTC_PROBABILITY, of, "xtc_probability", params.xtcProbability,
-        F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_XTC_THRESHOLD, of, "xtc_threshold", params.xtcThreshold, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_MIN_KEEP, of, "min_keep", params.minKeep, I32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_FORCED_TOKEN_ID, of, "forced_token_id", params.forcedTokenId,
-        I64, numSlots);
-    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_KIND, of, "adaptive_kind", params.adaptiveKind, I32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_TARGET, of, "adaptive_target", params.adaptiveTarget,
-        F32, numSlots);
-    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_RATE, of, "adaptive_rate", params.adaptiveRate, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_P_DECAY, of, "top_p_decay", params.topPDecay, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_P_LEAST, of, "top_p_least", params.topPLeast, F32,
-        numSlots);
-    parameter(to + Layout.ROW_PARAMS_TOP_P_RESET_TOKEN_ID, of, "top_p_reset_token_id",
-        params.topPResetTokenId, I64, numSlots);
+    ParametersOfC.putArrays(this, to, of, params, numSlots);
   }
 
   /** A struct at {@code to} of {@code size} bytes, which become 0, and its address, 0 for none. */

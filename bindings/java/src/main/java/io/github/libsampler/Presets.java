@@ -34,7 +34,7 @@ final class Presets {
     if (status != Status.OK) {
       throw SamplerException.of(status, text(memory.position(Layout.PARAMS_SIZE)));
     }
-    return read(memory);
+    return ParametersOfC.read(memory);
   }
 
   /** A C string. */
@@ -46,57 +46,5 @@ final class Presets {
       ++length;
     }
     return new String(bytes, 0, length, StandardCharsets.UTF_8);
-  }
-
-  /** The reverse of what {@link Call#params} writes, of a struct at the beginning. */
-  static Params read(ByteBuffer memory) {
-    final Params params = new Params();
-    params.temperature = memory.getFloat(Layout.PARAMS_TEMPERATURE);
-    params.topP = memory.getFloat(Layout.PARAMS_TOP_P);
-    params.minP = memory.getFloat(Layout.PARAMS_MIN_P);
-    params.topK = memory.getInt(Layout.PARAMS_TOP_K);
-    params.topKTies = TieRule.values()[memory.getInt(Layout.PARAMS_TOP_K_TIES)];
-    params.topPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TOP_P_TIES)];
-    params.topPSum = SumRule.values()[memory.getInt(Layout.PARAMS_TOP_P_SUM)];
-    params.filterOrder = FilterOrder.values()[memory.getInt(Layout.PARAMS_FILTER_ORDER)];
-    params.temperatureOrder =
-        TemperatureOrder.values()[memory.getInt(Layout.PARAMS_TEMPERATURE_ORDER)];
-    params.repetitionPenalty = memory.getFloat(Layout.PARAMS_REPETITION_PENALTY);
-    params.frequencyPenalty = memory.getFloat(Layout.PARAMS_FREQUENCY_PENALTY);
-    params.presencePenalty = memory.getFloat(Layout.PARAMS_PRESENCE_PENALTY);
-    params.penaltyWindow = memory.getInt(Layout.PARAMS_PENALTY_WINDOW);
-    params.penaltyScope = PenaltyScope.values()[memory.getInt(Layout.PARAMS_PENALTY_SCOPE)];
-    params.penaltyForm = PenaltyForm.values()[memory.getInt(Layout.PARAMS_PENALTY_FORM)];
-    params.dryMultiplier = memory.getFloat(Layout.PARAMS_DRY_MULTIPLIER);
-    params.dryBase = memory.getFloat(Layout.PARAMS_DRY_BASE);
-    params.dryAllowedLength = memory.getInt(Layout.PARAMS_DRY_ALLOWED_LENGTH);
-    params.dryWindow = memory.getInt(Layout.PARAMS_DRY_WINDOW);
-    params.noRepeatNgramSize = memory.getInt(Layout.PARAMS_NO_REPEAT_NGRAM_SIZE);
-    params.minNewTokens = memory.getInt(Layout.PARAMS_MIN_NEW_TOKENS);
-    params.badWordScope = PenaltyScope.values()[memory.getInt(Layout.PARAMS_BAD_WORD_SCOPE)];
-    params.dynamicTemperatureRange = memory.getFloat(Layout.PARAMS_DYNAMIC_TEMPERATURE_RANGE);
-    params.dynamicTemperatureExponent = memory.getFloat(Layout.PARAMS_DYNAMIC_TEMPERATURE_EXPONENT);
-    params.typicalP = memory.getFloat(Layout.PARAMS_TYPICAL_P);
-    params.topNSigma = memory.getFloat(Layout.PARAMS_TOP_N_SIGMA);
-    params.epsilonCutoff = memory.getFloat(Layout.PARAMS_EPSILON_CUTOFF);
-    params.etaCutoff = memory.getFloat(Layout.PARAMS_ETA_CUTOFF);
-    params.topH = memory.getFloat(Layout.PARAMS_TOP_H);
-    params.xtcProbability = memory.getFloat(Layout.PARAMS_XTC_PROBABILITY);
-    params.xtcThreshold = memory.getFloat(Layout.PARAMS_XTC_THRESHOLD);
-    params.typicalPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_TIES)];
-    params.typicalPSum = SumRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_SUM)];
-    params.cutoffTies = TieRule.values()[memory.getInt(Layout.PARAMS_CUTOFF_TIES)];
-    params.minKeep = memory.getInt(Layout.PARAMS_MIN_KEEP);
-    params.adaptiveKind = AdaptiveKind.values()[memory.getInt(Layout.PARAMS_ADAPTIVE_KIND)];
-    params.adaptiveTarget = memory.getFloat(Layout.PARAMS_ADAPTIVE_TARGET);
-    params.adaptiveRate = memory.getFloat(Layout.PARAMS_ADAPTIVE_RATE);
-    params.topPDecay = memory.getFloat(Layout.PARAMS_TOP_P_DECAY);
-    params.topPLeast = memory.getFloat(Layout.PARAMS_TOP_P_LEAST);
-    params.stages = new int[Params.MAX_STAGES];
-    for (int i = 0; i < Params.MAX_STAGES; ++i) {
-      params.stages[i] = memory.getInt(Layout.PARAMS_STAGES + i * Integer.BYTES);
-    }
-    params.hasMore = true;
-    return params;
   }
 }

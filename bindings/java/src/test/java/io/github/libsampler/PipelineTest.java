@@ -318,7 +318,7 @@ final class PipelineTest {
     expectFilled(memory,
         (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address), params, "PARAMS");
     final int paramsAt = (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address);
-    expectFilled(memory, paramsAt, Presets.read(memory.duplicate().position(paramsAt).slice()
+    expectFilled(memory, paramsAt, ParametersOfC.read(memory.duplicate().position(paramsAt).slice()
         .order(ByteOrder.nativeOrder())), "PARAMS");
     expectFilled(memory, (int) (memory.getLong(args + Layout.SAMPLE_ARGS_ROW_PARAMS) - address),
         rowParams, "ROW_PARAMS");
