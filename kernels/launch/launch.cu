@@ -30,7 +30,7 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
   for_each_operation([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if (operation_of(request) != operation) return;
-    if constexpr (std::is_same_v<Request, VerifyRequest>) {
+    if constexpr (std::is_same_v<Request, ExtendedVerifyRequest>) {
       address = verify_kernel_address(clustered);
     } else if constexpr (std::is_same_v<Request, ShardRequest>) {
       address = shard_kernel_address(clustered);

@@ -56,22 +56,22 @@ struct Extent {
 SAMPLER_HD constexpr Operation operation_of(const contract::SampleRequest &) {
   return Operation::kSample;
 }
-SAMPLER_HD constexpr Operation operation_of(const contract::RowsRequest &) {
+SAMPLER_HD constexpr Operation operation_of(const contract::FilterRequest &) {
   return Operation::kRows;
 }
 SAMPLER_HD constexpr Operation operation_of(const StagedSampleRequest &) {
   return Operation::kStagedSample;
 }
-SAMPLER_HD constexpr Operation operation_of(const StagedRowsRequest &) {
+SAMPLER_HD constexpr Operation operation_of(const StagedFilterRequest &) {
   return Operation::kStagedRows;
 }
 SAMPLER_HD constexpr Operation operation_of(const contract::SelectRequest &) {
   return Operation::kSelect;
 }
-SAMPLER_HD constexpr Operation operation_of(const contract::ChainRequest &) {
+SAMPLER_HD constexpr Operation operation_of(const contract::VerifyRequest &) {
   return Operation::kChain;
 }
-SAMPLER_HD constexpr Operation operation_of(const VerifyRequest &) {
+SAMPLER_HD constexpr Operation operation_of(const ExtendedVerifyRequest &) {
   return Operation::kVerify;
 }
 SAMPLER_HD constexpr Operation operation_of(const ShardRequest &) {
@@ -93,7 +93,7 @@ SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
   return extent;
 }
 // The row that the last token is drawn from is f32.
-SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
+SAMPLER_HD inline Extent extent_of(const contract::VerifyRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)),
           contract::reads_lists(request), operation_of(request)};
 }
@@ -125,7 +125,7 @@ SAMPLER_HD inline Extent extent_of(const ShardRequest &request) {
 template <class F>
 void for_each_operation(const F &f) {
   contract::AnyRequest::for_each_operation(f);
-  f(StagedSampleRequest()), f(StagedRowsRequest()), f(VerifyRequest()), f(ShardRequest());
+  f(StagedSampleRequest()), f(StagedFilterRequest()), f(ExtendedVerifyRequest()), f(ShardRequest());
 }
 
 // Tiles of a row per block, and the bytes of a block's part and of its group maxima.

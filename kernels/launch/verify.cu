@@ -1,6 +1,6 @@
 // Kernels of verification beyond dense chains. A unit of their own: they take as long to compile as
 // several others.
-#include "operations/verify.cuh"
+#include "operations/verify_extended.cuh"
 
 #include "launch/launch.h"
 #include "machine/operation_kernel.cuh"
@@ -8,7 +8,7 @@
 namespace sampler::kernels {
 
 const void *verify_kernel_address(bool clustered) {
-  return address_of_kernel<VerifyRequest>(clustered);
+  return address_of_kernel<ExtendedVerifyRequest>(clustered);
 }
 
 }  // namespace sampler::kernels

@@ -7,13 +7,13 @@
 
 #include "launch/plan.h"
 #include "machine/team.cuh"
-#include "operations/chain_speculative.cuh"
+#include "operations/filter.cuh"
 #include "operations/residual.cuh"
 #include "operations/sample.cuh"
+#include "operations/select.cuh"
 #include "operations/spread.cuh"
-#include "operations/top_k_select.cuh"
+#include "operations/verify_chain.cuh"
 #include "row/row.cuh"
-#include "row/rows.cuh"
 #include "stages/staged.cuh"
 
 namespace sampler::kernels {
@@ -25,24 +25,24 @@ struct OperationOf<contract::SampleRequest, Context> {
   using Type = SampleTeam<Context>;
 };
 template <class Context>
-struct OperationOf<contract::RowsRequest, Context> {
-  using Type = RowsTeam<Context>;
+struct OperationOf<contract::FilterRequest, Context> {
+  using Type = FilterTeam<Context>;
 };
 template <class Context>
 struct OperationOf<StagedSampleRequest, Context> {
   using Type = StagedSampleTeam<Context>;
 };
 template <class Context>
-struct OperationOf<StagedRowsRequest, Context> {
-  using Type = StagedRowsTeam<Context>;
+struct OperationOf<StagedFilterRequest, Context> {
+  using Type = StagedFilterTeam<Context>;
 };
 template <class Context>
 struct OperationOf<contract::SelectRequest, Context> {
   using Type = SelectTeam<Context>;
 };
 template <class Context>
-struct OperationOf<contract::ChainRequest, Context> {
-  using Type = ChainTeam<Context>;
+struct OperationOf<contract::VerifyRequest, Context> {
+  using Type = VerifyTeam<Context>;
 };
 template <class Context>
 struct OperationOf<contract::ResidualRequest, Context> {

@@ -28,7 +28,7 @@ constexpr bool kTakesMoreRegisters = false;
 // rows, stages a row and its summary.
 template <class Request>
 constexpr int kLeastBlocks =
-    std::is_same<Request, contract::ChainRequest>::value ||
+    std::is_same<Request, contract::VerifyRequest>::value ||
             std::is_same<Request, ShardRequest>::value || kHasStages<Request> || kTakesMoreRegisters
         ? 1
         : kBlocksPerMultiprocessor;

@@ -97,10 +97,10 @@ struct ShardRequest {
 
   Call which = Call::kSelect;
   contract::SampleRequest sample;
-  contract::RowsRequest filter;
+  contract::FilterRequest filter;
   contract::SelectRequest select;
   contract::ResidualRequest residual;
-  contract::ChainRequest verify;
+  contract::VerifyRequest verify;
   bool has_pipeline = false, has_reports = false;
   contract::Pipeline stages;
   contract::Reports wanted;

@@ -1,5 +1,5 @@
 // The models' rows as contract::Verifier queries them, by a team. CPU twin: VerifiedRows in
-// src/cpu/verifier.h.
+// src/cpu/verify_extended.h.
 //
 // A row is read as given, or as its stages left it. The row after a rejection is written as f32 to
 // the team's memory in the workspace, and treated like any other. Shared memory holds one row at a
@@ -12,7 +12,7 @@
 #include "contract/elements.h"
 #include "contract/entropy.h"
 #include "contract/verification.h"
-#include "contract/verifier.h"
+#include "contract/verify_extended.h"
 #include "machine/team.cuh"
 #include "operations/residual.cuh"
 #include "operations/sample.cuh"
@@ -21,7 +21,7 @@
 #include "row/entropy.cuh"
 #include "row/ranks.cuh"
 #include "row/row.cuh"
-#include "stages/said.cuh"
+#include "stages/assumed_text.cuh"
 #include "stages/staged.cuh"
 #include "stages/staged.h"
 
@@ -31,7 +31,7 @@ namespace sampler::kernels {
 template <class Context>
 class VerifiedRows : private StagedSampleTeam<Context> {
  public:
-  SAMPLER_DEVICE VerifiedRows(Team<Context> &team, const VerifyRequest &request,
+  SAMPLER_DEVICE VerifiedRows(Team<Context> &team, const ExtendedVerifyRequest &request,
                               const RowCache &row_cache)
       : Positions(team, request.positions, row_cache),
         all_(request),
@@ -426,7 +426,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     });
   }
 
-  const VerifyRequest &all_;
+  const ExtendedVerifyRequest &all_;
   float *changed_, *excluded_;
   TeamAssumedText<Context> assumed_;
   // The current row and its summary.

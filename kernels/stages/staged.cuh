@@ -7,13 +7,13 @@
 #include "contract/elements.h"
 #include "contract/philox.h"
 #include "machine/team.cuh"
+#include "operations/filter.cuh"
 #include "operations/reports.cuh"
 #include "operations/sample.cuh"
 #include "row/distribution.cuh"
 #include "row/draw.cuh"
 #include "row/output.cuh"
 #include "row/row.cuh"
-#include "row/rows.cuh"
 #include "stages/staged.h"
 #include "stages/stages.cuh"
 
@@ -247,10 +247,10 @@ class StagedSampleTeam : public SampleTeam<Context> {
 // ---- sampler_filter -----------------------------------------------------------------------------
 
 template <class Context>
-class StagedRowsTeam : public RowsTeam<Context> {
+class StagedFilterTeam : public FilterTeam<Context> {
  public:
-  SAMPLER_DEVICE StagedRowsTeam(Team<Context> &team, const StagedRowsRequest &request,
-                                const RowCache &row_cache)
+  SAMPLER_DEVICE StagedFilterTeam(Team<Context> &team, const StagedFilterRequest &request,
+                                  const RowCache &row_cache)
       : Base(team, request, row_cache),
         stages_(team, request.stages, request.memory, request.parameters.rules, row_cache) {}
 
@@ -259,11 +259,11 @@ class StagedRowsTeam : public RowsTeam<Context> {
   }
 
  private:
-  using Base = RowsTeam<Context>;
+  using Base = FilterTeam<Context>;
   using Row = typename Base::Row;
 
   SAMPLER_DEVICE void run_row() {
-    const RowsRequest &request = this->request_;
+    const FilterRequest &request = this->request_;
     const StoredRow given = stored_row(contract::row_view(request.input, this->index_));
     const int64_t slot = request.slots[this->index_];
     StoredRow seen = given;
@@ -294,7 +294,7 @@ class StagedRowsTeam : public RowsTeam<Context> {
   }
 
   SAMPLER_DEVICE_CALL uint32_t write_good(const StoredRow &seen, int64_t slot) {
-    const RowsRequest &request = this->request_;
+    const FilterRequest &request = this->request_;
     Row row(this->team_.ctx, seen, this->row_cache_);
     const RowSummary summary =
         load_row(this->team_, row, wanted_group_maxima(this->parameters_, seen.count));

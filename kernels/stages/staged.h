@@ -137,7 +137,7 @@ template <class Request>
 constexpr bool kHasStages<Staged<Request>> = true;
 
 using StagedSampleRequest = Staged<contract::SampleRequest>;
-using StagedRowsRequest = Staged<contract::RowsRequest>;
+using StagedFilterRequest = Staged<contract::FilterRequest>;
 
 // Also two f32 rows and a tree, for verification.
 struct VerifyMemory : StageMemory {
@@ -150,11 +150,12 @@ struct VerifyMemory : StageMemory {
     return stages.has_edits() && stages.has_text();
   }
   SAMPLER_HD static sampler_id_type text_type(const contract::Pipeline &stages) {
-    return stages.sequences ? sampler_id_type(SAMPLER_ID_I32) : stages.history.type;
+    return stages.state_slots ? sampler_id_type(SAMPLER_ID_I32) : stages.history.type;
   }
 
-  static VerifyMemory of(const contract::ChainRequest &request, const contract::Verification &rules,
-                         const contract::Pipeline &stages, bool keeps_edited) {
+  static VerifyMemory of(const contract::VerifyRequest &request,
+                         const contract::Verification &rules, const contract::Pipeline &stages,
+                         bool keeps_edited) {
     VerifyMemory result;
     static_cast<StageMemory &>(result) =
         StageMemory::of(rules.positions.input, stages, keeps_edited, false);
@@ -178,27 +179,27 @@ struct VerifyMemory : StageMemory {
 // Verification beyond dense standard chains: its rules, and its positions as rows that are sampled
 // and reported.
 template <>
-struct Staged<contract::ChainRequest> : contract::ChainRequest {
+struct Staged<contract::VerifyRequest> : contract::VerifyRequest {
   contract::Verification rules;
   StagedSampleRequest positions;
   VerifyMemory memory;
   bool has_pipeline = false, has_outputs = false;  // of the positions
 
   Staged() = default;
-  // For a request with more().
-  explicit Staged(const contract::ChainRequest &request)
-      : contract::ChainRequest(request),
-        rules(*request.more),
+  // For a request with `verification`.
+  explicit Staged(const contract::VerifyRequest &request)
+      : contract::VerifyRequest(request),
+        rules(*request.verification),
         positions(rules.positions),
         has_pipeline(rules.positions.pipeline),
         has_outputs(rules.positions.reports_anything()) {
     memory = VerifyMemory::of(request, rules, positions.stages, positions.keeps_edited());
-    more = nullptr;  // the host's
+    verification = nullptr;  // the host's
     rules.positions.pipeline = nullptr;
     rules.positions.reports = nullptr;
   }
 };
 
-using VerifyRequest = Staged<contract::ChainRequest>;
+using ExtendedVerifyRequest = Staged<contract::VerifyRequest>;
 
 }  // namespace sampler::kernels

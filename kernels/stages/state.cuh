@@ -21,18 +21,19 @@ struct Lanes {
 };
 
 constexpr int kStateLine = 16;  // bytes that a lane clears at once
-static_assert(contract::SequenceLayout::kAlignment % kStateLine == 0);
+static_assert(contract::StateSlotLayout::kAlignment % kStateLine == 0);
 
 // Empties a slot whose memory and lock may be uninitialised. Called by the whole warp.
 template <class Context>
-SAMPLER_DEVICE void clear_slot(Context &ctx, const contract::Sequences &sequences, int64_t slot) {
+SAMPLER_DEVICE void clear_slot(Context &ctx, const contract::StateSlots &state_slots,
+                               int64_t slot) {
   struct alignas(kStateLine) Line {
     uint32_t word[kStateLine / 4];
   };
-  const size_t bytes = sequences.layout.slot_bytes();
-  Line *const lines = reinterpret_cast<Line *>(sequences.slots + size_t(slot) * bytes);
+  const size_t bytes = state_slots.layout.slot_bytes();
+  Line *const lines = reinterpret_cast<Line *>(state_slots.slots + size_t(slot) * bytes);
   for (size_t i = size_t(ctx.lane()); i < bytes / sizeof(Line); i += 32) lines[i] = {};
-  if (ctx.lane() == 0) sequences.locks[slot] = 0;
+  if (ctx.lane() == 0) state_slots.locks[slot] = 0;
   ctx.warp_sync();
 }
 
@@ -70,18 +71,18 @@ SAMPLER_DEVICE void run_state(Context &ctx, const Request &request) {
   if (row >= request.num_rows) return;
   const Lanes<Context> lanes(ctx);
   const int64_t slot = request.slots[row];
-  if (std::is_same_v<Request, contract::ReadRequest> || !request.sequences.has(slot)) {
+  if (std::is_same_v<Request, contract::ReadRequest> || !request.state_slots.has(slot)) {
     contract::run_state_row(request, row, lanes);
     return;
   }
   if constexpr (std::is_same_v<Request, contract::ResetRequest>) {
     if (request.is_new) {
-      clear_slot(ctx, request.sequences, slot);
+      clear_slot(ctx, request.state_slots, slot);
       contract::run_state_row(request, row, lanes);
       return;
     }
   }
-  const SlotLock<Context> lock(ctx, request.sequences.locks, slot);
+  const SlotLock<Context> lock(ctx, request.state_slots.locks, slot);
   if (!lock.is_held()) {
     if (lanes.index == 0) contract::write_outcome(request, row, SAMPLER_ROW_INVALID_SLOT, -1);
     return;

@@ -55,7 +55,7 @@ class TextEdits {
   // A slot's history. Returns its status.
   SAMPLER_DEVICE static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot,
                                            StagedText *text) {
-    contract::SaidText history;
+    contract::SlotHistory history;
     const uint32_t status = contract::read_text(pipeline, slot, &history);
     *text = StagedText(history.tokens, history.prompt_length);
     return status;

@@ -94,9 +94,9 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
 // Contents of host arrays, which are read once it is known that they are the host's.
 template <class Request>
 void check_contents(Check &, const Request &) {}
-inline void check_contents(Check &check, const contract::ChainRequest &request) {
-  if (!request.more) return;
-  check.shares("acceptance->synthetic_rates", request.more->numbers.synthetic_rates,
+inline void check_contents(Check &check, const contract::VerifyRequest &request) {
+  if (!request.verification) return;
+  check.shares("acceptance->synthetic_rates", request.verification->numbers.synthetic_rates,
                request.num_drafts);
 }
 

@@ -82,7 +82,7 @@ size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads,
     sample.input = rows;
     sample.num_rows = max_rows;
     sample.row_indices = reinterpret_cast<const int32_t *>(&rows);
-    contract::ChainRequest chain;
+    contract::VerifyRequest chain;
     chain.target = chain.draft = rows;
     chain.num_rows = max_rows;
     result = std::max({result, cpu::workspace_bytes(sample, num_threads),

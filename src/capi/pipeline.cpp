@@ -103,12 +103,12 @@ void read_state(Check &check, const sampler_pipeline &user, const sampler_handle
   is_null("pipeline->prompt_lengths", user.prompt_lengths);
   is_null("pipeline->adaptive_values", user.adaptive_values);
   if (!check.ok()) return;
-  out->sequences = user.state->sequences;
-  if (num_slots <= out->sequences.num_slots) return;
+  out->state_slots = user.state->slots;
+  if (num_slots <= out->state_slots.num_slots) return;
   check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
              "pipeline->state has %" PRId64 " slots; the call has %" PRId64
              ", and it must have as many or more",
-             out->sequences.num_slots, num_slots);
+             out->state_slots.num_slots, num_slots);
 }
 
 void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
@@ -121,8 +121,8 @@ void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
   out->prompt_lengths = user.prompt_lengths;
   check.array("pipeline->prompt_lengths", user.prompt_lengths, sizeof(int32_t), num_slots,
               Access::kRead);
-  const int64_t all = out->sequences ? out->sequences.layout.max_tokens
-                                     : std::min(user.history.num_token_ids, kMaxRows - 1);
+  const int64_t all = out->state_slots ? out->state_slots.layout.max_tokens
+                                       : std::min(user.history.num_token_ids, kMaxRows - 1);
   out->max_history = user.max_history_tokens == 0 ? all : user.max_history_tokens;
 }
 

@@ -11,11 +11,11 @@
 
 namespace sampler::capi {
 
-using contract::ChainRequest;
+using contract::FilterRequest;
 using contract::ResidualRequest;
-using contract::RowsRequest;
 using contract::SampleRequest;
 using contract::SelectRequest;
+using contract::VerifyRequest;
 
 namespace {
 
@@ -87,9 +87,9 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   return request;
 }
 
-RowsRequest to_request(Check &check, const sampler_filter_args &args,
-                       const RequestContext &context) {
-  RowsRequest request;
+FilterRequest to_request(Check &check, const sampler_filter_args &args,
+                         const RequestContext &context) {
+  FilterRequest request;
   request.input = read_input(check, "input", args.input, context);
   request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
   if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {

@@ -30,12 +30,12 @@ struct RequestContext {
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,
                                    const RequestContext &context);
-contract::RowsRequest to_request(Check &check, const sampler_filter_args &args,
-                                 const RequestContext &context);
+contract::FilterRequest to_request(Check &check, const sampler_filter_args &args,
+                                   const RequestContext &context);
 contract::SelectRequest to_request(Check &check, const sampler_select_args &args,
                                    const RequestContext &context);
-contract::ChainRequest to_request(Check &check, const sampler_verify_args &args,
-                                  const RequestContext &context);
+contract::VerifyRequest to_request(Check &check, const sampler_verify_args &args,
+                                   const RequestContext &context);
 // What a call's `acceptance` says, with each of its numbers checked, rates apart; null: nothing.
 // The rule is SAMPLER_ACCEPT_DEFAULT nowhere: `in_place_of_default` is the context's.
 sampler_acceptance_params read_acceptance_params(Check &check,
@@ -43,7 +43,7 @@ sampler_acceptance_params read_acceptance_params(Check &check,
                                                  sampler_acceptance in_place_of_default);
 // A member that makes a request more than dense chains by the standard rule:
 // contract::Verification.
-const char *name_of_more(const contract::ChainRequest &request);
+const char *name_of_more(const contract::VerifyRequest &request);
 contract::ResidualRequest to_request(Check &check, const sampler_residual_args &args,
                                      const RequestContext &context);
 

@@ -131,7 +131,7 @@ class ShardRequest {
   // Of verification: what is not a dense chain by the standard rule, of given probabilities or
   // greedy.
   void refuse_unsharded_verification(Check &check) const {
-    if (verify_.more) {
+    if (verify_.verification) {
       check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; it has no sharded form",
                  name_of_more(verify_));
     }
@@ -152,10 +152,10 @@ class ShardRequest {
   std::optional<contract::Reports> reports_;
   std::optional<contract::Verification> verification_;
   contract::SampleRequest sample_;
-  contract::RowsRequest filter_;
+  contract::FilterRequest filter_;
   contract::SelectRequest select_;
   contract::ResidualRequest residual_;
-  contract::ChainRequest verify_;
+  contract::VerifyRequest verify_;
   shards::ShardCall call_;
   sampler_exec exec_ = {};
 };

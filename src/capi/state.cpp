@@ -20,7 +20,7 @@ constexpr int64_t kMaxSlots = kMaxRows, kMaxTokens = kMaxRows;
 constexpr int64_t kLeastDistinct = 64;
 
 size_t round_up(size_t bytes) {
-  constexpr size_t kAlignment = contract::SequenceLayout::kAlignment;
+  constexpr size_t kAlignment = contract::StateSlotLayout::kAlignment;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -28,7 +28,7 @@ size_t round_up(size_t bytes) {
 // with a CUDA handle one of the device's. The slots lie at the end of the one or begin the other.
 struct Plan {
   int64_t num_slots = 0;
-  contract::SequenceLayout layout;
+  contract::StateSlotLayout layout;
   size_t bytes = 0, device_bytes = 0;
 
   static size_t slots_at() { return round_up(sizeof(sampler_state)); }
@@ -82,8 +82,8 @@ void check_cuda(Check &check, const cuda::Error &error) {
 
 void make_slots(char *slots, const Plan &plan, sampler_state *state) {
   std::memset(slots, 0, plan.slot_bytes());
-  state->sequences = {slots, plan.num_slots, plan.layout};
-  for (int64_t slot = 0; slot < plan.num_slots; ++slot) state->sequences[slot].reset({});
+  state->slots = {slots, plan.num_slots, plan.layout};
+  for (int64_t slot = 0; slot < plan.num_slots; ++slot) state->slots[slot].reset({});
 }
 
 void make_slots_on_device(Check &check, const sampler_handle &handle, const Plan &plan,
@@ -92,10 +92,10 @@ void make_slots_on_device(Check &check, const sampler_handle &handle, const Plan
   check_cuda(check, cuda::allocate(handle.device, plan.device_bytes, &memory));
   if (!check.ok()) return;
   char *const slots = static_cast<char *>(memory), *const locks = slots + plan.slot_bytes();
-  state->sequences = {slots, plan.num_slots, plan.layout, reinterpret_cast<uint32_t *>(locks)};
+  state->slots = {slots, plan.num_slots, plan.layout, reinterpret_cast<uint32_t *>(locks)};
   state->numbers = locks + plan.lock_bytes();
   contract::ResetRequest request;
-  request.sequences = state->sequences;
+  request.state_slots = state->slots;
   request.slots = {nullptr, plan.num_slots};
   request.num_rows = plan.num_slots;
   request.is_new = true;
@@ -139,15 +139,15 @@ sampler_status size(Entry &entry, const sampler_handle *handle,
 }
 
 void destroy(Entry &entry, sampler_state *state) {
-  const bool is_on_device = state->sequences.locks != nullptr;
-  if (is_on_device) cuda::release(state->handle->device, state->sequences.slots);
+  const bool is_on_device = state->slots.locks != nullptr;
+  if (is_on_device) cuda::release(state->handle->device, state->slots.slots);
   const Allocator allocator = state->allocator;
   Block block = {state, state->bytes};
   release(entry, allocator, &block);
 }
 
 void check_first_slot(Check &check, const sampler_state &state, int64_t first_slot) {
-  if (check.ok()) check.range("first_slot", first_slot, 0, state.sequences.num_slots + 1);
+  if (check.ok()) check.range("first_slot", first_slot, 0, state.slots.num_slots + 1);
 }
 
 // Slots where the host reads and writes them: themselves, or of a device a copy.
@@ -155,12 +155,12 @@ class SlotsOnHost {
  public:
   // `is_read`: the copy has what they hold, else zeros. It has what the device has been told.
   SlotsOnHost(Check &check, const sampler_state &state, int64_t first, int64_t count, bool is_read)
-      : check_(check), state_(state), first_(first), sequences_(state.sequences) {
+      : check_(check), state_(state), first_(first), state_slots_(state.slots) {
     if (!on_device()) return;
-    sequences_ = {nullptr, count, state.sequences.layout};
-    const size_t bytes = size_t(count) * sequences_.layout.slot_bytes();
+    state_slots_ = {nullptr, count, state.slots.layout};
+    const size_t bytes = size_t(count) * state_slots_.layout.slot_bytes();
     if (!allocate(check, state.allocator, "copy of the slots", bytes, &copy_)) return;
-    sequences_.slots = static_cast<char *>(copy_.data);
+    state_slots_.slots = static_cast<char *>(copy_.data);
     if (bytes == 0) return;
     check_cuda(check, cuda::synchronize(device()));
     if (!is_read) {
@@ -174,7 +174,7 @@ class SlotsOnHost {
   SlotsOnHost(const SlotsOnHost &) = delete;
   SlotsOnHost &operator=(const SlotsOnHost &) = delete;
 
-  const contract::Sequences &sequences() const { return sequences_; }
+  const contract::StateSlots &state_slots() const { return state_slots_; }
   int64_t first() const { return on_device() ? 0 : first_; }
 
   // What they hold becomes the slots'.
@@ -188,13 +188,13 @@ class SlotsOnHost {
   bool on_device() const { return state_.handle->on_cuda; }
   const cuda::Device &device() const { return state_.handle->device; }
   char *own_slots() const {
-    return state_.sequences.slots + size_t(first_) * state_.sequences.layout.slot_bytes();
+    return state_.slots.slots + size_t(first_) * state_.slots.layout.slot_bytes();
   }
 
   Check &check_;
   const sampler_state &state_;
   int64_t first_;
-  contract::Sequences sequences_;
+  contract::StateSlots state_slots_;
   Block copy_;
 };
 
@@ -203,7 +203,7 @@ void put_slots(Check &check, const sampler_state &state, int64_t first, int64_t 
                const unsigned char *data) {
   const SlotsOnHost slots(check, state, first, count, false);
   if (!check.ok()) return;
-  state::deserialize(slots.sequences(), slots.first(), data);
+  state::deserialize(slots.state_slots(), slots.first(), data);
   slots.write();
 }
 
@@ -213,7 +213,7 @@ sampler_status serialize(Check &check, const sampler_state *state, int64_t first
   if (!check.ok()) return check.status();
   check_first_slot(check, *state, first_slot);
   if (check.ok()) {
-    check.range("num_slots", num_slots, 0, state->sequences.num_slots - first_slot + 1);
+    check.range("num_slots", num_slots, 0, state->slots.num_slots - first_slot + 1);
   }
   if (!buffer && buffer_bytes != 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -222,7 +222,7 @@ sampler_status serialize(Check &check, const sampler_state *state, int64_t first
   if (!check.ok()) return check.status();
   const SlotsOnHost slots(check, *state, first_slot, num_slots, true);
   if (!check.ok()) return check.status();
-  const size_t bytes = state::serialized_bytes(slots.sequences(), slots.first(), num_slots);
+  const size_t bytes = state::serialized_bytes(slots.state_slots(), slots.first(), num_slots);
   *out_bytes = bytes;
   if (!buffer) return SAMPLER_OK;
   if (buffer_bytes < bytes) {
@@ -230,7 +230,7 @@ sampler_status serialize(Check &check, const sampler_state *state, int64_t first
                buffer_bytes, bytes);
     return check.status();
   }
-  state::serialize(slots.sequences(), slots.first(), num_slots,
+  state::serialize(slots.state_slots(), slots.first(), num_slots,
                    static_cast<unsigned char *>(buffer));
   return SAMPLER_OK;
 }
@@ -241,9 +241,10 @@ sampler_status deserialize(Check &check, const sampler_state *state, int64_t fir
   if (!check.ok()) return check.status();
   check_first_slot(check, *state, first_slot);
   if (!check.ok()) return check.status();
-  const contract::Sequences &sequences = state->sequences;
+  const contract::StateSlots &state_slots = state->slots;
   const auto *const bytes = static_cast<const unsigned char *>(data);
-  const state::Checked checked = state::check_serialized(sequences, first_slot, bytes, data_bytes);
+  const state::Checked checked =
+      state::check_serialized(state_slots, first_slot, bytes, data_bytes);
   switch (checked.fault) {
     case state::Fault::kNone:
       put_slots(check, *state, first_slot, checked.num_slots, bytes);
@@ -255,12 +256,12 @@ sampler_status deserialize(Check &check, const sampler_state *state, int64_t fir
     case state::Fault::kTooManySlots:
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "data have %" PRId64 " sequences; the state has %" PRId64 " slots from first_slot",
-                 checked.num_slots, sequences.num_slots - first_slot);
+                 checked.num_slots, state_slots.num_slots - first_slot);
       break;
     case state::Fault::kTooLong:
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "data have a sequence of %" PRId64 " tokens; max_tokens of the state is %d",
-                 checked.longest, int(sequences.layout.max_tokens));
+                 checked.longest, int(state_slots.layout.max_tokens));
       break;
   }
   return check.status();

@@ -20,7 +20,7 @@ void read_rows_of_slots(Check &check, const sampler_handle *handle, const sample
                         contract::RowsOfSlots *out) {
   check_state(check, "state", handle, state);
   if (!check.ok()) return;
-  const int64_t num_slots = state->sequences.num_slots;
+  const int64_t num_slots = state->slots.num_slots;
   check.range("num_rows", num_rows, 0, kMaxRows);
   if (check.ok() && !slots && num_rows > num_slots) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -30,7 +30,7 @@ void read_rows_of_slots(Check &check, const sampler_handle *handle, const sample
   }
   if (!check.ok()) return;
   check.array("slots", slots, sizeof(int32_t), num_rows, Access::kRead);
-  out->sequences = state->sequences;
+  out->state_slots = state->slots;
   out->slots = {slots, num_slots};
   out->num_rows = num_rows;
   out->out_row_status = read_output_array(check, "out_row_status", out_row_status, num_rows);
@@ -82,7 +82,7 @@ contract::AcceptRequest to_state_request(Check &check, const sampler_handle *han
   check.zero("reserved", args.reserved);
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   if (!check.ok()) return request;
-  const int64_t num_slots = request.sequences.num_slots, num_tokens = args.num_tokens;
+  const int64_t num_slots = request.state_slots.num_slots, num_tokens = args.num_tokens;
   request.token_ids = args.token_ids;
   request.num_tokens = num_tokens;
   check.array("token_ids", args.token_ids, size_of_id(request.token_id_type), args.num_rows,
@@ -114,10 +114,10 @@ contract::CopyRequest to_state_request(Check &check, const sampler_handle *handl
   check_state(check, "destination", handle, args.destination);
   check.range("num_rows", args.num_rows, 0, kMaxRows);
   if (!check.ok()) return request;
-  request.source = args.source->sequences;
-  request.sequences = args.destination->sequences;
+  request.source = args.source->slots;
+  request.state_slots = args.destination->slots;
   request.source_slots = args.source_slots;
-  request.slots = {args.destination_slots, request.sequences.num_slots};
+  request.slots = {args.destination_slots, request.state_slots.num_slots};
   request.num_rows = args.num_rows;
   check.array("source_slots", args.source_slots, sizeof(int32_t), args.num_rows, Access::kRead,
               Need::kRequired);
@@ -137,7 +137,7 @@ contract::ResetRequest to_state_request(Check &check, const sampler_handle *hand
   check.array("adaptive_values", args.adaptive_values, sizeof(float), args.num_rows,
               SAMPLER_NUM_ADAPTIVE_VALUES, SAMPLER_NUM_ADAPTIVE_VALUES, Access::kRead);
   if (args.slots || args.num_rows != 0) return request;
-  request.num_rows = request.sequences.num_slots;  // which have no row in any array
+  request.num_rows = request.state_slots.num_slots;  // which have no row in any array
   request.adaptive_values = nullptr;
   request.out_row_status = nullptr;
   return request;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "abi/allocator.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "sampler/state.h"
 
 struct sampler_state {
@@ -10,7 +10,7 @@ struct sampler_state {
   sampler::abi::Allocator allocator;
   sampler::abi::Log log;
   size_t bytes;  // of the block, at whose beginning this lies
-  sampler::contract::Sequences sequences;
+  sampler::contract::StateSlots slots;
   // CUDA: room for those by slot that the host has; the slots are on the device, too.
   void *numbers;
 };

@@ -14,8 +14,8 @@ namespace sampler::capi {
 
 using namespace abi;
 
-using contract::ChainRequest;
 using contract::Verification;
+using contract::VerifyRequest;
 
 namespace {
 
@@ -92,7 +92,7 @@ struct Shape {
   int64_t num_outputs() const { return num_sequences * num_positions; }
 };
 
-Shape read_shape(Check &check, const VerifyArguments &args, ChainRequest *request, bool is_shard) {
+Shape read_shape(Check &check, const VerifyArguments &args, VerifyRequest *request, bool is_shard) {
   Shape shape;
   shape.has_no_cols = is_shard && args.call.target.num_cols == 0;
   request->target =
@@ -129,7 +129,7 @@ Shape read_shape(Check &check, const VerifyArguments &args, ChainRequest *reques
 }
 
 void read_target(Check &check, const VerifyArguments &args, const Shape &shape,
-                 ChainRequest *request) {
+                 VerifyRequest *request) {
   if (shape.has_no_cols) leave_no_columns(&request->target);
   if (shape.has_any_rows) {
     check.zero("layout->target_sequence_stride", args.layout.target_sequence_stride);
@@ -144,7 +144,7 @@ void read_target(Check &check, const VerifyArguments &args, const Shape &shape,
 }
 
 void read_draft(Check &check, const VerifyArguments &args, const Shape &shape,
-                ChainRequest *request) {
+                VerifyRequest *request) {
   const bool has_draft = has_rows(args.call.draft);
   const bool has_any_rows =
       shape.is_packed || args.layout.draft_row_indices || args.layout.draft_rows_by_slot != 0;
@@ -176,16 +176,16 @@ void read_draft(Check &check, const VerifyArguments &args, const Shape &shape,
 }
 
 void read_packing(Check &check, const VerifyArguments &args, const Shape &shape,
-                  Verification *more) {
-  more->packing = args.layout.packing;
-  more->draft_token_stride = args.call.num_drafts;
+                  Verification *rules) {
+  rules->packing = args.layout.packing;
+  rules->draft_token_stride = args.call.num_drafts;
   const bool by_position = args.layout.packing == SAMPLER_PACKING_POSITIONS;
   if (!shape.is_packed) {
     refuse_if(check, args.layout.packing_offsets, "layout->packing_offsets",
               "layout->packing must say what it is");
     check.zero("layout->num_packed_drafts", args.layout.num_packed_drafts);
     check.zero("layout->num_packed_positions", args.layout.num_packed_positions);
-    more->draft_token_stride =
+    rules->draft_token_stride =
         check.stride("layout->draft_token_stride", args.layout.draft_token_stride, "num_drafts",
                      args.call.num_drafts);
     return;
@@ -212,9 +212,9 @@ void read_packing(Check &check, const VerifyArguments &args, const Shape &shape,
                "; it must be layout->num_packed_drafts + layout->num_sequences, %" PRId64,
                args.layout.num_packed_positions, implied);
   }
-  more->packing_offsets = args.layout.packing_offsets;
-  more->num_packed_drafts = args.layout.num_packed_drafts;
-  more->num_packed_positions = args.layout.num_packed_positions;
+  rules->packing_offsets = args.layout.packing_offsets;
+  rules->num_packed_drafts = args.layout.num_packed_drafts;
+  rules->num_packed_positions = args.layout.num_packed_positions;
 }
 
 // Entries of what is laid out like draft_token_ids, where these are contiguous.
@@ -225,7 +225,7 @@ int64_t num_draft_entries(const VerifyArguments &args, const Shape &shape) {
 }
 
 void read_indices(Check &check, const VerifyArguments &args, const Shape &shape,
-                  Verification *more) {
+                  Verification *rules) {
   const auto read = [&](const char *name, const int32_t *data, int64_t count) {
     check.array(name, data, sizeof(int32_t), count, Access::kRead);
     return data;
@@ -237,25 +237,26 @@ void read_indices(Check &check, const VerifyArguments &args, const Shape &shape,
   const bool lacks_target = has_drafts && !args.layout.target_row_indices;
   refuse_if(check, args.layout.bonus_row_indices && lacks_target, "layout->bonus_row_indices",
             "it needs layout->target_row_indices");
-  more->target_rows = read("layout->target_row_indices", args.layout.target_row_indices,
-                           args.layout.bonus_row_indices ? num_drafts : num_positions);
-  more->bonus_rows =
+  rules->target_rows = read("layout->target_row_indices", args.layout.target_row_indices,
+                            args.layout.bonus_row_indices ? num_drafts : num_positions);
+  rules->bonus_rows =
       read("layout->bonus_row_indices", args.layout.bonus_row_indices, shape.num_sequences);
-  more->draft_rows = read("layout->draft_row_indices", args.layout.draft_row_indices, num_drafts);
-  more->draft_rows_by_slot =
+  rules->draft_rows = read("layout->draft_row_indices", args.layout.draft_row_indices, num_drafts);
+  rules->draft_rows_by_slot =
       check.enumeration("layout->draft_rows_by_slot", args.layout.draft_rows_by_slot, 2) != 0;
   const bool has_draft = has_rows(args.call.draft);
   refuse_if(check, args.layout.draft_row_indices && !has_draft, "layout->draft_row_indices",
             "it needs draft");
-  refuse_if(check, more->draft_rows_by_slot && !has_draft, "layout->draft_rows_by_slot",
+  refuse_if(check, rules->draft_rows_by_slot && !has_draft, "layout->draft_rows_by_slot",
             "it needs draft");
-  refuse_if(check, more->draft_rows_by_slot && args.layout.draft_row_indices,
+  refuse_if(check, rules->draft_rows_by_slot && args.layout.draft_row_indices,
             "layout->draft_rows_by_slot", "layout->draft_row_indices must be NULL then");
 }
 
-void read_trees(Check &check, const VerifyArguments &args, const Shape &shape, Verification *more) {
+void read_trees(Check &check, const VerifyArguments &args, const Shape &shape,
+                Verification *rules) {
   const bool has_links = args.layout.first_children || args.layout.next_siblings;
-  more->sibling_rule = check.enumeration("sibling_rule", args.call.sibling_rule, 2);
+  rules->sibling_rule = check.enumeration("sibling_rule", args.call.sibling_rule, 2);
   if (!args.layout.parents && !has_links) {
     if (shape.num_drafts == 0) return;  // whose tree may be NULL
     check.zero("layout->tree_rows", args.layout.tree_rows);
@@ -279,24 +280,24 @@ void read_trees(Check &check, const VerifyArguments &args, const Shape &shape, V
                args.layout.tree_rows, shape.num_sequences);
   }
   if (!check.ok()) return;
-  more->has_one_tree = num_trees == 1;
+  rules->has_one_tree = num_trees == 1;
   check.array("layout->parents", args.layout.parents, sizeof(int32_t), num_trees * shape.num_drafts,
               Access::kRead);
   check.array("layout->first_children", args.layout.first_children, sizeof(int32_t),
               num_trees * shape.num_positions, Access::kRead);
   check.array("layout->next_siblings", args.layout.next_siblings, sizeof(int32_t),
               num_trees * shape.num_positions, Access::kRead);
-  more->parents = args.layout.parents;
-  more->first_children = args.layout.first_children;
-  more->next_siblings = args.layout.next_siblings;
+  rules->parents = args.layout.parents;
+  rules->first_children = args.layout.first_children;
+  rules->next_siblings = args.layout.next_siblings;
 }
 
 // ---- Rules
 
 void read_acceptance(Check &check, const VerifyArguments &args, const Shape &shape,
-                     int64_t num_slots, Verification *more) {
+                     int64_t num_slots, Verification *rules) {
   const sampler_acceptance_params &given = args.acceptance;
-  contract::AcceptanceNumbers &numbers = more->numbers;
+  contract::AcceptanceNumbers &numbers = rules->numbers;
   const int64_t most_after = args.call.num_drafts - 1;
   const int32_t window = int32_t(most_after < 1 ? 1 : most_after > 6 ? 6 : most_after);
   const auto number = [](auto value, auto in_place_of_0) {
@@ -312,15 +313,15 @@ void read_acceptance(Check &check, const VerifyArguments &args, const Shape &sha
   numbers.deferred_top_k = number(given.deferred_top_k, 3);
   numbers.deferred_entropy = number(given.deferred_entropy, 0.3f);
   numbers.synthetic_rates = given.synthetic_rates;
-  more->has_rates = given.synthetic_rates || shape.num_drafts == 0;
+  rules->has_rates = given.synthetic_rates || shape.num_drafts == 0;
   check.array("acceptance->synthetic_rates", given.synthetic_rates, sizeof(float), shape.num_drafts,
               Access::kReadOnHost);
   const sampler_acceptance rule = given.rule;
-  more->acceptance = {rule, args.call.acceptances};
+  rules->acceptance = {rule, args.call.acceptances};
   check.parameters("acceptances", args.call.acceptances, sizeof(int32_t), num_slots);
-  more->positions.draw_method = check.enumeration("draw_method", args.call.draw_method, 2);
+  rules->positions.draw_method = check.enumeration("draw_method", args.call.draw_method, 2);
   if (args.call.acceptances || !check.ok()) return;
-  if (!contract::can_accept_by(rule, *more)) {
+  if (!contract::can_accept_by(rule, *rules)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "acceptance->rule is %d; %s", int(rule),
                rule == SAMPLER_ACCEPT_SYNTHETIC
                    ? "SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates"
@@ -354,11 +355,11 @@ void check_filters_have_logits(Check &check, const contract::Parameters &paramet
 
 // Of the draft's rows, where they are not the target's.
 contract::Parameters read_draft_parameters(Check &check, const VerifyArguments &args,
-                                           const ChainRequest &request, const Verification &more,
+                                           const VerifyRequest &request, const Verification &rules,
                                            int64_t num_slots) {
   const bool is_logits = request.draft.values && request.draft.kind == SAMPLER_LOGITS;
   if (!args.call.draft_params && !args.call.draft_row_params) {
-    if (is_logits && more.positions.pipeline) {
+    if (is_logits && rules.positions.pipeline) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "draft_params is NULL; it must be set where the target has stages beside "
                  "temperature, top-k, top-p and min-p and draft is SAMPLER_LOGITS");
@@ -381,9 +382,9 @@ contract::Parameters read_draft_parameters(Check &check, const VerifyArguments &
 
 // The positions as rows that are sampled and reported.
 void read_positions(Check &check, const VerifyArguments &args, const Shape &shape,
-                    const RequestContext &context, const ChainRequest &request,
-                    Verification *more) {
-  contract::SampleRequest &positions = more->positions;
+                    const RequestContext &context, const VerifyRequest &request,
+                    Verification *rules) {
+  contract::SampleRequest &positions = rules->positions;
   positions.input = request.target;
   positions.num_rows = shape.num_outputs();
   positions.slots = request.slots;
@@ -398,29 +399,29 @@ void read_positions(Check &check, const VerifyArguments &args, const Shape &shap
                   {"out_removed_by", reports.out_removed_by != nullptr}});
   read_reports(check, reports, context.reports, &positions);
   const int64_t count = shape.num_outputs();
-  more->out_positions = read_output_array(check, "out_positions", args.call.out_positions, count);
+  rules->out_positions = read_output_array(check, "out_positions", args.call.out_positions, count);
   refuse_if(check, args.call.out_kv_indices && !args.call.kv_indices, "out_kv_indices",
             "it needs kv_indices");
   check.array("kv_indices", args.call.kv_indices, sizeof(int64_t), count, Access::kRead);
-  more->kv_indices = args.call.kv_indices;
-  more->out_kv_indices =
+  rules->kv_indices = args.call.kv_indices;
+  rules->out_kv_indices =
       read_output_array(check, "out_kv_indices", args.call.out_kv_indices, count);
 }
 
 void read_tokens_and_counts(Check &check, const VerifyArguments &args, const Shape &shape,
-                            const Verification &more, ChainRequest *request) {
+                            const Verification &rules, VerifyRequest *request) {
   request->out_token_ids = {args.call.out_token_ids,
                             read_token_id_type(check, args.call.token_id_type)};
   if (!check.ok()) return;
   const size_t id_size = contract::size_of_id(request->out_token_ids.type);
   const int64_t num_rows = request->num_rows;
   request->draft_token_ids = args.call.draft_token_ids;
-  if (shape.is_packed || more.draft_token_stride == args.call.num_drafts) {
+  if (shape.is_packed || rules.draft_token_stride == args.call.num_drafts) {
     check.array("draft_token_ids", args.call.draft_token_ids, id_size,
                 num_draft_entries(args, shape), Access::kRead, Need::kRequired);
   } else {
     check.array("draft_token_ids", args.call.draft_token_ids, id_size, num_rows,
-                args.call.num_drafts, more.draft_token_stride, Access::kRead, Need::kRequired);
+                args.call.num_drafts, rules.draft_token_stride, Access::kRead, Need::kRequired);
   }
   request->draft_counts = args.call.draft_counts;
   check.array("draft_counts", args.call.draft_counts, sizeof(int32_t), num_rows, Access::kRead);
@@ -439,7 +440,7 @@ void read_tokens_and_counts(Check &check, const VerifyArguments &args, const Sha
 // Of the target's rows; null: they have none that a plain chain has not.
 const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
                                       const UserParameters &parameters, const Shape &shape,
-                                      const RequestContext &context, ChainRequest *request) {
+                                      const RequestContext &context, VerifyRequest *request) {
   refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
             "sampler_verify does not force tokens");
   const contract::Pipeline *const pipeline =
@@ -452,35 +453,36 @@ const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
 
 // Whether it is another call than that of dense chains by the standard rule, which is faster and
 // gives the same.
-bool is_more(const VerifyArguments &args, const Verification &more) {
-  const bool has_rules = more.acceptance.array || more.acceptance.value != SAMPLER_ACCEPT_STANDARD;
-  const bool has_layout = more.packing != SAMPLER_PACKING_DENSE || more.target_rows ||
-                          more.bonus_rows || more.draft_rows || more.draft_rows_by_slot ||
-                          more.draft_token_stride != args.call.num_drafts || more.has_trees();
+bool is_extended(const VerifyArguments &args, const Verification &rules) {
+  const bool has_rules =
+      rules.acceptance.array || rules.acceptance.value != SAMPLER_ACCEPT_STANDARD;
+  const bool has_layout = rules.packing != SAMPLER_PACKING_DENSE || rules.target_rows ||
+                          rules.bonus_rows || rules.draft_rows || rules.draft_rows_by_slot ||
+                          rules.draft_token_stride != args.call.num_drafts || rules.has_trees();
   const bool has_rows =
-      more.positions.pipeline || args.call.draft_params || args.call.draft_row_params;
+      rules.positions.pipeline || args.call.draft_params || args.call.draft_row_params;
   const bool has_outputs =
-      more.positions.reports_anything() || more.out_positions || more.out_kv_indices;
-  return has_rules || has_layout || has_rows || has_outputs || more.keeps_verified;
+      rules.positions.reports_anything() || rules.out_positions || rules.out_kv_indices;
+  return has_rules || has_layout || has_rows || has_outputs || rules.keeps_verified;
 }
 
 }  // namespace
 
-const char *name_of_more(const ChainRequest &request) {
-  const Verification &more = *request.more;
-  const contract::SampleRequest &positions = more.positions;
-  if (more.acceptance.array) return "acceptances";
-  if (more.acceptance.value != SAMPLER_ACCEPT_STANDARD) return "acceptance->rule";
-  if (more.packing != SAMPLER_PACKING_DENSE) return "layout->packing";
-  if (more.target_rows) return "layout->target_row_indices";
-  if (more.bonus_rows) return "layout->bonus_row_indices";
-  if (more.draft_rows) return "layout->draft_row_indices";
-  if (more.draft_rows_by_slot) return "layout->draft_rows_by_slot";
-  if (more.draft_token_stride != request.num_drafts) return "layout->draft_token_stride";
-  if (more.has_trees()) return more.parents ? "layout->parents" : "layout->first_children";
+const char *name_of_more(const VerifyRequest &request) {
+  const Verification &rules = *request.verification;
+  const contract::SampleRequest &positions = rules.positions;
+  if (rules.acceptance.array) return "acceptances";
+  if (rules.acceptance.value != SAMPLER_ACCEPT_STANDARD) return "acceptance->rule";
+  if (rules.packing != SAMPLER_PACKING_DENSE) return "layout->packing";
+  if (rules.target_rows) return "layout->target_row_indices";
+  if (rules.bonus_rows) return "layout->bonus_row_indices";
+  if (rules.draft_rows) return "layout->draft_row_indices";
+  if (rules.draft_rows_by_slot) return "layout->draft_rows_by_slot";
+  if (rules.draft_token_stride != request.num_drafts) return "layout->draft_token_stride";
+  if (rules.has_trees()) return rules.parents ? "layout->parents" : "layout->first_children";
   if (positions.pipeline) return "pipeline, or a stage of params,";
-  if (more.out_positions) return "out_positions";
-  if (more.out_kv_indices) return "out_kv_indices";
+  if (rules.out_positions) return "out_positions";
+  if (rules.out_kv_indices) return "out_kv_indices";
   if (positions.out_logprobs) return "reports->out_logprobs";
   if (positions.out_kept_counts) return "reports->out_kept_counts";
   if (positions.out_observations) return "reports->out_observations";
@@ -521,41 +523,42 @@ sampler_acceptance_params read_acceptance_params(Check &check,
   return result;
 }
 
-ChainRequest to_request(Check &check, const sampler_verify_args &user_args,
-                        const RequestContext &context) {
-  ChainRequest request;
+VerifyRequest to_request(Check &check, const sampler_verify_args &user_args,
+                         const RequestContext &context) {
+  VerifyRequest request;
   const VerifyArguments args = read_structs(check, user_args);
   if (!check.ok()) return request;
   const Shape shape = read_shape(check, args, &request, context.whole_cols > 0);
   if (!check.ok()) return request;
-  Verification more;
+  Verification rules;
   read_target(check, args, shape, &request);
   read_draft(check, args, shape, &request);
   if (context.whole_cols > 0) {
     set_whole_cols(check, "target", context.whole_cols, &request.target);
     set_whole_cols(check, "draft", context.whole_cols, &request.draft);
   }
-  read_packing(check, args, shape, &more);
+  read_packing(check, args, shape, &rules);
   if (!check.ok()) return request;
-  read_indices(check, args, shape, &more);
-  read_trees(check, args, shape, &more);
+  read_indices(check, args, shape, &rules);
+  read_trees(check, args, shape, &rules);
   request.slots = read_slots(check, args.call.slots, args.call.num_slots, request.num_rows);
   const int64_t num_slots = request.slots.count;
-  read_acceptance(check, args, shape, num_slots, &more);
+  read_acceptance(check, args, shape, num_slots, &rules);
   const UserParameters parameters =
       read_user_parameters(check, args.call.params, args.call.row_params);
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;
-  more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
-  more.draft_parameters = read_draft_parameters(check, args, request, more, num_slots);
+  rules.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
+  rules.draft_parameters = read_draft_parameters(check, args, request, rules, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
   request.random = read_random(check, args.call.random, num_slots);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
-  read_tokens_and_counts(check, args, shape, more, &request);
-  more.keeps_verified = context.keeps_verified;
+  read_tokens_and_counts(check, args, shape, rules, &request);
+  rules.keeps_verified = context.keeps_verified;
   if (!check.ok()) return request;
-  read_positions(check, args, shape, context, request, &more);
-  if (check.ok() && is_more(args, more)) request.more = &context.verification->emplace(more);
+  read_positions(check, args, shape, context, request, &rules);
+  if (check.ok() && is_extended(args, rules))
+    request.verification = &context.verification->emplace(rules);
   return request;
 }
 

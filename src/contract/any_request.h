@@ -25,13 +25,13 @@ class AnyRequest {
   // Calls f(request) with an empty request of each operation.
   template <class F>
   static void for_each_operation(const F &f) {
-    f(SampleRequest()), f(RowsRequest()), f(SelectRequest()), f(ChainRequest()),
+    f(SampleRequest()), f(FilterRequest()), f(SelectRequest()), f(VerifyRequest()),
         f(ResidualRequest());
   }
 
  private:
-  std::variant<const SampleRequest *, const RowsRequest *, const SelectRequest *,
-               const ChainRequest *, const ResidualRequest *>
+  std::variant<const SampleRequest *, const FilterRequest *, const SelectRequest *,
+               const VerifyRequest *, const ResidualRequest *>
       request_;
 };
 
@@ -40,7 +40,7 @@ template <class Request>
 SAMPLER_HD inline int64_t num_output_rows(const Request &request) {
   return request.num_rows;
 }
-SAMPLER_HD inline int64_t num_output_rows(const RowsRequest &request) {
+SAMPLER_HD inline int64_t num_output_rows(const FilterRequest &request) {
   return request.input.num_rows;
 }
 SAMPLER_HD inline int64_t num_output_rows(const SelectRequest &request) {
@@ -61,7 +61,7 @@ template <class Request>
 SAMPLER_HD inline bool reads_lists(const Request &request) {
   return request.input.ids != nullptr;
 }
-SAMPLER_HD inline bool reads_lists(const ChainRequest &request) {
+SAMPLER_HD inline bool reads_lists(const VerifyRequest &request) {
   return request.target.ids || request.draft.ids;
 }
 SAMPLER_HD inline bool reads_lists(const ResidualRequest &) {

@@ -94,7 +94,8 @@ SAMPLER_HD inline uint32_t check_parameters(const Request &request, const RowPar
   return check_parameters(request.input.kind, row);
 }
 // A chain of given probabilities has no filters.
-SAMPLER_HD inline uint32_t check_parameters(const ChainRequest &request, const RowParameters &row) {
+SAMPLER_HD inline uint32_t check_parameters(const VerifyRequest &request,
+                                            const RowParameters &row) {
   const bool refused = !request.has_filters() && any_filter_is_on(row);
   return refused ? uint32_t(SAMPLER_ROW_INVALID_PARAMETER)
                  : check_parameters(request.target.kind, row);

@@ -11,7 +11,7 @@
 #include "contract/host_device.h"
 #include "contract/repeats.h"
 #include "contract/request.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "sampler/pipeline.h"
 
 namespace sampler::contract {
@@ -135,7 +135,7 @@ struct Pipeline {
 
   AdaptiveParameters adaptive;
 
-  Sequences sequences;  // by slot; replaces adaptive_values, history and prompt_lengths
+  StateSlots state_slots;  // by slot; replaces adaptive_values, history and prompt_lengths
   const float *adaptive_values = nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: initial
 
   TokenLists history;
@@ -191,7 +191,7 @@ struct Pipeline {
 
   // The slot's adaptive values.
   SAMPLER_HD AdaptiveValues values(int64_t slot) const {
-    if (sequences) return sequences[slot].values();
+    if (state_slots) return state_slots[slot].values();
     if (!adaptive_values) return {};
     const float *const own = adaptive_values + slot * SAMPLER_NUM_ADAPTIVE_VALUES;
     return {own[0], {own[1], own[2]}, own[3]};
@@ -220,7 +220,7 @@ struct Pipeline {
   }
 
   // Whether the sequences' tokens are known.
-  SAMPLER_HD bool has_text() const { return sequences || history; }
+  SAMPLER_HD bool has_text() const { return state_slots || history; }
 
   SAMPLER_HD bool has_edits() const { return edits.count > 0; }
 
@@ -229,16 +229,16 @@ struct Pipeline {
 };
 
 // A slot's history, oldest token first.
-struct SaidText {
+struct SlotHistory {
   TokenList tokens;
   int64_t prompt_length = 0;
 };
 
 // Reads a slot's history; returns a row status.
-SAMPLER_HD inline uint32_t read_text(const Pipeline &pipeline, int64_t slot, SaidText *text) {
+SAMPLER_HD inline uint32_t read_text(const Pipeline &pipeline, int64_t slot, SlotHistory *text) {
   *text = {};
-  if (pipeline.sequences) {
-    const Sequence sequence = pipeline.sequences[slot];
+  if (pipeline.state_slots) {
+    const StateSlot sequence = pipeline.state_slots[slot];
     if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
     *text = {{sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()}, sequence.prompt_length()};
     return SAMPLER_ROW_OK;

@@ -121,7 +121,7 @@ struct SampleRequest {
 };
 
 // sampler_filter: one output row per input row.
-struct RowsRequest {
+struct FilterRequest {
   Rows input;
   Slots slots;
   Parameters parameters;
@@ -151,7 +151,7 @@ struct SelectRequest {
 struct Verification;  // verification.h
 
 // Verification of a chain of drafts per row.
-struct ChainRequest {
+struct VerifyRequest {
   Rows target;  // num_drafts + 1 positions per row, `stride` apart
   Rows draft;   // num_drafts positions per row; values null: deterministic drafter
   int64_t target_row_stride = 0;
@@ -164,7 +164,7 @@ struct ChainRequest {
   Parameters parameters;
   Randomness random;
   int64_t bad_row_token = -1;
-  const Verification *more = nullptr;  // null: dense chains, standard rule. In host memory
+  const Verification *verification = nullptr;  // null: dense chains, standard rule. In host memory
 
   TokenIds out_token_ids;
   int32_t *out_accepted_counts = nullptr;

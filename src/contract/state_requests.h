@@ -6,14 +6,14 @@
 #include "contract/adaptive_values.h"
 #include "contract/pipeline.h"
 #include "contract/request.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "sampler/state.h"
 
 namespace sampler::contract {
 
 // Common members. Row i works on slot slots[i], which may be out of range.
 struct RowsOfSlots {
-  Sequences sequences;
+  StateSlots state_slots;
   Slots slots;
   int64_t num_rows = 0;
   uint32_t *out_row_status = nullptr;
@@ -41,7 +41,7 @@ struct TruncateRequest : RowsOfSlots {
 
 // Copies into `sequences` and `slots`.
 struct CopyRequest : RowsOfSlots {
-  Sequences source;
+  StateSlots source;
   const int32_t *source_slots = nullptr;
 };
 

@@ -7,8 +7,8 @@
 #include "contract/adaptive_values.h"
 #include "contract/elements.h"
 #include "contract/host_device.h"
-#include "contract/sequences.h"
 #include "contract/state_requests.h"
+#include "contract/state_slots.h"
 
 namespace sampler::contract {
 
@@ -17,7 +17,7 @@ SAMPLER_HD inline bool is_token(int64_t id) {
 }
 
 // Whether a slot can take all the tokens.
-SAMPLER_HD inline uint32_t check_tokens(const TokenList &list, const Sequence &sequence) {
+SAMPLER_HD inline uint32_t check_tokens(const TokenList &list, const StateSlot &sequence) {
   if (!sequence.has_room(list.count)) return SAMPLER_ROW_STATE_FULL;
   for (int64_t i = 0; i < list.count; ++i) {
     if (!is_token(list[i])) return SAMPLER_ROW_INVALID_LIST;
@@ -28,7 +28,7 @@ SAMPLER_HD inline uint32_t check_tokens(const TokenList &list, const Sequence &s
 // ---- append
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const AppendRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const AppendRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   if (workers.index != 0) return SAMPLER_ROW_OK;
   TokenList list;
@@ -57,7 +57,7 @@ SAMPLER_HD inline TokenList accepted(const AcceptRequest &request, int64_t row) 
 }
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const AcceptRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const AcceptRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   if (workers.index != 0) return SAMPLER_ROW_OK;
   const TokenList list = accepted(request, row);
@@ -80,7 +80,7 @@ SAMPLER_HD uint32_t run_row(const AcceptRequest &request, int64_t row, const Seq
 // ---- truncate, copy, reset
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const TruncateRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const TruncateRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   if (workers.index != 0) return SAMPLER_ROW_OK;
   const int32_t length = request.lengths[row];
@@ -89,11 +89,11 @@ SAMPLER_HD uint32_t run_row(const TruncateRequest &request, int64_t row, const S
 }
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const CopyRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const CopyRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   const int64_t slot = request.source_slots[row];
   if (!request.source.has(slot)) return SAMPLER_ROW_INVALID_SLOT;
-  const Sequence source = request.source[slot];
+  const StateSlot source = request.source[slot];
   if (source.tokens() == sequence.tokens()) return SAMPLER_ROW_OK;  // the same slot
   if (source.length() > sequence.layout().max_tokens) return SAMPLER_ROW_STATE_FULL;
   sequence.copy(source, workers);
@@ -106,7 +106,7 @@ SAMPLER_HD inline float one_nan(float x) {
 }
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const ResetRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const ResetRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   AdaptiveValues values;
   if (request.adaptive_values) {
@@ -130,7 +130,7 @@ SAMPLER_HD inline void write_values(const ReadRequest &request, int64_t row,
 }
 
 template <class Workers>
-SAMPLER_HD uint32_t run_row(const ReadRequest &request, int64_t row, const Sequence &sequence,
+SAMPLER_HD uint32_t run_row(const ReadRequest &request, int64_t row, const StateSlot &sequence,
                             const Workers &workers) {
   if (request.out_token_ids.data) {
     const int64_t begin = row * request.num_tokens;
@@ -185,8 +185,8 @@ SAMPLER_HD void run_state_row(const Request &request, int64_t row, const Workers
   const int64_t slot = request.slots[row];
   uint32_t status = SAMPLER_ROW_INVALID_SLOT;
   int32_t length = -1;
-  if (request.sequences.has(slot)) {
-    const Sequence sequence = request.sequences[slot];
+  if (request.state_slots.has(slot)) {
+    const StateSlot sequence = request.state_slots[slot];
     status = run_row(request, row, sequence, workers);
     length = sequence.length();
   } else if (workers.index == 0) {

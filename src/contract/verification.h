@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "contract/chain.h"
 #include "contract/entropy.h"
 #include "contract/host_device.h"
 #include "contract/log2.h"
 #include "contract/philox.h"
 #include "contract/request.h"
 #include "contract/row_view.h"
+#include "contract/verify_chain.h"
 #include "sampler/speculative.h"
 
 namespace sampler::contract {
@@ -26,7 +26,7 @@ struct AcceptanceNumbers {
   const float *synthetic_rates;  // by draft
 };
 
-// The extended part of a ChainRequest.
+// The extended part of a VerifyRequest.
 struct Verification {
   // The positions as rows to sample and report, [num_sequences, num_drafts + 1].
   SampleRequest positions;
@@ -89,7 +89,7 @@ struct SequencePlace {
 };
 
 // False if the sequence's offsets are invalid.
-SAMPLER_HD inline bool find_sequence(const ChainRequest &request, const Verification &extended,
+SAMPLER_HD inline bool find_sequence(const VerifyRequest &request, const Verification &extended,
                                      int64_t sequence, SequencePlace *out) {
   if (extended.packing == SAMPLER_PACKING_DENSE) {
     const int64_t num_drafts = request.num_drafts;
@@ -113,7 +113,7 @@ SAMPLER_HD inline bool find_sequence(const ChainRequest &request, const Verifica
 }
 
 // The rows of both models. False if the row index is out of range.
-SAMPLER_HD inline bool find_target_row(const ChainRequest &request, const Verification &extended,
+SAMPLER_HD inline bool find_target_row(const VerifyRequest &request, const Verification &extended,
                                        const SequencePlace &place, int64_t sequence,
                                        int32_t position, int32_t length, RowView *out) {
   const bool is_dense = extended.packing == SAMPLER_PACKING_DENSE;
@@ -133,7 +133,7 @@ SAMPLER_HD inline bool find_target_row(const ChainRequest &request, const Verifi
   return true;
 }
 
-SAMPLER_HD inline bool find_draft_row(const ChainRequest &request, const Verification &extended,
+SAMPLER_HD inline bool find_draft_row(const VerifyRequest &request, const Verification &extended,
                                       const SequencePlace &place, int64_t sequence, int64_t slot,
                                       int32_t draft, RowView *out) {
   int64_t row = place.first_draft_row + draft;
@@ -211,7 +211,7 @@ SAMPLER_HD inline bool take_links(const Verification &extended, int64_t index, i
 }
 
 // Builds the tree of a sequence of `length` drafts. False if the tree is malformed.
-SAMPLER_HD inline bool make_tree(const ChainRequest &request, const Verification &extended,
+SAMPLER_HD inline bool make_tree(const VerifyRequest &request, const Verification &extended,
                                  int64_t sequence, int32_t length, const TreeMemory &tree) {
   const int64_t index = extended.has_one_tree ? 0 : sequence;
   if (!extended.parents) return take_links(extended, index, request.num_drafts, length, tree);

@@ -56,7 +56,7 @@ int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
     result += assumed_->num_distinct();
     has_text = false;
   }
-  if (has_text && pipeline.sequences) result += Text(pipeline.sequences[slot]).num_distinct();
+  if (has_text && pipeline.state_slots) result += Text(pipeline.state_slots[slot]).num_distinct();
   for (const auto *lists :
        {&pipeline.history, &pipeline.biased, &pipeline.banned, &pipeline.stop}) {
     TokenList list;
@@ -135,11 +135,11 @@ void RowEdits::note_removals_by(sampler_stage stage) const {
 }
 
 uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text) {
-  contract::SaidText history;
+  contract::SlotHistory history;
   const uint32_t status = contract::read_text(pipeline, slot, &history);
   if (status != SAMPLER_ROW_OK) return status;
-  *text = pipeline.sequences ? Text(pipeline.sequences[slot])
-                             : Text(history.tokens, history.prompt_length);
+  *text = pipeline.state_slots ? Text(pipeline.state_slots[slot])
+                               : Text(history.tokens, history.prompt_length);
   return status;
 }
 

@@ -1,14 +1,14 @@
 // Runs requests on the rows of the chosen instruction set.
 #include "cpu/operations.h"
 
-#include "cpu/chain_speculative.h"
+#include "cpu/filter.h"
 #include "cpu/reference_row.h"
 #include "cpu/residual.h"
 #include "cpu/row_tasks.h"
-#include "cpu/rows.h"
 #include "cpu/sample.h"
+#include "cpu/select.h"
 #include "cpu/simd/row.h"
-#include "cpu/top_k_select.h"
+#include "cpu/verify_chain.h"
 
 namespace sampler::cpu {
 

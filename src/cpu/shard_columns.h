@@ -9,7 +9,7 @@
 #include "contract/elements.h"
 #include "contract/entropy.h"
 #include "contract/row_view.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
 #include "cpu/own_columns.h"

@@ -20,7 +20,7 @@ class Text {
   Text() = default;
   Text(const contract::TokenList &history, int64_t prompt_length)
       : history_(history), prompt_length_(prompt_length) {}
-  Text(const contract::Sequence &sequence)
+  Text(const contract::StateSlot &sequence)
       : history_{sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
         prompt_length_(sequence.prompt_length()),
         counts_{sequence.counts(), sequence.num_distinct(), sequence.counted_length()} {}

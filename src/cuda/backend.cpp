@@ -217,19 +217,19 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
 bool is_staged(const contract::SampleRequest &request) {
   return request.pipeline || request.reports || request.out_observations;
 }
-bool is_staged(const contract::RowsRequest &request) {
+bool is_staged(const contract::FilterRequest &request) {
   return request.pipeline != nullptr;
 }
 
-bool is_staged(const contract::ChainRequest &request) {
-  return request.more != nullptr;
+bool is_staged(const contract::VerifyRequest &request) {
+  return request.verification != nullptr;
 }
 // Updates duplicate members of a request after its arrays and memory were moved to the workspace.
 template <class Request>
 void settle(kernels::Staged<Request> *request) {
   request->stages.adaptive.top_p = request->parameters.top_p;
 }
-void settle(kernels::VerifyRequest *request) {
+void settle(kernels::ExtendedVerifyRequest *request) {
   contract::Pipeline &stages = request->positions.stages;
   request->positions.parameters = request->parameters;
   request->positions.memory = request->memory;
@@ -279,8 +279,8 @@ auto visit(const contract::AnyRequest &any, const F &f) {
   return any.visit([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
-                  std::is_same_v<Request, contract::RowsRequest> ||
-                  std::is_same_v<Request, contract::ChainRequest>) {
+                  std::is_same_v<Request, contract::FilterRequest> ||
+                  std::is_same_v<Request, contract::VerifyRequest>) {
       if (is_staged(request)) return f(kernels::Staged<Request>(request));
     }
     return f(request);

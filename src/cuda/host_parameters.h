@@ -38,7 +38,7 @@ void visit_host_arrays(contract::SampleRequest *request, const Visit &visit) {
   visit_randomness(&request->random, num_slots, visit);
 }
 template <class Visit>
-void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
+void visit_host_arrays(contract::FilterRequest *request, const Visit &visit) {
   visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
 
@@ -64,7 +64,7 @@ void visit_host_arrays(contract::SelectRequest *request, const Visit &visit) {
   visit(&request->selected_counts, request->input.num_rows);
 }
 template <class Visit>
-void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
+void visit_host_arrays(contract::VerifyRequest *request, const Visit &visit) {
   const int64_t num_slots = request->slots.number(request->num_rows);
   visit_parameters(&request->parameters, num_slots, visit);
   visit_randomness(&request->random, num_slots, visit);
@@ -72,8 +72,8 @@ void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
 
 // The drafter's arrays may equal the target's, and are then copied twice.
 template <class Visit>
-void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
-  contract::ChainRequest *const chain = request;
+void visit_host_arrays(kernels::ExtendedVerifyRequest *request, const Visit &visit) {
+  contract::VerifyRequest *const chain = request;
   visit_host_arrays(chain, visit);
   const int64_t num_slots = request->slots.number(request->num_rows);
   contract::Verification &rules = request->rules;
@@ -114,7 +114,7 @@ void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
 template <class Request, class Visit>
 void visit_arrays_on_host(Request *, const Visit &) {}
 template <class Visit>
-void visit_arrays_on_host(kernels::VerifyRequest *request, const Visit &visit) {
+void visit_arrays_on_host(kernels::ExtendedVerifyRequest *request, const Visit &visit) {
   visit(&request->rules.numbers.synthetic_rates, request->num_drafts);
 }
 

@@ -19,12 +19,12 @@ using namespace contract;
 // The request's input has num_cols of the whole row, and this rank's values.
 struct ShardCall {
   const SampleRequest *sample = nullptr;  // exactly one of the requests is set
-  const RowsRequest *filter = nullptr;
+  const FilterRequest *filter = nullptr;
   const SelectRequest *select = nullptr;
   const ResidualRequest *residual = nullptr;
-  const ChainRequest *verify = nullptr;  // dense chains, standard rule
-  const Pipeline *pipeline = nullptr;    // for a sample or a filter
-  const Reports *reports = nullptr;      // for a sample
+  const VerifyRequest *verify = nullptr;  // dense chains, standard rule
+  const Pipeline *pipeline = nullptr;     // for a sample or a filter
+  const Reports *reports = nullptr;       // for a sample
   int64_t first_id = 0;
   int64_t num_cols = 0;
   int64_t rank = 0;

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "contract/chain.h"
 #include "contract/host_device.h"
 #include "contract/rank.h"
+#include "contract/verify_chain.h"
 #include "shards/call.h"
 #include "shards/digests.h"
 #include "shards/filters.h"
@@ -208,7 +208,7 @@ class ShardChains {
   }
 
   const ShardCall &call_;
-  const ChainRequest &request_;
+  const VerifyRequest &request_;
   const Rounds &rounds_;
   Columns &columns_;
   Chain chain_;

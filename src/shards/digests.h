@@ -97,7 +97,7 @@ inline uint64_t digest_shape(const ShardCall &call) {
   }
   digest.add(call.total_cols());
   digest.add(int32_t(call.input().kind));
-  if (const ChainRequest *const verify = call.verify) {
+  if (const VerifyRequest *const verify = call.verify) {
     digest.add(plan.num_positions);
     digest.add(verify->draft.values != nullptr), digest.add(verify->draft_counts != nullptr);
     digest.add(verify->out_accepted_counts != nullptr);
@@ -150,7 +150,7 @@ inline uint64_t digest_stages(const ShardCall &call) {
   digest.add(int32_t(pipeline->penalty_scope)), digest.add(int32_t(pipeline->penalty_form));
   digest.add(pipeline->bad_words_end_output);
   digest.add(int32_t(pipeline->bitmask_rule));
-  digest.add(pipeline->sequences ? true : false);
+  digest.add(pipeline->state_slots ? true : false);
   for (const auto *lists :
        {&pipeline->history, &pipeline->biased, &pipeline->allowed, &pipeline->banned,
         &pipeline->stop, &pipeline->bad_words, &pipeline->dry_breakers}) {
@@ -219,7 +219,7 @@ class RowDigest {
       add_entries(biased.count,
                   [&](int64_t i) { return uint64_t(bits_of(pipeline.biases[biased.begin + i])); });
     }
-    SaidText text;
+    SlotHistory text;
     if (read_text(pipeline, slot, &text) == SAMPLER_ROW_OK) {
       add(text.prompt_length);
       add_list(text.tokens);

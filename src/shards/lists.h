@@ -7,7 +7,7 @@
 
 #include "contract/host_device.h"
 #include "contract/rank.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "shards/filters.h"
 #include "shards/rows.h"
 

@@ -828,7 +828,7 @@ class ShardRounds {
 
   // Writes the residual of the position at which the chain ends.
   SAMPLER_HD void leave_residual() {
-    const ChainRequest &request = *call_.verify;
+    const VerifyRequest &request = *call_.verify;
     const Chain chain = this->chain();
     RowView q = {};
     if (request.draft.values) q = own_part(draft_view(request, output_, row_.emitted));
@@ -836,7 +836,7 @@ class ShardRounds {
   }
 
   SAMPLER_HD void write_chain() const {
-    const ChainRequest &request = *call_.verify;
+    const VerifyRequest &request = *call_.verify;
     const Chain chain = this->chain();
     const int64_t first = output_ * (request.num_drafts + 1);
     for_each(request.num_drafts + 1, [&](int64_t i) {
@@ -916,7 +916,7 @@ class ShardRounds {
   }
 
   SAMPLER_HD void write_filtered() const {
-    const RowsRequest &to = *call_.filter;
+    const FilterRequest &to = *call_.filter;
     const bool is_mask = to.output_kind == SAMPLER_OUTPUT_VALUES;
     if (is_first()) {
       if (to.out_row_status) to.out_row_status[output_] = row_.status;

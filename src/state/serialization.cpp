@@ -17,8 +17,8 @@ using contract::get32;
 using contract::get64;
 using contract::put32;
 using contract::put64;
-using contract::Sequence;
-using contract::Sequences;
+using contract::StateSlot;
+using contract::StateSlots;
 
 namespace {
 
@@ -109,7 +109,7 @@ const char *check_sequence(bool keeps_values, const unsigned char **at, const un
   return fault_of_contents(data);
 }
 
-void set(const Sequence &sequence, const SequenceData &data) {
+void set(const StateSlot &sequence, const SequenceData &data) {
   const bool has_all_values = data.keeps_values && sequence.layout().keeps_values;
   sequence.reset(has_all_values ? data.value(0) : data.present());
   for (int32_t i = 0; i < data.length; ++i) {
@@ -120,23 +120,23 @@ void set(const Sequence &sequence, const SequenceData &data) {
 
 }  // namespace
 
-size_t serialized_bytes(const Sequences &sequences, int64_t first, int64_t count) {
+size_t serialized_bytes(const StateSlots &state_slots, int64_t first, int64_t count) {
   uint64_t bytes = kHeaderBytes + kChecksumBytes;
   for (int64_t slot = first; slot < first + count; ++slot) {
-    bytes += sequence_bytes(uint64_t(sequences[slot].length()), sequences.layout.keeps_values);
+    bytes += sequence_bytes(uint64_t(state_slots[slot].length()), state_slots.layout.keeps_values);
   }
   return size_t(bytes);
 }
 
-void serialize(const Sequences &sequences, int64_t first, int64_t count, unsigned char *out) {
-  const bool keeps_values = sequences.layout.keeps_values;
+void serialize(const StateSlots &state_slots, int64_t first, int64_t count, unsigned char *out) {
+  const bool keeps_values = state_slots.layout.keeps_values;
   std::memcpy(out, kMagic, sizeof kMagic);
   put32(out + kVersionAt, kVersion);
   put32(out + kKeepsValuesAt, keeps_values);
   put64(out + kNumSlotsAt, uint64_t(count));
   unsigned char *at = out + kHeaderBytes;
   for (int64_t slot = first; slot < first + count; ++slot) {
-    const Sequence sequence = sequences[slot];
+    const StateSlot sequence = state_slots[slot];
     const int32_t length = sequence.length();
     put32(at + kLengthAt, uint32_t(length));
     put32(at + kPromptLengthAt, uint32_t(sequence.prompt_length()));
@@ -151,7 +151,7 @@ void serialize(const Sequences &sequences, int64_t first, int64_t count, unsigne
   put64(at, checksum(out, size_t(at - out)));
 }
 
-Checked check_serialized(const Sequences &sequences, int64_t first, const unsigned char *data,
+Checked check_serialized(const StateSlots &state_slots, int64_t first, const unsigned char *data,
                          size_t bytes) {
   Checked result;
   const auto corrupt = [&](const char *reason) {
@@ -178,18 +178,18 @@ Checked check_serialized(const Sequences &sequences, int64_t first, const unsign
     if (reason) return corrupt(reason);
   }
   if (at != end) return corrupt("are longer than their sequences");
-  if (result.num_slots > sequences.num_slots - first) result.fault = Fault::kTooManySlots;
-  if (result.longest > sequences.layout.max_tokens) result.fault = Fault::kTooLong;
+  if (result.num_slots > state_slots.num_slots - first) result.fault = Fault::kTooManySlots;
+  if (result.longest > state_slots.layout.max_tokens) result.fault = Fault::kTooLong;
   return result;
 }
 
-void deserialize(const Sequences &sequences, int64_t first, const unsigned char *data) {
+void deserialize(const StateSlots &state_slots, int64_t first, const unsigned char *data) {
   const bool keeps_values = get32(data + kKeepsValuesAt) != 0;
   const int64_t num_slots = int64_t(get64(data + kNumSlotsAt));
   const unsigned char *at = data + kHeaderBytes;
   for (int64_t i = 0; i < num_slots; ++i) {
     const SequenceData sequence(at, keeps_values);
-    set(sequences[first + i], sequence);
+    set(state_slots[first + i], sequence);
     at = sequence.end();
   }
 }

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 
 namespace sampler::state {
 
 // Serialised size of slots [first, first + count).
-size_t serialized_bytes(const contract::Sequences &sequences, int64_t first, int64_t count);
-void serialize(const contract::Sequences &sequences, int64_t first, int64_t count,
+size_t serialized_bytes(const contract::StateSlots &state_slots, int64_t first, int64_t count);
+void serialize(const contract::StateSlots &state_slots, int64_t first, int64_t count,
                unsigned char *out);
 
 // Errors in serialised data.
@@ -24,10 +24,10 @@ struct Checked {
 };
 
 // Checks every byte. `first`, in [0, num_slots]: destination of the first sequence.
-Checked check_serialized(const contract::Sequences &sequences, int64_t first,
+Checked check_serialized(const contract::StateSlots &state_slots, int64_t first,
                          const unsigned char *data, size_t bytes);
 
 // `data` must have passed check_serialized().
-void deserialize(const contract::Sequences &sequences, int64_t first, const unsigned char *data);
+void deserialize(const contract::StateSlots &state_slots, int64_t first, const unsigned char *data);
 
 }  // namespace sampler::state

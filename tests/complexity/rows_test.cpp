@@ -122,7 +122,7 @@ Cost cost_of(const Operation &operation, const cpu_bench::AlignedBytes &values, 
     }
     case Operation::kRows:
     case Operation::kMask: {
-      contract::RowsRequest request;
+      contract::FilterRequest request;
       request.input = input;
       request.parameters = parameters_of(operation);
       if (operation.what == Operation::kMask) request.output_kind = SAMPLER_OUTPUT_VALUES;
@@ -141,7 +141,7 @@ Cost cost_of(const Operation &operation, const cpu_bench::AlignedBytes &values, 
     }
     default: {
       const int32_t draft = 0;
-      contract::ChainRequest request;
+      contract::VerifyRequest request;
       request.target = input;
       request.target.stride = 0;  // both positions are this row
       request.num_rows = request.num_drafts = 1;

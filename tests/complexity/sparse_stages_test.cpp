@@ -26,9 +26,9 @@ class State {
   explicit State(const std::vector<int32_t> &text) {
     sequences_.layout.max_tokens = sequences_.layout.max_distinct = 2 * kTextLength;
     sequences_.num_slots = 1;
-    memory_.resize(sequences_.layout.slot_bytes() + contract::SequenceLayout::kAlignment);
+    memory_.resize(sequences_.layout.slot_bytes() + contract::StateSlotLayout::kAlignment);
     const auto address = reinterpret_cast<uintptr_t>(memory_.data());
-    sequences_.slots = memory_.data() + -address % contract::SequenceLayout::kAlignment;
+    sequences_.slots = memory_.data() + -address % contract::StateSlotLayout::kAlignment;
     contract::ResetRequest reset;
     reset.sequences = sequences_;
     reset.slots.count = reset.num_rows = 1;
@@ -45,10 +45,10 @@ class State {
     EXPECT_EQ(status, SAMPLER_ROW_OK);
   }
 
-  const contract::Sequences &sequences() const { return sequences_; }
+  const contract::StateSlots &sequences() const { return sequences_; }
 
  private:
-  contract::Sequences sequences_;
+  contract::StateSlots sequences_;
   std::vector<char> memory_;
 };
 

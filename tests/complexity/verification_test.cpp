@@ -72,7 +72,7 @@ TEST_P(VerificationCost, IsThatOfItsRows) {
     cpu_bench::to_probabilities(&draft, kCols);
   }
 
-  contract::ChainRequest request;
+  contract::VerifyRequest request;
   request.target.values = target.data();
   request.target.num_rows = kPositions;
   request.target.num_cols = request.target.stride = kCols;
@@ -109,7 +109,7 @@ TEST_P(VerificationCost, IsThatOfItsRows) {
   }
   float logprobs[kPositions];
   if (which.has_reports) more.positions.out_logprobs = logprobs;
-  request.more = &more;
+  request.verification = &more;
 
   cpu::Executor executor;
   executor.passes = counting_passes();

@@ -381,7 +381,7 @@ FAULTS = [
     Fault(
         "output_stride_unused",
         "rows are written as if they were contiguous",
-        [("src/cpu/rows.h", "index * request_.output_stride;",
+        [("src/cpu/filter.h", "index * request_.output_stride;",
           "index * request_.input.num_cols;")],
         [invariance("*StridesAndAlignment/filter")]),
     Fault(
@@ -459,7 +459,7 @@ FAULTS = [
     Fault(
         "positions_share_the_accept_word",
         "all drafts of a row are judged with one word",
-        [("src/contract/chain.h", "Purpose::kAccept, uint32_t(position)",
+        [("src/contract/verify_chain.h", "Purpose::kAccept, uint32_t(position)",
           "Purpose::kAccept, 0u * uint32_t(position)")],
         [speculative("WithDraftProbabilities")]),
     Fault(
@@ -471,7 +471,7 @@ FAULTS = [
     Fault(
         "draft_counts_unused",
         "sequences of fewer drafts are verified as if they had all",
-        [("src/contract/chain.h", "request.draft_counts ? request.draft_counts[row] : num_drafts;",
+        [("src/contract/verify_chain.h", "request.draft_counts ? request.draft_counts[row] : num_drafts;",
           "num_drafts;")],
         [speculative("RaggedLengths")]),
     # ---- Decoding loops
@@ -1124,7 +1124,7 @@ FAULTS = [
     Fault(
         "truncation_leaves_counts",
         "tokens that are truncated still count",
-        [("src/contract/sequences.h", "      uncount(tokens_[at], is_prompt);\n", "")],
+        [("src/contract/state_slots.h", "      uncount(tokens_[at], is_prompt);\n", "")],
         [state("Bytes.AreThoseOfBeforeAfterTruncation"),
          state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
@@ -1153,7 +1153,7 @@ FAULTS = [
     Fault(
         "other_counts_copied",
         "counts are copied to slots that have room for another number of them",
-        [("src/contract/sequences.h", "if (!counts_like(source)) {",
+        [("src/contract/state_slots.h", "if (!counts_like(source)) {",
           "if (source.num_distinct() > layout_.max_distinct) {")],
         [state("Bytes.FollowFromWhatTheSlotsHold")]),
     # ---- Reports
@@ -1258,7 +1258,7 @@ FAULTS = [
         "values_of_the_state_unread",
         "adaptive stages start anew in each draw by a state",
         [("src/contract/pipeline.h",
-          "    if (sequences) return sequences[slot].values();\n", "")],
+          "    if (state_slots) return state_slots[slot].values();\n", "")],
         [state("Adaptive.LoopsByAStateAreThoseByLists")]),
     # ---- Windows on a device
     Fault(
@@ -1494,7 +1494,7 @@ FAULTS = [
     Fault(
         "parts_of_chains_judged_whole",
         "of a chain with a bad row block verification keeps nothing",
-        [("src/contract/verifier.h", "      if (bad_position_ <= 0) break;",
+        [("src/contract/verify_extended.h", "      if (bad_position_ <= 0) break;",
           "      break;")],
         [session("SessionRules.WhatCameBeforeABadRowStays")]),
     Fault(
@@ -1577,7 +1577,7 @@ FAULTS = [
     Fault(
         "siblings_face_the_whole_row",
         "a draft whose sibling was rejected is judged by the target's row and not by the residual",
-        [("src/contract/verifier.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
+        [("src/contract/verify_extended.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
           "    is_changed_ = false;\n    open_ = kNone;\n"
           "    if (open(position) != SAMPLER_ROW_OK) return SAMPLER_ROW_EMPTY;\n"
           "    *p = probability(id);\n    return SAMPLER_ROW_OK;")],
@@ -1585,36 +1585,36 @@ FAULTS = [
     Fault(
         "siblings_drafted_again",
         "the row of a sibling drawn without replacement has the tokens of those before it",
-        [("src/contract/verifier.h",
+        [("src/contract/verify_extended.h",
           "for_each_child(position, child, [&](int64_t id) { models_.exclude(id); });", "")],
         [walk("OfTrees/Standard")]),
     Fault(
         "drafts_are_not_said",
         "the stages of a position do not see the drafts before it",
-        [("src/cpu/said.h", "    update(history_.text.length() + 1);", "")],
+        [("src/cpu/assumed_text.h", "    update(history_.text.length() + 1);", "")],
         [verification("SampleMatch.IsTheTextOfAllStages")]),
     Fault(
         "drafts_do_not_move_adaptive_stages",
         "adaptive stages stand where they stood before the drafts",
-        [("src/contract/verifier.h",
+        [("src/contract/verify_extended.h",
           "if (models_.is_adaptive()) observation = models_.observation(id);", "")],
         [verification("SampleMatch.IsTheTextOfAdaptiveStages")]),
     Fault(
         "positions_share_an_offset",
         "sample-match draws all tokens of a sequence with one word",
-        [("src/contract/verifier.h", "stream.offset += uint64_t(depth_);", "")],
+        [("src/contract/verify_extended.h", "stream.offset += uint64_t(depth_);", "")],
         [verification("SampleMatch.IsTheTextOfEveryPreset")]),
     Fault(
         "masks_of_the_emitted_token",
         "a position's grammar mask is that of its place among the emitted tokens",
-        [("src/contract/verifier.h",
+        [("src/contract/verify_extended.h",
           "{view, slot_, output(position), first_output() + position, xtc_word(position)}",
           "{view, slot_, output(position), output(position), xtc_word(position)}")],
         [walk("OfTreesWithStages/Standard")]),
     Fault(
         "blocks_end_at_the_first_rejection",
         "block verification keeps the shortest beginning instead of the longest",
-        [("src/contract/verifier.h", "          best = i;\n",
+        [("src/contract/verify_extended.h", "          best = i;\n",
           "          if (best == 0) best = i;\n")],
         [walk("OfChains/Block")]),
     Fault(
@@ -1625,12 +1625,12 @@ FAULTS = [
     Fault(
         "deferred_for_good",
         "a draft that was deferred stays though another one is rejected after it",
-        [("src/contract/verifier.h", "if (deferred != kNone) count = deferred;", "")],
+        [("src/contract/verify_extended.h", "if (deferred != kNone) count = deferred;", "")],
         [walk("OfChains/Deferred")]),
     Fault(
         "thresholds_of_one_draft",
         "the threshold rule does not add the siblings that were tried before",
-        [("src/contract/verifier.h", "      total += p;", "      total = p;")],
+        [("src/contract/verify_extended.h", "      total += p;", "      total = p;")],
         [walk("OfTrees/Threshold")]),
     Fault(
         "circles_are_trees",
@@ -1647,7 +1647,7 @@ FAULTS = [
     Fault(
         "device_drafts_are_not_said",
         "on a device the stages of a position do not see the drafts before it",
-        [("kernels/stages/said.cuh", "update(length + 1);", "")],
+        [("kernels/stages/assumed_text.cuh", "update(length + 1);", "")],
         [verification_on_device("OfChainsWithStagesEqualsTheCpus/SampleMatch")]),
     Fault(
         "device_masks_of_the_emitted_token",

@@ -152,7 +152,7 @@ TEST_P(NearTies, EqualTheReference) {
   std::vector<float> values(row.size()), expected_values(row.size());
   std::vector<int32_t> counts(top_p.size()), expected_counts(top_p.size());
   std::vector<uint32_t> status(top_p.size());
-  contract::RowsRequest request;
+  contract::FilterRequest request;
   request.input.values = row.data();
   request.input.num_rows = num_rows;
   request.input.num_cols = request.input.stride = request.output_stride = kCols;

@@ -447,7 +447,7 @@ Costs sample(const Case &setup, const Values &values, int32_t top_k, float top_p
 Costs write_rows(const Case &setup, const Values &values, int32_t top_k, float top_p,
                  sampler_output_kind output_kind) {
   const Stored stored(setup, values, SAMPLER_LOGITS, 1);
-  RowsRequest request;
+  FilterRequest request;
   request.input = stored.rows;
   request.output_kind = output_kind;
   set_parameters(&request.parameters, top_k, top_p, 0.0f);
@@ -489,7 +489,7 @@ Costs chain(const Case &setup, const Values &values, const Values &of_draft,
   const size_t lowest = lowest_of(values);
   const Stored target(setup, values, kind, num_drafts + 1);
   const Stored draft(setup, of_draft, kind, num_drafts);
-  ChainRequest request;
+  VerifyRequest request;
   request.target = target.rows;
   request.draft = draft.rows;
   request.target_row_stride = (num_drafts + 1) * target.rows.stride;
@@ -644,24 +644,24 @@ class StagedCall {
 
  private:
   void say() {
-    if (pipeline_.sequences) return;
+    if (pipeline_.state_slots) return;
     constexpr int kLength = 512;
     std::vector<int32_t> text;
     for (size_t i = 0; i < kLength; ++i) text.push_back(int32_t(hash(i % 200) % 120000));
-    Sequences &sequences = pipeline_.sequences;
-    sequences.layout.max_tokens = sequences.layout.max_distinct = kLength;
-    sequences.num_slots = 1;
-    state_.resize(sequences.layout.slot_bytes() + SequenceLayout::kAlignment);
+    StateSlots &state_slots = pipeline_.state_slots;
+    state_slots.layout.max_tokens = state_slots.layout.max_distinct = kLength;
+    state_slots.num_slots = 1;
+    state_.resize(state_slots.layout.slot_bytes() + StateSlotLayout::kAlignment);
     const auto begin = reinterpret_cast<uintptr_t>(state_.data());
-    sequences.slots = state_.data() + -begin % SequenceLayout::kAlignment;
+    state_slots.slots = state_.data() + -begin % StateSlotLayout::kAlignment;
     ResetRequest reset;
-    reset.sequences = sequences;
+    reset.state_slots = state_slots;
     reset.slots.count = reset.num_rows = 1;
     reset.is_new = true;
     sampler::state::run(reset);
     const int64_t offsets[] = {0, kLength};
     AppendRequest append;
-    append.sequences = sequences;
+    append.state_slots = state_slots;
     append.slots.count = append.num_rows = 1;
     append.tokens = {offsets, text.data(), SAMPLER_ID_I32, 1, kLength};
     sampler::state::run(append);

@@ -191,7 +191,7 @@ class GivenChains : public GivenRows {
 };
 
 TEST_P(GivenChains, EndWithTheSameToken) {
-  ChainRequest request;
+  VerifyRequest request;
   request.num_rows = 1;
   request.num_drafts = 1;
   // The second position is the first's row again.

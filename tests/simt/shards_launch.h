@@ -24,7 +24,7 @@ inline sampler::shards::ShardCall call_of(const sampler::contract::SampleRequest
   call.reports = sample.reports;
   return call;
 }
-inline sampler::shards::ShardCall call_of(const sampler::contract::ChainRequest &verify) {
+inline sampler::shards::ShardCall call_of(const sampler::contract::VerifyRequest &verify) {
   sampler::shards::ShardCall call;
   call.verify = &verify;
   return call;
@@ -34,7 +34,7 @@ void for_rows(sampler::contract::SampleRequest *sample, const F &f) {
   f(&sample->input);
 }
 template <class F>
-void for_rows(sampler::contract::ChainRequest *verify, const F &f) {
+void for_rows(sampler::contract::VerifyRequest *verify, const F &f) {
   f(&verify->target), f(&verify->draft);
 }
 

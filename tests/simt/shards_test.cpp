@@ -168,7 +168,7 @@ Values probabilities(const Values &values) {
 // A chain of drafts, of which the rows of both models are `values` at each position.
 simt_test::Costs costs_of_chain(const Values &p, const Values &q,
                                 const std::vector<std::int32_t> &drafts, float temperature = 1) {
-  contract::ChainRequest request;
+  contract::VerifyRequest request;
   Values target, draft;
   for (size_t i = 0; i <= drafts.size(); ++i) target.insert(target.end(), p.begin(), p.end());
   for (size_t i = 0; i < drafts.size(); ++i) draft.insert(draft.end(), q.begin(), q.end());

@@ -67,8 +67,8 @@ class StagedProblem {
     return request;
   }
 
-  contract::RowsRequest filter() {
-    contract::RowsRequest request;
+  contract::FilterRequest filter() {
+    contract::FilterRequest request;
     request.input = rows_;
     request.parameters = parameters_;
     request.output_kind = one_in(2) ? SAMPLER_OUTPUT_VALUES : SAMPLER_OUTPUT_PROBABILITIES;
@@ -115,7 +115,7 @@ class StagedProblem {
     if (request->reports) bind_reports(&outputs);
     return outputs;
   }
-  Outputs bind(contract::RowsRequest *request) const {
+  Outputs bind(contract::FilterRequest *request) const {
     Outputs outputs = no_outputs();
     outputs.rows.resize(size_t(num_rows_ * num_cols_), 7);
     request->output = outputs.rows.data();
@@ -329,7 +329,7 @@ class Packing {
         });
     if (request->kept_lists.num_taken) *request->kept_lists.num_taken = 0;
   }
-  explicit Packing(kernels::StagedRowsRequest *) {}
+  explicit Packing(kernels::StagedFilterRequest *) {}
 
   static void run(const kernels::StagedSampleRequest &request, uint64_t seed) {
     const contract::Reports &wanted = request.wanted;
@@ -343,7 +343,7 @@ class Packing {
     simt::launch<kThreads>(1 + int64_t(seed % uint64_t(request.num_rows)), 1, 0, seed,
                            [&](auto &ctx) { kernels::run_pack(ctx, packing); });
   }
-  static void run(const kernels::StagedRowsRequest &, uint64_t) {}
+  static void run(const kernels::StagedFilterRequest &, uint64_t) {}
 
  private:
   std::deque<std::vector<uint64_t>> parts_;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "../seed.h"
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "support.h"
 
 namespace state_test {
@@ -56,8 +56,8 @@ struct Seen {
     const std::int64_t usual = std::max<std::int64_t>(shape.max_tokens / 4, 64);
     const std::int64_t distinct =
         shape.max_distinct_tokens ? shape.max_distinct_tokens : std::min(usual, shape.max_tokens);
-    const sampler::contract::SequenceLayout layout = {std::int32_t(shape.max_tokens),
-                                                      std::int32_t(distinct), shape.keeps_values};
+    const sampler::contract::StateSlotLayout layout = {std::int32_t(shape.max_tokens),
+                                                       std::int32_t(distinct), shape.keeps_values};
     const std::size_t bytes = layout.slot_bytes() * std::size_t(shape.num_slots);
     EXPECT_LT(bytes, recorder.bytes);
     return {recorder.block + recorder.bytes - bytes, bytes};

@@ -99,9 +99,9 @@ Outputs Problem::bind_outputs(Request *request) const {
 }
 
 template Outputs Problem::bind_outputs(SampleRequest *) const;
-template Outputs Problem::bind_outputs(RowsRequest *) const;
+template Outputs Problem::bind_outputs(FilterRequest *) const;
 template Outputs Problem::bind_outputs(SelectRequest *) const;
-template Outputs Problem::bind_outputs(ChainRequest *) const;
+template Outputs Problem::bind_outputs(VerifyRequest *) const;
 template Outputs Problem::bind_outputs(ResidualRequest *) const;
 
 }  // namespace test_support

@@ -54,11 +54,11 @@ class Problem {
       case kSample:
         return f(request<sampler::contract::SampleRequest>());
       case kFilter:
-        return f(request<sampler::contract::RowsRequest>());
+        return f(request<sampler::contract::FilterRequest>());
       case kSelect:
         return f(request<sampler::contract::SelectRequest>());
       case kVerify:
-        return f(request<sampler::contract::ChainRequest>());
+        return f(request<sampler::contract::VerifyRequest>());
       default:
         return f(request<sampler::contract::ResidualRequest>());
     }

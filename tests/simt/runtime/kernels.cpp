@@ -5,7 +5,7 @@
 #include "launch/launch.h"
 #include "machine/kernel.cuh"
 #include "operations/shard.cuh"
-#include "operations/verify.cuh"
+#include "operations/verify_extended.cuh"
 #include "runtime.h"
 #include "simt.h"
 #include "stages/state.cuh"
@@ -133,7 +133,7 @@ runtime::Kernel row_kernel(int num_registers) {
 
 template <class Request>
 void add_operation() {
-  const bool has_all = std::is_same_v<Request, contract::ChainRequest> ||
+  const bool has_all = std::is_same_v<Request, contract::VerifyRequest> ||
                        std::is_same_v<Request, ShardRequest> || kHasStages<Request>;
   runtime::Kernel kernel = row_kernel<Request>(has_all ? kAllRegisters : kHalfOfRegisters);
   kernel.bind = bind_operation<Request>;

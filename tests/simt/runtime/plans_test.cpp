@@ -95,11 +95,11 @@ void for_each_request(const Shape &shape, const Use &use) {
   sample.num_rows = shape.num_rows;
   sample.draw_method = SAMPLER_DRAW_GUMBEL;
   if (shape.row_indices) sample.row_indices = array;
-  contract::RowsRequest filter;
+  contract::FilterRequest filter;
   filter.input = rows;
   contract::SelectRequest select;
   select.input = rows;
-  contract::ChainRequest chain;
+  contract::VerifyRequest chain;
   chain.target = chain.draft = rows;
   chain.num_rows = shape.num_rows;
   contract::ResidualRequest residual;
@@ -120,7 +120,7 @@ void for_each_staged_request(const Shape &shape, const Use &use) {
   const auto use_staged = [&](const char *name, auto request) {
     using Request = decltype(request);
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
-                  std::is_same_v<Request, contract::RowsRequest>) {
+                  std::is_same_v<Request, contract::FilterRequest>) {
       request.pipeline = &stages;
       use(name, request);
     }

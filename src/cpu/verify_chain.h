@@ -3,22 +3,23 @@
 
 #include <optional>
 
-#include "contract/chain.h"
+#include "contract/verify_chain.h"
 #include "cpu/row_tasks.h"
-#include "cpu/verifier.h"
+#include "cpu/verify_extended.h"
 
 namespace sampler::cpu {
 
 template <class Row>
-class Task<contract::ChainRequest, Row> {
+class Task<contract::VerifyRequest, Row> {
  public:
-  Task(const contract::ChainRequest &request, const Shared<contract::ChainRequest> &,
+  Task(const contract::VerifyRequest &request, const Shared<contract::VerifyRequest> &,
        TaskMemory &memory)
       : request_(request),
-        target_(memory.make_row_if<Row>(!request.more, request.target)),
-        draft_(memory.make_row_if<Row>(!request.more && request.draft.values, request.draft)),
-        residual_(memory.take<float>(request.more ? 0 : request.target.num_cols)) {
-    if (request.more) verifier_.emplace(request, memory);
+        target_(memory.make_row_if<Row>(!request.verification, request.target)),
+        draft_(
+            memory.make_row_if<Row>(!request.verification && request.draft.values, request.draft)),
+        residual_(memory.take<float>(request.verification ? 0 : request.target.num_cols)) {
+    if (request.verification) verifier_.emplace(request, memory);
   }
 
   void run(int64_t begin, int64_t end) {
@@ -120,7 +121,7 @@ class Task<contract::ChainRequest, Row> {
     });
   }
 
-  const contract::ChainRequest &request_;
+  const contract::VerifyRequest &request_;
   Row target_;
   Row draft_;
   float *residual_;  // probabilities of the target's tokens

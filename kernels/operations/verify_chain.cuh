@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "contract/chain.h"
+#include "contract/verify_chain.h"
 #include "machine/team.cuh"
 #include "operations/residual.cuh"
 #include "operations/sample.cuh"
@@ -18,13 +18,13 @@
 namespace sampler::kernels {
 
 using contract::Chain;
-using contract::ChainRequest;
+using contract::VerifyRequest;
 
 template <class Context>
-class ChainTeam {
+class VerifyTeam {
  public:
-  SAMPLER_DEVICE ChainTeam(Team<Context> &team, const ChainRequest &request,
-                           const RowCache &row_cache)
+  SAMPLER_DEVICE VerifyTeam(Team<Context> &team, const VerifyRequest &request,
+                            const RowCache &row_cache)
       : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
@@ -52,7 +52,7 @@ class ChainTeam {
 
   // Reads rows for contract::verify_draft.
   struct Models {
-    ChainTeam &team;
+    VerifyTeam &team;
     const Chain &chain;
 
     SAMPLER_DEVICE uint32_t find_first(int position, int64_t *id) {
@@ -199,7 +199,7 @@ class ChainTeam {
   }
 
   Team<Context> &team_;
-  const ChainRequest &request_;
+  const VerifyRequest &request_;
   RowCache row_cache_;
 };
 

@@ -1,4 +1,4 @@
-// The history that a sequence would have if drafts were accepted. CPU twin: src/cpu/said.h.
+// The history that a sequence would have if drafts were accepted. CPU twin: src/cpu/assumed_text.h.
 #pragma once
 
 #include <cstdint>

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "contract/sequences.h"
+#include "contract/state_slots.h"
 #include "contract/verification.h"
-#include "contract/verifier.h"
+#include "contract/verify_extended.h"
+#include "cpu/assumed_text.h"
 #include "cpu/row_tasks.h"
-#include "cpu/said.h"
 #include "cpu/sampled_row.h"
 
 namespace sampler::cpu {
@@ -20,8 +20,8 @@ template <class Row>
 class VerifiedRows {
  public:
   // For an extended request.
-  VerifiedRows(const contract::ChainRequest &request, TaskMemory &memory)
-      : positions_(request.more->positions),
+  VerifiedRows(const contract::VerifyRequest &request, TaskMemory &memory)
+      : positions_(request.verification->positions),
         pipeline_(positions_.pipeline),
         sampled_(positions_, memory),
         changed_(memory.make_row_if<Row>(has_outputs(), request.target)),
@@ -29,7 +29,7 @@ class VerifiedRows {
         history_(pipeline_, request.num_drafts, memory),
         values_(memory.take<float>(request.target.num_cols)),
         other_(memory.take<float>(request.target.num_cols)) {
-    const bool excludes = request.draft.values && request.more->excludes_siblings();
+    const bool excludes = request.draft.values && request.verification->excludes_siblings();
     draft_values_ = memory.take<float>(excludes ? request.target.num_cols : 0);
     excluded_values_ = memory.take<float>(excludes ? request.target.num_cols : 0);
   }
@@ -178,10 +178,10 @@ class VerifiedRows {
 template <class Row>
 class Verifier {
  public:
-  Verifier(const contract::ChainRequest &request, TaskMemory &memory)
+  Verifier(const contract::VerifyRequest &request, TaskMemory &memory)
       : rows_(request, memory),
-        verifier_(request, *request.more,
-                  contract::TreeMemory::of(*request.more, request.num_drafts + 1,
+        verifier_(request, *request.verification,
+                  contract::TreeMemory::of(*request.verification, request.num_drafts + 1,
                                            take_tree(request, memory)),
                   rows_) {}
   Verifier(const Verifier &) = delete;
@@ -190,9 +190,9 @@ class Verifier {
   void run_sequence(int64_t sequence) { verifier_.run_sequence(sequence); }
 
  private:
-  static int32_t *take_tree(const contract::ChainRequest &request, TaskMemory &memory) {
+  static int32_t *take_tree(const contract::VerifyRequest &request, TaskMemory &memory) {
     return memory.take<int32_t>(
-        contract::TreeMemory::num_numbers(*request.more, request.num_drafts + 1));
+        contract::TreeMemory::num_numbers(*request.verification, request.num_drafts + 1));
   }
 
   VerifiedRows<Row> rows_;

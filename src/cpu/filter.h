@@ -8,9 +8,9 @@
 namespace sampler::cpu {
 
 template <class Row>
-class Task<contract::RowsRequest, Row> {
+class Task<contract::FilterRequest, Row> {
  public:
-  Task(const contract::RowsRequest &request, const Shared<contract::RowsRequest> &,
+  Task(const contract::FilterRequest &request, const Shared<contract::FilterRequest> &,
        TaskMemory &memory)
       : request_(request),
         row_(memory.make_row<Row>(request.input)),
@@ -80,7 +80,7 @@ class Task<contract::RowsRequest, Row> {
     }
   }
 
-  const contract::RowsRequest &request_;
+  const contract::FilterRequest &request_;
   Row row_;
   RowStages stages_;
 };

@@ -78,7 +78,7 @@ template <class Models>
 class Verifier {
  public:
   // `memory` has room for a tree of request.num_drafts + 1 positions; null for chains.
-  SAMPLER_HD Verifier(const ChainRequest &request, const Verification &extended,
+  SAMPLER_HD Verifier(const VerifyRequest &request, const Verification &extended,
                       const TreeMemory &memory, Models &models)
       : request_(request), extended_(extended), models_(models), memory_(memory) {}
 
@@ -709,7 +709,7 @@ class Verifier {
     return SAMPLER_ROW_OK;
   }
 
-  const ChainRequest &request_;
+  const VerifyRequest &request_;
   const Verification &extended_;
   Models &models_;
   TreeMemory memory_;

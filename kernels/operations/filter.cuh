@@ -13,13 +13,13 @@
 
 namespace sampler::kernels {
 
-using contract::RowsRequest;
+using contract::FilterRequest;
 
 template <class Context>
-class RowsTeam {
+class FilterTeam {
  public:
-  SAMPLER_DEVICE RowsTeam(Team<Context> &team, const RowsRequest &request,
-                          const RowCache &row_cache)
+  SAMPLER_DEVICE FilterTeam(Team<Context> &team, const FilterRequest &request,
+                            const RowCache &row_cache)
       : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
@@ -96,7 +96,7 @@ class RowsTeam {
   }
 
   Team<Context> &team_;
-  const RowsRequest &request_;
+  const FilterRequest &request_;
   RowCache row_cache_;
   // Kept in memory: the passes need the registers.
   int64_t index_;

@@ -45,7 +45,7 @@ struct SequenceHeader {
 
 // Layout of a slot: the header; adaptive values, either one set per length or the current set
 // alone; the tokens; their counts.
-struct SequenceLayout {
+struct StateSlotLayout {
   int32_t max_tokens = 0;
   int32_t max_distinct = 0;
   bool keeps_values = false;
@@ -70,16 +70,16 @@ struct OneWorker {
 };
 
 // View of a slot, which holds all its data.
-class Sequence {
+class StateSlot {
  public:
-  SAMPLER_HD Sequence(char *slot, const SequenceLayout &layout)
+  SAMPLER_HD StateSlot(char *slot, const StateSlotLayout &layout)
       : layout_(layout),
         header_(reinterpret_cast<SequenceHeader *>(slot)),
         values_(reinterpret_cast<AdaptiveValues *>(slot + sizeof(SequenceHeader))),
         tokens_(reinterpret_cast<int32_t *>(slot + layout.tokens_at())),
         counts_(reinterpret_cast<TokenCount *>(slot + layout.counts_at())) {}
 
-  SAMPLER_HD const SequenceLayout &layout() const { return layout_; }
+  SAMPLER_HD const StateSlotLayout &layout() const { return layout_; }
   SAMPLER_HD int32_t length() const { return header_->length; }
   SAMPLER_HD int32_t prompt_length() const { return header_->prompt_length; }
   SAMPLER_HD bool has_output() const { return length() > prompt_length(); }
@@ -136,7 +136,7 @@ class Sequence {
 
   // Copies another slot, whose tokens fit.
   template <class Workers = OneWorker>
-  SAMPLER_HD void copy(const Sequence &source, const Workers &workers = {}) const {
+  SAMPLER_HD void copy(const StateSlot &source, const Workers &workers = {}) const {
     const bool has_all_values = source.layout_.keeps_values && layout_.keeps_values;
     reset(has_all_values ? source.values_after(0) : source.values(), workers);
     if (!counts_like(source)) {
@@ -213,13 +213,13 @@ class Sequence {
   }
 
   // Whether this slot counts the same tokens as the other.
-  SAMPLER_HD bool counts_like(const Sequence &other) const {
+  SAMPLER_HD bool counts_like(const StateSlot &other) const {
     return layout_.max_distinct == other.layout_.max_distinct ||
            (other.counted_length() == other.length() &&
             other.num_distinct() <= layout_.max_distinct);
   }
 
-  SequenceLayout layout_;
+  StateSlotLayout layout_;
   SequenceHeader *header_;
   AdaptiveValues *values_;
   int32_t *tokens_;
@@ -227,16 +227,16 @@ class Sequence {
 };
 
 // The slots of a state.
-struct Sequences {
+struct StateSlots {
   char *slots = nullptr;  // null: no state
   int64_t num_slots = 0;
-  SequenceLayout layout;
+  StateSlotLayout layout;
   uint32_t *locks = nullptr;  // by slot, 0: unlocked; for rows that run in parallel
 
   SAMPLER_HD explicit operator bool() const { return slots != nullptr; }
   SAMPLER_HD bool has(int64_t slot) const { return slot >= 0 && slot < num_slots; }
-  SAMPLER_HD Sequence operator[](int64_t slot) const {
-    return Sequence(slots + size_t(slot) * layout.slot_bytes(), layout);
+  SAMPLER_HD StateSlot operator[](int64_t slot) const {
+    return StateSlot(slots + size_t(slot) * layout.slot_bytes(), layout);
   }
 };
 

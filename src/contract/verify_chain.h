@@ -26,28 +26,28 @@ struct Chain {
   int64_t last_token;  // the token after them
 };
 
-SAMPLER_HD inline int64_t draft_id(const ChainRequest &request, int64_t row, int32_t position) {
+SAMPLER_HD inline int64_t draft_id(const VerifyRequest &request, int64_t row, int32_t position) {
   return load_id(request.draft_token_ids, request.out_token_ids.type,
                  row * request.num_drafts + position);
 }
 
-SAMPLER_HD inline bool is_in_vocabulary(const ChainRequest &request, int64_t id) {
+SAMPLER_HD inline bool is_in_vocabulary(const VerifyRequest &request, int64_t id) {
   return id >= 0 && id < (request.target.ids ? kMaxVocabulary : request.target.num_cols);
 }
 
 // The models' rows at one position.
-SAMPLER_HD inline RowView target_view(const ChainRequest &request, int64_t row, int32_t position) {
+SAMPLER_HD inline RowView target_view(const VerifyRequest &request, int64_t row, int32_t position) {
   return row_view(request.target, row * (request.num_drafts + 1) + position,
                   row * request.target_row_stride + position * request.target.stride);
 }
-SAMPLER_HD inline RowView draft_view(const ChainRequest &request, int64_t row, int32_t position) {
+SAMPLER_HD inline RowView draft_view(const VerifyRequest &request, int64_t row, int32_t position) {
   return row_view(request.draft, row * request.num_drafts + position,
                   row * request.draft_row_stride + position * request.draft.stride);
 }
 
 // The chain before verification. A draft id outside the vocabulary is reported, and rejected at its
 // position.
-SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
+SAMPLER_HD inline Chain make_chain(const VerifyRequest &request, int64_t row) {
   const int32_t num_drafts = int32_t(request.num_drafts);
   const int32_t length = request.draft_counts ? request.draft_counts[row] : num_drafts;
   Chain chain = {};
@@ -76,7 +76,7 @@ struct DraftVerdict {
 // target's row in rank order; `look_up_target(position, id, &probability)` and
 // `look_up_draft(position, id, &probability)` give a token's probability. All return a row status.
 template <class Models>
-SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const Chain &chain,
+SAMPLER_HD inline DraftVerdict verify_draft(const VerifyRequest &request, const Chain &chain,
                                             int32_t position, Models &models) {
   const int64_t id = draft_id(request, chain.row, position);
   if (chain.greedy) {
@@ -98,7 +98,7 @@ SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const C
 // Finds the first rejection; returns the row's status. `verify(position)` returns a draft's
 // verdict. After the first rejection a bad row only means that the draft is not accepted.
 template <class Verify>
-SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *chain,
+SAMPLER_HD inline uint32_t verify_drafts(const VerifyRequest &request, Chain *chain,
                                          const Verify &verify) {
   chain->emitted = chain->length;
   for (int32_t i = 0; i < chain->length; ++i) {
@@ -116,7 +116,7 @@ SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *cha
 }
 
 // Id of the rejected draft; -1 if there is none, or its id is outside the vocabulary.
-SAMPLER_HD inline int64_t rejected_draft(const ChainRequest &request, const Chain &chain) {
+SAMPLER_HD inline int64_t rejected_draft(const VerifyRequest &request, const Chain &chain) {
   if (chain.emitted == chain.length) return -1;
   const int64_t id = draft_id(request, chain.row, chain.emitted);
   return is_in_vocabulary(request, id) ? id : -1;
@@ -141,7 +141,7 @@ SAMPLER_HD inline uint32_t draw_last_token(Chain *chain, int64_t rejected, const
 }
 
 // Token `index` of an output row.
-SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &chain,
+SAMPLER_HD inline int64_t chain_token(const VerifyRequest &request, const Chain &chain,
                                       uint32_t status, int32_t index) {
   if (status != SAMPLER_ROW_OK) return index == 0 ? request.bad_row_token : -1;
   if (index < chain.emitted) return draft_id(request, chain.row, index);
@@ -149,7 +149,7 @@ SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &
 }
 
 // Writes all of a row's outputs except its tokens.
-SAMPLER_HD inline void write_chain_outcome(const ChainRequest &request, const Chain &chain,
+SAMPLER_HD inline void write_chain_outcome(const VerifyRequest &request, const Chain &chain,
                                            uint32_t status) {
   const bool good = status == SAMPLER_ROW_OK;
   const auto write = [&](int32_t *counts, int32_t count) {

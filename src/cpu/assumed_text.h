@@ -20,7 +20,7 @@ class AssumedText {
   AssumedText(const contract::Pipeline *pipeline, int64_t max_drafts, Memory &memory)
       : pipeline_(pipeline) {
     if (!pipeline || !pipeline->has_edits() || !pipeline->has_text()) return;
-    type_ = pipeline->sequences ? SAMPLER_ID_I32 : pipeline->history.type;
+    type_ = pipeline->state_slots ? SAMPLER_ID_I32 : pipeline->history.type;
     tokens_ = memory.template take<int64_t>(pipeline->max_history + max_drafts);
   }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "contract/verification.h"
-#include "contract/verifier.h"
+#include "contract/verify_extended.h"
 #include "machine/kernel.cuh"
 #include "machine/team.cuh"
 #include "operations/verified_rows.cuh"
@@ -13,10 +13,10 @@
 namespace sampler::kernels {
 
 template <class Context>
-class VerifyTeam {
+class ExtendedVerifyTeam {
  public:
-  SAMPLER_DEVICE VerifyTeam(Team<Context> &team, const VerifyRequest &request,
-                            const RowCache &row_cache)
+  SAMPLER_DEVICE ExtendedVerifyTeam(Team<Context> &team, const ExtendedVerifyRequest &request,
+                                    const RowCache &row_cache)
       : rows_(team, request, row_cache),
         verifier_(request, request.rules,
                   contract::TreeMemory::of(
@@ -34,8 +34,8 @@ class VerifyTeam {
 };
 
 template <class Context>
-struct OperationOf<VerifyRequest, Context> {
-  using Type = VerifyTeam<Context>;
+struct OperationOf<ExtendedVerifyRequest, Context> {
+  using Type = ExtendedVerifyTeam<Context>;
 };
 
 }  // namespace sampler::kernels
