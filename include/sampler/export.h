@@ -1,4 +1,4 @@
-/* SAMPLER_API marks what libsampler.so exports. */
+/* SAMPLER_API marks libsampler.so's exported symbols. */
 #ifndef SAMPLER_EXPORT_H
 #define SAMPLER_EXPORT_H
 

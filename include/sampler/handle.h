@@ -1,4 +1,4 @@
-/* The sampler handle: creating one, its options, its workspace, and what the machine offers. */
+/* The sampler handle: creation, options, workspace, and the capabilities of build and machine. */
 #ifndef SAMPLER_HANDLE_H
 #define SAMPLER_HANDLE_H
 
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A sampler: a device, its threads and, if wanted, a workspace. It may move between threads but
+/* A sampler: a device, its threads and an optional workspace. It may move between threads but
  * serves one call at a time; different handles are independent. */
 typedef struct sampler_handle *sampler_t;
 
@@ -22,21 +22,21 @@ typedef struct sampler_handle *sampler_t;
  *
  * Each gets the `user` pointer given beside it. None may throw, or call back into the handle.
  *
- * Floating-point environment: a call computes in its own, whatever rounding mode, flush-to-zero or
- * unmasked exceptions its thread is in, and leaves the thread's as it was. Callbacks, those of
- * other headers too, are called in the thread's; what they change of it stays changed. */
+ * Floating-point environment: a call uses its own, whatever the thread's rounding mode,
+ * flush-to-zero or unmasked exceptions, and restores the thread's. Callbacks, those of other
+ * headers too, run in the thread's; their changes to it persist. */
 
 /* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
- * that create a handle, by decoding loops before they call anything else, and, as ngram.h says, by
+ * that create a handle, by decoding loops before any other callback, and, as ngram.h says, by
  * n-gram storages. */
 typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment);
 
-/* Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
- * by functions that destroy a handle, by those that create one when they fail, by decoding loops
+/* Releases memory from the allocate function, with the same `bytes` and `alignment`. Called only by
+ * functions that destroy a handle, by those that create one when they fail, by decoding loops
  * before they return, and by n-gram storages. */
 typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
 
-/* Where memory comes from. Both functions NULL: the C library's malloc. A view: it never grows. */
+/* Source of memory. Both functions NULL: the C library's malloc. A view: it never grows. */
 typedef struct sampler_allocator {
   sampler_allocate_fn allocate;
   sampler_deallocate_fn deallocate;
@@ -46,21 +46,21 @@ typedef struct sampler_allocator {
 typedef int32_t sampler_log_level;
 enum { SAMPLER_LOG_INFO = 0, SAMPLER_LOG_ERROR = 1 };
 
-/* Takes one line without a line end. It hears of handles created, and of every error text of the
- * handle's calls. Called on the thread of the call; `message` is valid until it returns. */
+/* Receives one line without a line end: handle creations, and every error text of the handle's
+ * calls. Called on the calling thread; `message` is valid until it returns. */
 typedef void (*sampler_log_fn)(void *user, sampler_log_level level, const char *message);
 
 /* One task of a call: `index` in [0, num_tasks). */
 typedef void (*sampler_task_fn)(void *task_user, int64_t index);
 
 /* Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
- * threads, and returns when all have returned. One that leaves a task out, runs one twice or one of
- * another index makes the call fail: SAMPLER_ERROR_CALLBACK. No task may be run, and none may still
- * run, after it has returned or thrown: their memory ends with the call. */
+ * threads, and returns when all have returned. Omitting or repeating a task, or running another
+ * index, fails the call: SAMPLER_ERROR_CALLBACK. No task may start, or still run, after it has
+ * returned or thrown: the tasks' memory ends with the call. */
 typedef void (*sampler_parallel_for_fn)(void *user, int64_t num_tasks, sampler_task_fn task,
                                         void *task_user);
 
-/* ---- Creating ------------------------------------------------------------------------------- */
+/* ---- Creation ------------------------------------------------------------------------------- */
 
 typedef struct sampler_options {
   /* sizeof(sampler_options). */
@@ -69,27 +69,25 @@ typedef struct sampler_options {
   /* SAMPLER_ABI_VERSION of the headers that the caller was compiled with. */
   uint32_t abi_version;
 
-  /* Where the arrays of this handle's calls live. */
+  /* Device of this handle's arrays. */
   sampler_device_type device_type;
 
-  /* CUDA device number, 0 the first. 0 for the CPU. Calls work in the device's primary context, as
-   * CUDA's runtime does, so that streams and arrays must be of it; the handle keeps it until it is
-   * destroyed. */
+  /* CUDA device number, from 0. 0 for the CPU. Calls use the device's primary context, as CUDA's
+   * runtime does, so streams and arrays must belong to it; the handle retains it
+   * until destroyed. */
   int32_t device_id;
 
-  /* CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
-   * With more, and without `parallel_for`, the threads are started here, once, and sleep between
-   * calls. In a child process that has a copy of the handle, of fork() or, from Linux 4.14 on,
-   * of clone(), the handle works with the caller's thread alone, and is free even where another
-   * thread's call used it at that moment. */
+  /* CPU: rows processed at once, in [1, 256]; 0 is 1, the caller's thread alone. If more, and
+   * without `parallel_for`, the threads are started here, once, and sleep between calls. In a child
+   * process that has a copy of the handle, from fork() or, from Linux 4.14 on, clone(), the handle
+   * uses only the caller's thread, and is free even if another thread's call was using it then. */
   int32_t num_threads;
 
-  /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-   * of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by or
-   * out_kept_offsets, of sampler_verify with more than dense chains by the standard rule, or on a
-   * CUDA device with any report of candidate lists, which take more. 0 and 0: the handle has none,
-   * and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
-   * max_cols in [0, 2^20). */
+  /* The handle's workspace: fits any operation on up to `max_rows` output rows of up to `max_cols`
+   * columns, except these, which need more: calls with stages of pipeline.h, with out_removed_by or
+   * out_kept_offsets, sampler_verify other than dense chains by the standard rule, and on a CUDA
+   * device reports on candidate lists. 0 and 0: none, each call brings its own. One without the
+   * other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20). */
   int64_t max_rows;
   int64_t max_cols;
 
@@ -104,31 +102,30 @@ typedef struct sampler_options {
   sampler_log_fn log;
   void *log_user;
 
-  /* What a bad row yields as its token: -1, or, when `use_fallback_token` is 1, this id. It must
-   * then lie in [0, num_cols) of every call on rows, in [0, 2^20) on candidate lists. */
+  /* Token of a bad row: -1, or, when `use_fallback_token` is 1, this id. It must then lie in
+   * [0, num_cols) of every call on rows, in [0, 2^20) on candidate lists. */
   int64_t fallback_token_id;
   int32_t use_fallback_token;
 
-  /* CUDA. 1: what a call takes per row or slot as numbers (the arrays of sampler_row_params and
-   * sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
-   * stream, without a wait, and may be reused when the call returns; a graph that captures the call
-   * replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-   * a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
-   * like all others. A CPU handle ignores it. */
+  /* CUDA. 1: numbers per row or slot (the arrays of sampler_row_params and sampler_random, and
+   * selected_counts) are host arrays. They travel with the launch, in its stream, without a wait,
+   * and may be reused when the call returns; a captured graph replays the values at capture. All
+   * other arrays stay on the device. A call needs up to 36 bytes more workspace per slot, and up to
+   * 88 more with stages of pipeline.h. 0: they are device arrays like all others. A CPU handle
+   * ignores it. */
   int32_t host_parameters;
 
-  /* CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
-   * or managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the one
-   * that is not. For debugging: it asks the driver once per array. 0: they are taken as they are.
-   * A CPU handle ignores it. */
+  /* CUDA. 1: every call checks that its arrays and workspace are memory of the handle's device, or
+   * managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the wrong
+   * one. For debugging: one driver query per array. 0: no check. A CPU handle ignores it. */
   int32_t check_pointers;
 
   /* Must be 0. */
   int32_t reserved;
 } sampler_options;
 
-/* Fills `options` with the defaults: all 0 except struct_size and abi_version. `struct_size` is
- * the size of the caller's struct; what a newer one has more is set to 0. */
+/* Fills `options` with the defaults: all 0 except struct_size and abi_version. `struct_size` is the
+ * size of the caller's struct; members unknown to the library are set to 0. */
 SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t struct_size);
 
 /* The same, inline. */
@@ -140,22 +137,22 @@ static inline sampler_options sampler_options_default(void) {
   return options;
 }
 
-/* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
- * On failure *out_sampler is NULL and nothing is leaked.
- * A CPU sampler computes rows with the best instruction set of the machine, or with the one that
- * the environment variable SAMPLER_ISA names: scalar, avx2, avx512 or neon.
+/* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace. On failure
+ * *out_sampler is NULL and nothing is leaked.
+ * A CPU sampler uses the machine's best instruction set, or the one that the environment variable
+ * SAMPLER_ISA names: scalar, avx2, avx512 or neon.
  * Errors: INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (no CUDA in this build or on this machine),
- * OUT_OF_MEMORY, SYSTEM (a thread could not be started), CUDA (with CUDA's word for it). */
+ * OUT_OF_MEMORY, SYSTEM (a thread could not be started), CUDA (with CUDA's error text). */
 SAMPLER_API sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler);
 
-/* Stops the handle's threads and releases its memory. NULL is fine. Work that was enqueued with it
- * must have finished. */
+/* Stops the handle's threads and releases its memory. NULL is allowed. Enqueued work must
+ * have finished. */
 SAMPLER_API void sampler_destroy(sampler_t sampler);
 
-/* ---- What this build and machine offer ------------------------------------------------------ */
+/* ---- Capabilities --------------------------------------------------------------------------- */
 
-/* Bits of instruction sets that CPU rows can be computed with. The tokens are the same.
- * AVX2 means AVX2, FMA and F16C; AVX512 means F, BW, DQ and VL besides. */
+/* Bits of instruction sets for CPU rows. All give the same tokens. AVX2 means AVX2, FMA and F16C;
+ * AVX512 adds F, BW, DQ and VL. */
 enum { SAMPLER_ISA_SCALAR = 1, SAMPLER_ISA_AVX2 = 2, SAMPLER_ISA_AVX512 = 4, SAMPLER_ISA_NEON = 8 };
 
 typedef struct sampler_capabilities {
@@ -166,14 +163,14 @@ typedef struct sampler_capabilities {
   uint32_t version;
   uint32_t abi_version;
 
-  /* SAMPLER_ISA_ bits: compiled in, usable on this machine, and the one that a sampler created now
-   * would use (0 when SAMPLER_ISA names none that is usable). */
+  /* SAMPLER_ISA_ bits: compiled in, usable on this machine, and the one that a new sampler would
+   * use (0 when SAMPLER_ISA names none that is usable). */
   uint32_t isa_compiled;
   uint32_t isa_usable;
   uint32_t isa_active;
 
-  /* 1 when the library was built with CUDA, and how many devices a handle can be created for
-   * (0 also without a driver). */
+  /* 1 if built with CUDA, and the number of devices a handle can be created for (0 also without
+   * a driver). */
   uint32_t cuda_compiled;
   uint32_t num_cuda_devices;
 
@@ -181,8 +178,8 @@ typedef struct sampler_capabilities {
   uint32_t num_processors;
 } sampler_capabilities;
 
-/* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
- * first call may start CUDA's runtime. */
+/* Fills the fields within the caller's struct_size. Needs no handle, touches no device; the first
+ * call may start CUDA's runtime. */
 SAMPLER_API sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities);
 
 #ifdef __cplusplus

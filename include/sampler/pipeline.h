@@ -1,9 +1,9 @@
-/* All that an engine does between logits and the draw, in stages: edits of single tokens, by what
- * is known of their ids; the temperature; windows, which keep a run of rank order.
+/* The stages between logits and the draw: edits, which process single tokens by id; the
+ * temperature; windows, which truncate by rank order.
  *
- * Numbers are members of sampler_params, and by slot of sampler_row_params. Lists, and what a
- * sequence has said so far, are a sampler_pipeline, to which the arguments of sampler_sample and
- * sampler_filter point. The text is a list, too, or a state that remembers it: state.h.
+ * Parameters are members of sampler_params, and by slot of sampler_row_params. Lists and histories
+ * are in a sampler_pipeline, named by the arguments of sampler_sample and sampler_filter. The
+ * history is a list, too, or a state that keeps it: state.h.
  *
  *   sampler_params params = sampler_params_default();
  *   params.repetition_penalty = 1.1f;
@@ -18,14 +18,14 @@
  *   args.params = &params;
  *   args.pipeline = &pipeline;
  *
- * Each stage sees what the one before it left; a stage that is off costs nothing. Edits work in
+ * Each stage sees the output of the one before it; a stage that is off costs nothing. Edits work in
  * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14 (edits,
  * adaptive stages) of docs/contract.md have the arithmetic. A greedy row takes the first token, in
- * rank order, of what the edits left.
+ * rank order, after the edits.
  *
- * A row that has a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
- * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
- * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
+ * A row with a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
+ * token (EMPTY). Edits skip ids outside a row; in a history they count like any other. Rows of
+ * probabilities are not edited: a pipeline that would is an error there.
  *
  * CPU and CUDA handles give the same bits. */
 #ifndef SAMPLER_PIPELINE_H
@@ -41,48 +41,48 @@
 extern "C" {
 #endif
 
-/* The stages, and their order where sampler_params.stages lists none. */
+/* The stages, in their default order (no sampler_params.stages). */
 typedef int32_t sampler_stage;
 enum {
   /* Edits. */
   SAMPLER_STAGE_BIAS = 1,      /* pipeline.biased and the dense bias */
   SAMPLER_STAGE_MASK = 2,      /* allowed and banned tokens, bad words, stop tokens, bitmask */
   SAMPLER_STAGE_PENALTIES = 3, /* repetition, frequency, presence */
-  SAMPLER_STAGE_DRY = 4,       /* repeats of sequences */
-  SAMPLER_STAGE_NO_REPEAT_NGRAM = 5, /* bans what completes an n-gram of the history */
+  SAMPLER_STAGE_DRY = 4,       /* penalises repeats of sequences */
+  SAMPLER_STAGE_NO_REPEAT_NGRAM = 5, /* bans tokens that complete an n-gram of the history */
   SAMPLER_STAGE_TEMPERATURE = 6,
   /* Windows: each keeps some tokens of those that the one before it kept. */
-  SAMPLER_STAGE_TYPICAL_P = 7,   /* whose surprise is nearest the entropy */
+  SAMPLER_STAGE_TYPICAL_P = 7,   /* surprise nearest the entropy */
   SAMPLER_STAGE_TOP_N_SIGMA = 8, /* within n standard deviations of the largest logit */
-  SAMPLER_STAGE_EPSILON = 9,     /* of a probability of at least epsilon */
+  SAMPLER_STAGE_EPSILON = 9,     /* probability at least epsilon */
   SAMPLER_STAGE_ETA = 10,        /* the same, and lower where the entropy is high */
-  SAMPLER_STAGE_TOP_H = 11,      /* that have a share of the entropy */
-  SAMPLER_STAGE_XTC = 12,        /* by a coin, not those above a threshold, but the last of them */
+  SAMPLER_STAGE_TOP_H = 11,      /* a share of the entropy */
+  SAMPLER_STAGE_XTC = 12,        /* at random, removes all tokens above a threshold but the last */
   SAMPLER_STAGE_TOP_K = 13,
   SAMPLER_STAGE_TOP_P = 14,
   SAMPLER_STAGE_MIN_P = 15,
-  SAMPLER_STAGE_ADAPTIVE = 16 /* mirostat or adaptive-p; the last one */
+  SAMPLER_STAGE_ADAPTIVE = 16 /* mirostat or adaptive-p; always last */
 };
 enum { SAMPLER_MAX_STAGES = 16 };
 
-/* The name of a stage, as in its constant: "TOP_P" of SAMPLER_STAGE_TOP_P. A static string; NULL of
- * what is no stage, 0 among them. */
+/* The name of a stage, as in its constant: "TOP_P" for SAMPLER_STAGE_TOP_P. A static string; NULL
+ * for other numbers, 0 included. */
 SAMPLER_API const char *sampler_stage_name(sampler_stage stage);
 
-/* A window that the tokens drawn before move. */
+/* A window that adapts to the drawn tokens. */
 typedef int32_t sampler_adaptive_kind;
 enum {
   SAMPLER_ADAPTIVE_NONE = 0,
   SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1, /* (Basu, Ramachandran, Keskar, Varshney 2021) */
   SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2,
-  SAMPLER_ADAPTIVE_P = 3 /* llama.cpp's: changes the weights of the tokens that it sees */
+  SAMPLER_ADAPTIVE_P = 3 /* llama.cpp's: changes the weights of the tokens it receives */
 };
 
-/* How many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum and total weight;
- * the running top_p. */
+/* Adaptive values per slot: mirostat's mu; adaptive-p's weighted sum and total weight; the
+ * running top_p. */
 enum { SAMPLER_NUM_ADAPTIVE_VALUES = 4 };
 
-/* What is remembered of sequences: see state.h. */
+/* State of sequences: see state.h. */
 typedef struct sampler_state *sampler_state_t;
 
 /* Which tokens of a history count. */
@@ -93,7 +93,7 @@ enum {
   SAMPLER_PENALTY_SCOPE_OUTPUT = 2    /* output (SGLang) */
 };
 
-/* How the penalties are computed, for a token that occurs c times. They differ in the last bit; the
+/* Arithmetic of the penalties, for a token that occurs c times. Forms differ in the last bit; the
  * last one in its order too. */
 typedef int32_t sampler_penalty_form;
 enum {
@@ -102,26 +102,25 @@ enum {
   SAMPLER_PENALTY_COUNTS_FIRST = 2 /* as DIVIDE, repetition last (SGLang) */
 };
 
-/* What the bitmask says of ids that it has no word for. A vocabulary that is padded beyond the
- * tokenizer's has such ids where the mask is made for the tokenizer's: LEAVES, the default, lets
- * them be drawn whatever the grammar says. Set FORBIDS unless all that the row has beyond the mask
- * may be drawn. */
+/* How ids without a word in the bitmask are treated. A vocabulary padded beyond the tokenizer's has
+ * such ids if the mask is made for the tokenizer's: LEAVES, the default, allows them whatever the
+ * grammar. Set FORBIDS unless all ids beyond the mask may be drawn. */
 typedef int32_t sampler_mask_rule;
 enum {
-  SAMPLER_MASK_LEAVES = 0, /* they are as they are (xgrammar) */
-  SAMPLER_MASK_FORBIDS = 1 /* they are banned (llguidance) */
+  SAMPLER_MASK_LEAVES = 0, /* unchanged (xgrammar) */
+  SAMPLER_MASK_FORBIDS = 1 /* banned (llguidance) */
 };
 
-/* Lists of token ids, one after the other in one array: list i has token_ids[offsets[i]] to
- * token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: there are none.
+/* Lists of token ids, concatenated: list i is token_ids[offsets[i]] to
+ * token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: no lists.
  *
- * Where lists are by slot, num_lists is the number of slots, or 1: one list for all. Rows whose
- * offsets fall, or lie outside [0, num_token_ids], are bad (INVALID_LIST). */
+ * For lists by slot, num_lists is the number of slots, or 1: one list for all. Rows whose offsets
+ * decrease, or lie outside [0, num_token_ids], are bad (INVALID_LIST). */
 typedef struct sampler_token_lists {
   /* [num_lists + 1] Ascending. */
   const int64_t *offsets;
 
-  /* [num_token_ids] Of the pipeline's id_type. May be NULL where there are none. */
+  /* [num_token_ids] Of the pipeline's token_id_type. May be NULL if empty. */
   const void *token_ids;
 
   int64_t num_lists;
@@ -133,39 +132,39 @@ typedef struct sampler_pipeline {
   /* sizeof(sampler_pipeline). */
   size_t struct_size;
 
-  /* Of every token id in this struct. */
+  /* Type of every token id in this struct. */
   sampler_id_type token_id_type;
 
   sampler_mask_rule token_bitmask_rule;
 
-  /* By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
-   * n-grams, bad words and min_new_tokens need it. */
+  /* By slot: the tokens so far, oldest first: prompt, then output. Penalties, DRY, n-grams, bad
+   * words and min_new_tokens need it. */
   sampler_token_lists history;
 
-  /* [slots] How many tokens of each history are the prompt, in [0, its length]; others make the row
-   * bad (INVALID_LIST). NULL: 0, all is output. */
+  /* [slots] Prompt tokens in each history, in [0, its length]; others make the row bad
+   * (INVALID_LIST). NULL: 0, all is output. */
   const int32_t *prompt_lengths;
 
-  /* No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
-   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids, or the state's
-   * max_tokens. */
+  /* Upper bound of history lengths; rows with a longer one are bad (INVALID_LIST). DRY and n-grams
+   * take 4 bytes of workspace per token of it. In [0, 2^31). 0: history.num_token_ids, or the
+   * state's max_tokens. */
   int64_t max_history_tokens;
 
-  /* By slot: what is added to the logits of these tokens. */
+  /* By slot: tokens with a bias, added to their logits. */
   sampler_token_lists biased;
 
-  /* [biased.num_token_ids] Finite or -inf; a row that has another is bad (INVALID_PARAMETER). Of an
-   * id that a list has twice both are added, in the order of the list. */
+  /* [biased.num_token_ids] Finite or -inf; other values make the row bad (INVALID_PARAMETER).
+   * Biases of an id listed twice are both added, in list order. */
   const float *biases;
 
-  /* [num_dense_biases, dense_bias_stride] Added by id: one row for all slots, or one each. Ids from
-   * dense_bias_stride on get none. The stride 0 is num_cols; with candidate_ids it must be given.
-   */
+  /* [num_dense_biases, dense_bias_stride] Bias by id: one row for all slots, or one each. Ids from
+   * dense_bias_stride on get none. Stride 0: num_cols, but candidate_ids require a stride. */
   const float *dense_bias;
   int64_t num_dense_biases;
   int64_t dense_bias_stride;
 
-  /* By slot: the only tokens that may be drawn, where a slot's list has any. Ids may come twice. */
+  /* By slot: the only tokens that may be drawn, unless the slot's list is empty. Duplicates
+   * are allowed. */
   sampler_token_lists allowed;
 
   /* By slot: tokens that must not be drawn. */
@@ -185,28 +184,27 @@ typedef struct sampler_pipeline {
    * order. Others make rows with DRY bad (INVALID_LIST). */
   sampler_token_lists dry_breakers;
 
-  /* [num_token_bitmasks, token_bitmask_stride] Ids from 32 token_bitmask_stride on, as a padded
-   * vocabulary has, are allowed unless token_bitmask_rule is FORBIDS. Bit i of word j is 1 where id
-   * 32 j + i may be drawn (xgrammar). The stride, in words, is the length of a mask, too; 0:
-   * ceil(num_cols / 32). With candidate_ids it must be given. Masks: 1 at least, and without
-   * token_bitmask_indices as many as output rows; 0 where token_bitmasks is NULL. */
+  /* [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
+   * (xgrammar). Ids from 32 token_bitmask_stride on, as in a padded vocabulary, are allowed unless
+   * token_bitmask_rule is FORBIDS. The stride, in words, is also the length of a mask; 0:
+   * ceil(num_cols / 32), but candidate_ids require a stride. At least 1 mask, and without
+   * token_bitmask_indices one per output row; 0 if token_bitmasks is NULL. */
   const uint32_t *token_bitmasks;
   int64_t num_token_bitmasks;
   int64_t token_bitmask_stride;
 
-  /* [output rows] The mask of each; negative: none; num_token_bitmasks or more: the row is bad
+  /* [output rows] The mask of each row; negative: none; num_token_bitmasks or more: the row is bad
    * (INVALID_INDEX). NULL: row i has mask i, and there must be one for each. */
   const int32_t *token_bitmask_indices;
 
-  /* In place of history, prompt_lengths and adaptive_values, which must be NULL then: slot s of the
-   * call is slot s of the state, and the call's slots are at most those of the state. Of the same
-   * handle. The call reads it and changes nothing. */
+  /* Replaces history, prompt_lengths and adaptive_values, which must be NULL then: slot s of the
+   * call is slot s of the state, and the call has at most the state's slots. It belongs to the same
+   * handle, and is only read. */
   sampler_state_t state;
 
-  /* [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
-   * out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
-   * infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
-   */
+  /* [slots, SAMPLER_NUM_ADAPTIVE_VALUES] For callers without a state, who update them from
+   * out_observations by section 14.2 of docs/contract.md. NaN is the start of its stage; infinity
+   * makes the row bad (INVALID_PARAMETER), even with the stage off. NULL: all start. */
   const float *adaptive_values;
 } sampler_pipeline;
 

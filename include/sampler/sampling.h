@@ -1,7 +1,7 @@
-/* Sampling, filters and selection with every option. simple.h has the same in one line each.
+/* Sampling, filters and selection with every option. simple.h has the common cases, one call each.
  *
- * There is one call for each kind of result: sampler_sample draws tokens, sampler_filter writes
- * rows, sampler_select lists the first tokens in rank order. speculative.h has the calls that
+ * One call per kind of result: sampler_sample draws tokens, sampler_filter writes rows,
+ * sampler_select lists the first tokens in rank order. speculative.h has the calls that
  * verify drafts.
  *
  *   sampler_params params = sampler_params_default();
@@ -17,24 +17,23 @@
  *   args.random.offset = step;           another value at every step
  *   args.out_token_ids = token_ids;      int32_t, [input.num_rows]
  *
- *   sampler_report_args reports = {0};   what else is told of the tokens; NULL: nothing
+ *   sampler_report_args reports = {0};   optional outputs; NULL: none
  *   reports.struct_size = sizeof reports;
  *   reports.out_logprobs = logprobs;     float, [input.num_rows]
  *   args.reports = &reports;
  *   status = sampler_sample(sampler, &args);
  *
- * Argument structs are all 0 except struct_size. They grow at the end only, and a member that is
- * added is off when it is 0: a program that was compiled with older headers stays right. Structs
- * that they point to have a struct_size of their own, are host memory on every handle, and are read
- * during the call.
+ * Argument structs are all 0 except struct_size. They grow at the end only, and new members are off
+ * when 0: programs compiled with older headers stay correct. Structs that they point to have a
+ * struct_size of their own, are host memory on every handle, and are read during the call.
  *
  * Rank order sorts a row's tokens by value descending, then by id ascending (-0 equals +0). Tokens
  * of value -inf, or of probability 0, are never kept and never drawn.
  *
- * A bad row never makes a call fail: its status tells why, and its neighbours are as they would be
- * without it. All calls return SAMPLER_OK, or: INVALID_ARGUMENT, WORKSPACE_TOO_SMALL, CALLBACK (a
- * broken parallel_for), CUDA, INTERNAL. Work is enqueued on `exec.stream` and the call returns at
- * once; a CPU handle has done it when the call returns. */
+ * A bad row never makes a call fail: its status has the reason, and its neighbours are unaffected.
+ * All calls return SAMPLER_OK, or: INVALID_ARGUMENT, WORKSPACE_TOO_SMALL, CALLBACK (a broken
+ * parallel_for), CUDA, INTERNAL. Work is enqueued on `exec.stream` and the call returns at once; a
+ * CPU handle finishes before it returns. */
 #ifndef SAMPLER_SAMPLING_H
 #define SAMPLER_SAMPLING_H
 
@@ -51,25 +50,25 @@
 extern "C" {
 #endif
 
-/* ---- What to draw from ---------------------------------------------------------------------- */
+/* ---- Parameters ----------------------------------------------------------------------------- */
 
-/* The temperature, the filters, how they combine, and the numbers of the edits before them. */
+/* Temperature, filters, how they combine, and the parameters of the edits before them. */
 typedef struct sampler_params {
   /* sizeof(sampler_params). */
   size_t struct_size;
 
-  /* Logits are divided by the temperature. At most 1e-5 (0 and negative ones too): greedy, the
-   * first token in rank order whatever the filters say. At most 2^64. Probabilities are taken as
-   * they are: there it must be 1, or at most 1e-5. Not NaN. Default 1. */
+  /* Divides the logits. At most 1e-5 (0 and negative too): greedy, the first token in rank order
+   * whatever the filters. At most 2^64. Probabilities are used as given: the temperature must be 1,
+   * or at most 1e-5. Not NaN. Default 1. */
   float temperature;
 
-  /* Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,
-   * is at least top_p, or above it by top_p_sum (nucleus sampling, Holtzman et al. 2020).
-   * >= 1: off; <= 0: one token. Not NaN. Default 1. */
+  /* Keeps the shortest prefix of rank order whose probability, relative to the filter's input, is
+   * at least top_p, or above it by top_p_sum (nucleus sampling, Holtzman et al. 2020). >= 1:
+   * off; <= 0: one token. Not NaN. Default 1. */
   float top_p;
 
-  /* Keeps the tokens at least min_p times as likely as the likeliest one (Nguyen et al. 2024).
-   * <= 0: off; above 1: 1. Not NaN. Default 0. */
+  /* Keeps tokens at least min_p times as likely as the likeliest (Nguyen et al. 2024). <= 0: off;
+   * above 1: 1. Not NaN. Default 0. */
   float min_p;
 
   /* Keeps the first top_k tokens in rank order. <= 0 or >= num_cols: off. Default 0. */
@@ -83,115 +82,115 @@ typedef struct sampler_params {
 
   /* Edits: see pipeline.h. All are off by default. Floats are finite. */
 
-  /* Of tokens that occur in the history: positive logits are divided by repetition_penalty and
-   * others multiplied with it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty
-   * is subtracted for each occurrence, presence_penalty once. */
+  /* Penalties on tokens in the history: positive logits are divided by repetition_penalty, others
+   * multiplied by it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty is
+   * subtracted once per occurrence, presence_penalty once. */
   float repetition_penalty;
   float frequency_penalty;
   float presence_penalty;
 
-  /* Of the history the last so many tokens count. <= 0: all. */
+  /* Number of last history tokens that count. <= 0: all. */
   int32_t penalty_window;
   sampler_penalty_scope penalty_scope;
   sampler_penalty_form penalty_form;
 
-  /* DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of n tokens
-   * loses dry_multiplier * dry_base^(n - dry_allowed_length), from the allowed length on. */
+  /* DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of
+   * n >= dry_allowed_length tokens loses dry_multiplier * dry_base^(n - dry_allowed_length). */
   float dry_multiplier;       /* <= 0: off */
   float dry_base;             /* 0: 1.75; below 1: off */
   int32_t dry_allowed_length; /* 0: 2; negative: 0 */
-  int32_t dry_window;         /* repeats are sought in the last so many tokens; <= 0: in all */
+  int32_t dry_window;         /* last tokens searched for repeats; <= 0: all */
 
-  /* Tokens that would complete an n-gram of the history are banned. <= 0: off. */
+  /* Bans tokens that would complete an n-gram of the history. <= 0: off. */
   int32_t no_repeat_ngram_size;
 
-  /* pipeline.stop is banned before the output has so many tokens. <= 0: no minimum. */
+  /* pipeline.stop is banned before the output has min_new_tokens tokens. <= 0: no minimum. */
   int32_t min_new_tokens;
 
-  /* What bad words are looked for in. OUTPUT: the output (vLLM); the others: all. */
+  /* History searched for bad words. OUTPUT: the output (vLLM); the others: all. */
   sampler_penalty_scope bad_word_scope;
 
-  /* Windows: see pipeline.h. All are off by default, and none is NaN. */
+  /* Truncation windows: see pipeline.h. All are off by default, and none is NaN. */
 
-  /* Dynamic temperature: T follows the entropy of what it sees, from max(0, T - range) to T +
-   * range, by the power `exponent` of its share of the largest (kalomaze 2023). Logits only. */
+  /* Dynamic temperature: from max(0, T - range) to T + range, by (H / H_max)^exponent, H the
+   * entropy of its input (kalomaze 2023). Logits only. */
   float dynamic_temperature_range;    /* <= 0: off */
   float dynamic_temperature_exponent; /* 0: 1; negative: 0 */
 
   float typical_p;       /* locally typical sampling (Meister et al. 2023). <= 0, >= 1: off */
-  float top_n_sigma;     /* (Tang et al. 2024), of the population. <= 0: off */
+  float top_n_sigma;     /* n population standard deviations (Tang et al. 2024). <= 0: off */
   float epsilon_cutoff;  /* (Hewitt et al. 2022). <= 0, >= 1: off */
-  float eta_cutoff;      /* (the same). <= 0, >= 1: off */
+  float eta_cutoff;      /* (Hewitt et al. 2022). <= 0, >= 1: off */
   float top_h;           /* (Potraghloo et al. 2025). <= 0, >= 1: off */
   float xtc_probability; /* exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only */
   float xtc_threshold;   /* 0: 0.1; negative: 0; above 0.5: off */
 
   sampler_tie_rule typical_p_ties;
 
-  /* No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many. */
+  /* Every window, top-k, top-p and min-p included, keeps at least min_keep tokens, if it
+   * has them. */
   int32_t min_keep; /* <= 1: one */
 
-  /* The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
-   * must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
-   * or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
-   * must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
-   * have their meaning. */
+  /* The order of all stages; 0 ends the list. Edits come first, ADAPTIVE last. Each enabled stage
+   * must be listed, none twice. With a list, filter_order must be SEQUENTIAL, which then has no
+   * effect, or JOINT, with the listed ones of top-k, top-p and min-p adjacent; temperature_order
+   * must be FIRST. All 0: the order of sampler_stage, with filter_order and temperature_order
+   * as documented. */
   sampler_stage stages[SAMPLER_MAX_STAGES];
 
-  /* Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
-   * What is drawn moves them on: see pipeline.adaptive_values and sampler_accept. */
+  /* Adaptive stages: see pipeline.h. All are off by default. Greedy rows ignore them. Drawn tokens
+   * update them: see pipeline.adaptive_values and sampler_accept. */
 
   /* NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
    * probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
-   * nothing with NONE. */
+   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); negative: 0. Both are finite, and ignored
+   * with NONE. */
   sampler_adaptive_kind adaptive_kind;
   float adaptive_target;
   float adaptive_rate;
 
-  /* After each token the running top_p, which begins as top_p, is multiplied by the factor, and
-   * does not fall below the least value. */
-  float top_p_decay; /* the factor. <= 0, >= 1: off. Not NaN */
+  /* After each token the running top_p, initially top_p, is multiplied by top_p_decay, down
+   * to top_p_least. */
+  float top_p_decay; /* <= 0, >= 1: off. Not NaN */
   float top_p_least; /* finite */
 
   /* Sums and ties. All default to 0, the first constant of their enumeration. */
 
-  /* Whether what top-p and typical-p keep must reach their share or exceed it. */
+  /* Whether the kept probability of top-p and typical-p must reach or exceed the threshold. */
   sampler_sum_rule top_p_sum;
   sampler_sum_rule typical_p_sum;
 
-  /* Ties of epsilon and eta: with KEEP, all tokens stay that equal the last one of those that
-   * min_keep asks for, so all of the likeliest where no token reaches the threshold. */
+  /* Ties of epsilon and eta: KEEP keeps all tokens equal to the last one that min_keep requires, so
+   * all of the likeliest where no token reaches the threshold. */
   sampler_tie_rule cutoff_ties;
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
- * caller's struct; what a newer one has more is set to 0. INVALID_ARGUMENT: params is NULL, or the
- * size is no size of the struct. */
+ * caller's struct; members unknown to the library are set to 0. INVALID_ARGUMENT: params is NULL,
+ * or the size is no size of the struct. */
 SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t struct_size);
 
-/* Fills `params` with a preset: the order of stages of an engine, its rules of ties, scopes and
- * forms, and its own defaults. It gives the engine's distribution, not its random numbers; what
- * the engine does not do is not listed in `stages`, and an error where it is on.
- * docs/coming-from.md has what differs all the same. `name` is one of
+/* Fills `params` with a preset: an engine's stage order, rules for ties, scopes and forms, and
+ * defaults. It gives the engine's distribution, not its random numbers; stages that the engine
+ * lacks are not in `stages`, and an error if enabled. docs/coming-from.md lists remaining
+ * differences. `name` is one of
  *
  *   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
- *   vllm_v2          vLLM's second model runner, whose top-k has k tokens, whatever ties
- *   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
- *   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
+ *   vllm_v2          vLLM's second model runner, whose top-k keeps k tokens despite ties
+ *   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0, as in small engines
+ *   nano_vllm        temperature only; set draw_method to SAMPLER_DRAW_GUMBEL
  *
- * the newest version that is known, or another one, as in "vllm@0.33": sampler_preset_name lists
- * them. A preset samples: Hugging Face without do_sample, and TensorRT-LLM where nothing is set,
- * are temperature 0. llama.cpp's default breakers of DRY are texts, which the caller turns into
- * tokens.
+ * for the newest known version, or with a version, as in "vllm@0.33": see sampler_preset_name.
+ * Presets sample: for Hugging Face without do_sample, and TensorRT-LLM with nothing set, use
+ * temperature 0. llama.cpp's default DRY breakers are texts, which the caller tokenizes.
  *
  * INVALID_ARGUMENT, and nothing is written: params or name is NULL, the size is no size of the
  * struct, or no preset has that name. */
 SAMPLER_API sampler_status sampler_params_preset(sampler_params *params, size_t struct_size,
                                                  const char *name);
 
-/* The name of preset `index`, with its version where it has one: a static string. From 0 on; NULL
- * where there is none. */
+/* The name of preset `index`, from 0 on, with its version if it has one: a static string. NULL past
+ * the last. */
 SAMPLER_API const char *sampler_preset_name(int32_t index);
 
 /* The same as sampler_params_init, inline. */
@@ -204,9 +203,9 @@ static inline sampler_params sampler_params_default(void) {
   return params;
 }
 
-/* The same by slot: [number of slots] each, in the handle's memory, or host memory with the
+/* Parameters by slot: [number of slots] each, in the handle's memory, or host memory with the
  * handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
- * meaning. One that is NaN, or a temperature that probabilities cannot have, makes its rows bad. */
+ * meaning. NaN, or a temperature not allowed with probabilities, makes the slot's rows bad. */
 typedef struct sampler_row_params {
   /* sizeof(sampler_row_params). */
   size_t struct_size;
@@ -236,111 +235,109 @@ typedef struct sampler_row_params {
   const float *xtc_threshold;
   const int32_t *min_keep;
 
-  /* The token that the slot yields whatever the rest says: the end of a thinking budget, a trace
-   * that is replayed. Negative: none. One that is no element of the row makes it bad
-   * (INVALID_PARAMETER). sampler_sample only. */
+  /* Token that the slot yields regardless of all else: the end of a thinking budget, a replayed
+   * trace. Negative: none. An id outside the row makes it bad (INVALID_PARAMETER).
+   * sampler_sample only. */
   const int64_t *forced_token_id;
 
-  const sampler_adaptive_kind *adaptive_kind; /* one that is no such constant: the row is bad */
+  const sampler_adaptive_kind *adaptive_kind; /* an unknown constant makes the row bad */
   const float *adaptive_target;
   const float *adaptive_rate;
   const float *top_p_decay;
   const float *top_p_least;
 
-  /* The token after which the running top_p is top_p again. Negative: none. NULL: none. */
+  /* Token that resets the running top_p to top_p. Negative: none. NULL: none. */
   const int64_t *top_p_reset_token_id;
 } sampler_row_params;
 
 /* ---- Reports -------------------------------------------------------------------------------- */
 
-/* What a call tells of the tokens beside their ids. sampler_sample, sampler_verify and
- * sampler_session_advance take one; NULL: nothing is told.
+/* Optional outputs beside the token ids, for sampler_sample, sampler_verify and
+ * sampler_session_advance; NULL: none.
  *
- * "Rows" are the rows of the call's out_token_ids: those of output of sampler_sample,
+ * "Rows" are the rows of the call's out_token_ids: the output rows of sampler_sample,
  * [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
- * sampler_session_advance. Token ids are of the call's token_id_type, of a session int32_t. Arrays
- * are where the call's outputs are. A number of 0 or a NULL array: not wanted. What a call does not
- * report must be 0 there, which its documentation names.
+ * sampler_session_advance. Token ids have the call's token_id_type, in sessions int32_t. Arrays are
+ * in the memory of the call's outputs. A count of 0 or a NULL array: not wanted. Reports that a
+ * call does not support must be 0; its documentation lists them.
  *
- * Reports are of the distribution that logprob_kind names: the row as it is given (RAW), as its
- * edits left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept
- * have no part. A greedy row is a single token in PROCESSED. Section 15 of docs/contract.md has
- * their arithmetic. */
+ * Reports describe the distribution of logprob_kind: the row as given (RAW), after its edits
+ * (EDITED), or as drawn from (PROCESSED), which excludes removed tokens. A greedy row is a single
+ * token in PROCESSED. Arithmetic: section 15 of docs/contract.md. */
 typedef struct sampler_report_args {
   /* sizeof(sampler_report_args). */
   size_t struct_size;
 
-  /* The distribution of out_logprobs and of all that follows out_observations. */
+  /* The distribution of out_logprobs and of all members after out_observations. */
   sampler_logprob_kind logprob_kind;
 
   /* Must be 0. */
   int32_t reserved;
 
-  /* [rows] Natural logarithm of the probability of the row's token; NaN for a bad row. Of a row of
-   * probabilities it is relative to the row's sum. */
+  /* [rows] Natural log-probability of the row's token; NaN for a bad row. For rows of probabilities
+   * it is relative to the row's sum. */
   float *out_logprobs;
 
-  /* [rows] The token's value in the input as it is given, widened to f32; NaN for a bad row. */
+  /* [rows] The token's input value, widened to f32; NaN for a bad row. */
   float *out_values;
 
-  /* [rows] How many tokens the filters kept: 1 for a greedy row, 0 for a bad one. */
+  /* [rows] Number of kept tokens: 1 for a greedy row, 0 for a bad one. */
   int32_t *out_kept_counts;
 
-  /* [rows] What moves the adaptive stage on: the token's surprise in bits among those that mirostat
-   * kept, or its probability before adaptive-p changed it. NaN where nothing does. */
+  /* [rows] Input to the adaptive stage's update: the token's surprise in bits among those that
+   * mirostat kept, or its probability before adaptive-p changed it. NaN without an update. */
   float *out_observations;
 
   /* [rows, num_top_logprobs] The distribution's first tokens in rank order, and their
-   * log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols]; either
-   * array may be NULL, not both. */
+   * log-probabilities; padding, and all of a bad row, is -1 and NaN. num_top_logprobs in
+   * [0, num_cols]; either array may be NULL, not both. */
   int64_t num_top_logprobs;
   void *out_top_token_ids;
   float *out_top_logprobs;
 
-  /* [rows, num_chosen] The log-probabilities of tokens that the caller names: -inf of elements that
-   * have no part in the distribution; NaN of ids that are no element of the row, and in bad rows.
-   * num_chosen in [0, num_cols]; where it is not 0 both are required. */
+  /* [rows, num_chosen] Log-probabilities of the caller's tokens: -inf outside the distribution; NaN
+   * for ids outside the row, and in bad rows. num_chosen in [0, num_cols]; unless it is 0 both
+   * are required. */
   int64_t num_chosen;
   const void *chosen_token_ids;
   float *out_chosen_logprobs;
 
-  /* [rows] The place of the row's token among the distribution's in rank order, the first is 1; 0
-   * for a bad row, and for a forced token that has no part in the distribution. */
+  /* [rows] Rank of the row's token in the distribution, from 1; 0 for a bad row, and for a forced
+   * token outside the distribution. */
   int32_t *out_ranks;
 
-  /* [rows] The distribution's entropy in nats, 0 or more; NaN for a bad row. */
+  /* [rows] The distribution's entropy in nats, >= 0; NaN for a bad row. */
   float *out_entropies;
 
-  /* [rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all 0 in a
-   * bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride on have
-   * no bit. With candidate_ids the stride must be given. */
+  /* [rows, kept_bitmask_stride] The kept tokens, laid out like token_bitmasks; all 0 in a bad row.
+   * The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 * stride on have no
+   * bit. The stride is required with candidate_ids. */
   uint32_t *out_kept_bitmask;
   int64_t kept_bitmask_stride;
 
-  /* [rows, kept_capacity] The same as a list, by ascending id, and their probabilities, which sum
-   * to 1 up to rounding and are those that sampler_filter writes; then, and in bad rows, -1 and 0.
-   * A row that keeps more than kept_capacity has an empty list, and its number in out_kept_counts.
-   * In [0, num_cols]; either array may be NULL, not both. */
+  /* [rows, kept_capacity] The kept tokens by ascending id, and their probabilities, which sum to 1
+   * up to rounding and equal sampler_filter's; padding, and all of a bad row, is -1 and 0. A row
+   * that keeps more than kept_capacity has an empty list; its count is in out_kept_counts. In
+   * [0, num_cols]; either array may be NULL, not both. */
   int64_t kept_capacity;
   void *out_kept_token_ids;
   float *out_kept_probabilities;
 
-  /* [rows + 1] Packs the lists of kept tokens (CSR): that of row i is the entries
-   * [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
-   * bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
-   * together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
-   * out: neither array is written, and the offsets are those of the lists all the same. So the
-   * lists are there where the last offset is at most kept_capacity, and tells what is needed where
-   * it is not. Entries from the last offset on are not written. A call without rows writes one
-   * offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
-   * kept_capacity entries more. */
+  /* [rows + 1] Packs the kept lists (CSR): row i's are the entries [offsets[i], offsets[i + 1]) of
+   * out_kept_token_ids and out_kept_probabilities, without gaps; a bad row's is empty.
+   * kept_capacity is then the size of each of the two arrays, for all rows together, at most 2^51;
+   * with 0 both may be NULL. If the lists do not all fit, neither array is written, but the offsets
+   * are: the lists are valid if the last offset is at most kept_capacity, else it is the size
+   * needed. Entries from the last offset on are not written. A call without rows writes one offset,
+   * 0. NULL: lists of kept_capacity entries per row, as above. The workspace grows by up to
+   * kept_capacity entries. */
   int64_t *out_kept_offsets;
 
-  /* [rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token (sampler_stage_name), 0
-   * where it is kept, 255 where the input gives it no probability or the row has no such element;
-   * 255 everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
-   * filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
-   * TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns. */
+  /* [rows, num_cols] Per element: the SAMPLER_STAGE_ that removed it (sampler_stage_name), 0 if
+   * kept, 255 if its input probability is 0 or the row has no such element; 255 everywhere in a bad
+   * row. For edits, the one after which the logit is -inf; with JOINT filters the first of top-k,
+   * top-p and min-p that removes it; in a greedy row TEMPERATURE, for tokens that the edits left.
+   * Sorts the row: some milliseconds for 128,256 columns. */
   uint8_t *out_removed_by;
 } sampler_report_args;
 
@@ -353,24 +350,24 @@ typedef struct sampler_sample_args {
   sampler_exec exec;
   sampler_rows input;
 
-  /* [num_row_indices] The input row that each output row draws from, in [0, input.num_rows); any
-   * other value makes the output row bad. Rows of output are then num_row_indices, in [0, 2^31).
-   * Outputs of one input row with equal parameters share the work of preparing it. NULL and 0:
-   * output row i draws from input row i. */
+  /* [num_row_indices] The input row of each output row, in [0, input.num_rows); other values make
+   * the output row bad. There are then num_row_indices output rows, in [0, 2^31). Output rows with
+   * the same input row and parameters share its preparation. NULL and 0: output row i draws from
+   * input row i. */
   const int32_t *row_indices;
   int64_t num_row_indices;
 
-  /* [output rows] The slot of each output row, in [0, num_slots); any other value makes the row
-   * bad. Engines hold parameters, seeds and offsets by sequence, in arrays of num_slots entries of
-   * which a batch names some: row_params and random are indexed by slot, logits by row. NULL and 0:
-   * output row i has slot i. */
+  /* [output rows] The slot of each output row, in [0, num_slots); other values make the row bad.
+   * For engines that keep parameters, seeds and offsets per sequence, in arrays of num_slots
+   * entries: row_params and random are indexed by slot, logits by row. NULL and 0: output row i has
+   * slot i. */
   const int32_t *slots;
   int64_t num_slots;
 
-  /* What to draw from. NULL: temperature 1 and no filter. */
+  /* NULL: temperature 1 and no filter. */
   const sampler_params *params;
 
-  /* NULL: the same for all. */
+  /* NULL: `params` for all. */
   const sampler_row_params *row_params;
 
   /* Edits of the logits. NULL: none. */
@@ -378,12 +375,11 @@ typedef struct sampler_sample_args {
 
   sampler_random random;
 
-  /* How the token is drawn. GUMBEL rounds logit / temperature + noise to f32: logits of a size
-   * above 1,000 or so coarsen the noise, and those for which it would pass 2^126, or -2^126, tie,
-   * so that the lowest id of them is drawn. */
+  /* GUMBEL rounds logit / temperature + noise to f32: logits above about 1,000 in size coarsen the
+   * noise, and sums beyond 2^126, or -2^126, tie, so that the lowest of their ids is drawn. */
   sampler_draw_method draw_method;
 
-  /* Type of out_token_ids, and of the ids of reports. */
+  /* Type of out_token_ids, and of ids in reports. */
   sampler_id_type token_id_type;
 
   /* [output rows] The tokens: column numbers, or candidate ids. -1 or the handle's fallback token
@@ -393,11 +389,11 @@ typedef struct sampler_sample_args {
   /* [output rows] SAMPLER_ROW_ bits. NULL: not wanted. */
   sampler_row_status *out_row_status;
 
-  /* What else is told of each output row, all of sampler_report_args. NULL: nothing. */
+  /* Optional outputs per output row; all of sampler_report_args is supported. NULL: none. */
   const sampler_report_args *reports;
 } sampler_sample_args;
 
-/* Draws one token per output row from what the filters keep of its input row. */
+/* Draws one token per output row from its filtered input row. */
 SAMPLER_API sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args);
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -415,17 +411,17 @@ typedef struct sampler_filter_args {
   const sampler_params *params;
   const sampler_row_params *row_params;
 
-  /* PROBABILITIES: the softmax of the kept tokens, which sums to 1 up to rounding; one-hot when
-   * greedy; exactly 0 in every element of a bad row. VALUES: the kept logits unchanged, -inf
-   * elsewhere; a bad row is copied as it is. VALUES needs logits. */
+  /* PROBABILITIES: softmax of the kept tokens, which sums to 1 up to rounding; one-hot when greedy;
+   * exactly 0 throughout a bad row. VALUES: kept logits unchanged, -inf elsewhere; a bad row is
+   * copied. VALUES needs logits. */
   sampler_output_kind output_kind;
 
   /* SAMPLER_F32 or input.dtype. */
   sampler_dtype output_dtype;
 
-  /* [input.num_rows, input.num_cols] Each row output_stride elements after the one before, at least
-   * num_cols; 0: num_cols. With candidate lists an element belongs to the candidate at the same
-   * place, and those that follow a row's last one are written as not kept. Required. */
+  /* [input.num_rows, input.num_cols] Rows output_stride elements apart, at least num_cols; 0:
+   * num_cols. With candidate lists an element belongs to the candidate at the same position, and
+   * those past a row's last one are written as removed. Required. */
   void *output;
   int64_t output_stride;
 
@@ -433,11 +429,11 @@ typedef struct sampler_filter_args {
   int32_t *out_kept_counts;
   sampler_row_status *out_row_status;
 
-  /* Edits of the logits, as in sampler_sample_args: VALUES writes the logits that they left. */
+  /* Edits of the logits, as in sampler_sample_args: VALUES writes the edited logits. */
   const sampler_pipeline *pipeline;
 } sampler_filter_args;
 
-/* Writes what the filters keep of each row: softmax without filters, renormalisation, masks. */
+/* Writes the filtered rows: softmax without filters, renormalisation, masks. */
 SAMPLER_API sampler_status sampler_filter(sampler_t sampler, const sampler_filter_args *args);
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
@@ -449,25 +445,24 @@ typedef struct sampler_select_args {
   sampler_exec exec;
   sampler_rows input;
 
-  /* How many tokens a row yields at most: columns of the outputs, in [1, input.num_cols]. */
+  /* Maximum tokens per row: columns of the outputs, in [1, input.num_cols]. */
   int64_t num_selected;
 
-  /* [input.num_rows] How many each row yields. <= 0 or >= num_selected: num_selected. In host
-   * memory with the handle's host_parameters. NULL: num_selected for all. */
+  /* [input.num_rows] Tokens per row. <= 0 or >= num_selected: num_selected. In host memory with the
+   * handle's host_parameters. NULL: num_selected for all. */
   const int32_t *selected_counts;
 
   /* Types of out_values, SAMPLER_F32 or input.dtype, and of out_token_ids. */
   sampler_dtype output_dtype;
   sampler_id_type token_id_type;
 
-  /* [input.num_rows, num_selected] Values and ids, both in rank order and contiguous. +inf is a
-   * value like any other here; NaN makes the row bad. Where a row has fewer tokens to give, the
-   * rest is -inf (probabilities: 0) and -1; so is all of a bad row. Either may be NULL, not both.
-   */
+  /* [input.num_rows, num_selected] Values and ids, in rank order and contiguous. +inf is an
+   * ordinary value here; NaN makes the row bad. Missing tokens, and all of a bad row, are -inf
+   * (probabilities: 0) and -1. Either array may be NULL, not both. */
   void *out_values;
   void *out_token_ids;
 
-  /* [input.num_rows] How many tokens each row yielded; 0 for a bad row. NULL: not wanted. */
+  /* [input.num_rows] Tokens written per row; 0 for a bad row. NULL: not wanted. */
   int32_t *out_counts;
   sampler_row_status *out_row_status;
 } sampler_select_args;
@@ -477,11 +472,11 @@ SAMPLER_API sampler_status sampler_select(sampler_t sampler, const sampler_selec
 
 /* ---- Workspace ------------------------------------------------------------------------------
  *
- * Each tells how many bytes of workspace the call with these `args` needs: with so many it
- * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is set as for the
- * call. Of arrays only whether they are NULL matters, and none is read; those that the call
- * requires may be NULL all the same. What the call refuses whatever its addresses, this refuses
- * too, with the same text. speculative.h has those of its calls. */
+ * The exact workspace size in bytes of the call with these `args`: one byte fewer returns
+ * SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is set as for the call. No array is read, only compared
+ * with NULL; arrays that the call requires may still be NULL. Arguments that the call rejects
+ * whatever its addresses are rejected here, with the same text. speculative.h has those of
+ * its calls. */
 SAMPLER_API sampler_status sampler_sample_workspace_size(sampler_t sampler,
                                                          const sampler_sample_args *args,
                                                          size_t *out_bytes);

@@ -1,29 +1,27 @@
-/* What is remembered of sequences: their tokens, where the prompt ends, how often each token has
- * occurred, and the values of adaptive stages. Penalties, DRY, n-grams, bad words, min_new_tokens,
- * mirostat, adaptive-p and top-p decay go by it.
+/* State of sequences: tokens, prompt length, counts of each token, and values of adaptive stages.
+ * Used by penalties, DRY, n-grams, bad words, min_new_tokens, mirostat, adaptive-p and top-p decay.
  *
  *   sampler_state_append(sampler, &prompt);    once
  *
- *   pipeline.state = state;                    in each step: draw, then tell what was drawn
+ *   pipeline.state = state;                    in each step: draw, then accept the drawn token
  *   sampler_sample(sampler, &sample);
  *   sampler_accept(sampler, &accept);
  *
- * A state has a fixed number of slots, one for each sequence, in the handle's memory. A drawn token
- * enters by sampler_accept only, so drawing twice changes nothing, and a draft that is rejected
- * leaves no trace. Callers without a state pass the text with each call, as
- * sampler_pipeline.history; both ways give the same tokens.
+ * A state has a fixed number of slots, one per sequence, in the handle's memory. Drawn tokens enter
+ * only by sampler_accept, so drawing twice changes nothing, and a rejected draft leaves no trace.
+ * Callers without a state pass the history with each call, as sampler_pipeline.history; both give
+ * the same tokens.
  *
- * Counts are sparse, an entry for each distinct token of a slot, never a row of the vocabulary.
+ * Counts are sparse: an entry for each distinct token of a slot, never a row of the vocabulary.
  *
  * Only create and destroy take and release memory, and on a CUDA handle serialize and deserialize,
- * for a copy of the slots on the host; no call needs a workspace. All but create, size, destroy,
- * serialize and deserialize run in stream order; those wait for the device. Calls that change the
- * same state must not overlap in time, nor calls that read it with one that changes it; a CPU
- * handle refuses them, since it serves one call at a time. A process that was forked while a call
- * changed a state may only destroy it.
+ * for a host copy of the slots; no call needs a workspace. All but create, size, destroy, serialize
+ * and deserialize run in stream order; those wait for the device. A call that changes a state must
+ * not overlap in time with others that change or read it; a CPU handle refuses such calls, since it
+ * serves one at a time. A process forked while a call changed a state may only destroy it.
  *
- * A bad row changes nothing, and no other row. A bad slot makes its row bad (INVALID_SLOT). Of a
- * slot that a call which changes it names twice the contents are undefined, but no other's; on a
+ * A bad row changes nothing, and affects no other row. A bad slot makes its row bad (INVALID_SLOT).
+ * A slot named twice by a call that changes it has undefined contents, other slots do not; on a
  * CUDA handle some of its rows may be bad (INVALID_SLOT). */
 #ifndef SAMPLER_STATE_H
 #define SAMPLER_STATE_H
@@ -41,7 +39,7 @@
 extern "C" {
 #endif
 
-/* ---- Making one ----------------------------------------------------------------------------- */
+/* ---- Creation ------------------------------------------------------------------------------- */
 
 typedef struct sampler_state_options {
   /* sizeof(sampler_state_options). */
@@ -53,40 +51,39 @@ typedef struct sampler_state_options {
   /* The longest sequence, its prompt included. In [1, 2^31). */
   int64_t max_tokens;
 
-  /* For how many distinct tokens of a slot counts are kept, 20 bytes each, in [0, max_tokens]; 0: a
-   * quarter of max_tokens, but 64 where that is more, and at most max_tokens. From the first token
-   * that has no room on, a sequence is counted in each draw: the results are the same, the draw
-   * takes longer. */
+  /* Distinct tokens per slot with counts, 20 bytes each, in [0, max_tokens]; 0: a quarter of
+   * max_tokens, at least 64, at most max_tokens. A sequence with more is recounted in each draw:
+   * same results, but slower. */
   int64_t max_distinct_tokens;
 
-  /* 1: the adaptive values after each token are kept, 16 bytes each, and truncating restores them.
-   * 0: truncating leaves them. */
+  /* 1: keeps the adaptive values after each token, 16 bytes each, and truncating restores them. 0:
+   * truncating leaves them. */
   int32_t keep_adaptive_values;
 
   /* Must be 0. */
   int32_t reserved;
 } sampler_state_options;
 
-/* Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
- * its memory is written once. On failure *out_state is NULL.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes
- * than there can be), CUDA. */
+/* Makes a state of empty slots, owned by the handle: destroy it before the handle. All of its
+ * memory is written once. On failure *out_state is NULL.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or an impossible
+ * size), CUDA. */
 SAMPLER_API sampler_status sampler_state_create(sampler_t sampler,
                                                 const sampler_state_options *options,
                                                 sampler_state_t *out_state);
 
-/* How many bytes of memory such a state takes, those on the device too.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (more than there can be). */
+/* Bytes of memory of such a state, device memory included.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (an impossible size). */
 SAMPLER_API sampler_status sampler_state_size(sampler_t sampler,
                                               const sampler_state_options *options,
                                               size_t *out_bytes);
 
-/* NULL is fine. Work that uses the state must have finished. */
+/* NULL is allowed. Work that uses the state must have finished. */
 SAMPLER_API void sampler_state_destroy(sampler_state_t state);
 
 /* ---- Sequences ------------------------------------------------------------------------------
  *
- * In all structs: `slots` [num_rows] are the slots of the rows, NULL: row i has slot i. num_rows is
+ * In all structs: `slots` [num_rows] has the slot of each row; NULL: row i has slot i. num_rows is
  * in [0, 2^31), and without slots at most the number of slots. Arrays are in the handle's memory
  * and read when the work runs. out_row_status [num_rows] may be NULL. Errors: INVALID_ARGUMENT. */
 
@@ -101,8 +98,8 @@ typedef struct sampler_state_append_args {
   const int32_t *slots;
   int64_t num_rows;
 
-  /* A list for each row: tokens.num_lists is num_rows. All of a row's tokens are appended, or none:
-   * its offsets must be a list's (INVALID_LIST), the tokens fit (STATE_FULL), and the ids lie in
+  /* A list per row: tokens.num_lists is num_rows. All of a row's tokens are appended, or none: its
+   * offsets must be valid (INVALID_LIST), the tokens fit (STATE_FULL), and the ids lie in
    * [0, 2^31) (INVALID_LIST). */
   sampler_token_lists tokens;
   sampler_id_type token_id_type;
@@ -110,12 +107,12 @@ typedef struct sampler_state_append_args {
   /* Prompt tokens after an output token make the row bad (INVALID_LIST). */
   sampler_token_kind token_kind;
 
-  /* [num_rows] How many tokens each slot has afterwards; -1 for a bad slot. NULL: not wanted. */
+  /* [num_rows] Tokens in each slot afterwards; -1 for a bad slot. NULL: not wanted. */
   int32_t *out_lengths;
   sampler_row_status *out_row_status;
 } sampler_state_append_args;
 
-/* Appends a prompt, or text that was not drawn here. Adaptive values stay as they are. */
+/* Appends a prompt, or text not drawn here. Adaptive values do not change. */
 SAMPLER_API sampler_status sampler_state_append(sampler_t sampler,
                                                 const sampler_state_append_args *args);
 
@@ -128,10 +125,10 @@ typedef struct sampler_accept_args {
   int64_t num_rows;
 
   /* [num_rows, num_tokens] out_token_ids of the draw (num_tokens 1) or of verification. A row ends
-   * at its first negative id; where its first id is negative nothing happens. All of a row's tokens
-   * are taken, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
-   * slot's numbers of adaptive stages good (INVALID_PARAMETER), which out_row_status tells.
-   * num_tokens in [1, 2^20]. */
+   * at its first negative id; with a negative first id nothing happens. All of a row's tokens are
+   * accepted, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
+   * slot's adaptive parameters valid (INVALID_PARAMETER), as reported in out_row_status. num_tokens
+   * in [1, 2^20]. */
   const void *token_ids;
   int64_t num_tokens;
   sampler_id_type token_id_type;
@@ -139,19 +136,19 @@ typedef struct sampler_accept_args {
   /* Must be 0. */
   int32_t reserved;
 
-  /* [num_rows, num_tokens] out_observations of the call that drew the tokens. One that is NaN moves
-   * neither mirostat nor adaptive-p. NULL: all are. */
+  /* [num_rows, num_tokens] out_observations of the call that drew the tokens. A NaN updates neither
+   * mirostat nor adaptive-p. NULL: all are NaN. */
   const float *observations;
 
-  /* Those of that call, of which the adaptive stage, top_p and its decay are read. Numbers by slot
-   * are indexed by the slots of this call, and there are as many as the state has. Both NULL:
-   * adaptive values stay. */
+  /* Those of that call: only the adaptive stage, top_p and its decay are read. Arrays by slot are
+   * indexed by this call's slots and have an entry per slot of the state. Both NULL: adaptive
+   * values do not change. */
   const sampler_params *params;
   const sampler_row_params *row_params;
 
-  /* [slots of the state] In and out: each grows by the tokens that its slot took. It may be the
-   * array that the draw has as sampler_random.offsets, so that a loop of draw and accept needs no
-   * host. NULL: offsets are the caller's business. */
+  /* [slots of the state] In and out: each grows by the number of tokens its slot accepted. May be
+   * the draw's sampler_random.offsets, so that a loop of draw and accept needs no host. NULL: the
+   * caller updates offsets. */
   uint64_t *offsets;
 
   /* [num_rows] As in sampler_state_append_args. */
@@ -159,8 +156,8 @@ typedef struct sampler_accept_args {
   sampler_row_status *out_row_status;
 } sampler_accept_args;
 
-/* Tells what was drawn: the tokens enter text and counts, and adaptive values move on with each,
- * by section 14.2 of docs/contract.md. */
+/* Accepts drawn tokens: they enter history and counts, and each updates the adaptive values, by
+ * section 14.2 of docs/contract.md. */
 SAMPLER_API sampler_status sampler_accept(sampler_t sampler, const sampler_accept_args *args);
 
 typedef struct sampler_state_truncate_args {
@@ -171,13 +168,13 @@ typedef struct sampler_state_truncate_args {
   const int32_t *slots;
   int64_t num_rows;
 
-  /* [num_rows] How many tokens to keep. More than there are: all; negative: none. Required. */
+  /* [num_rows] Tokens to keep. More than there are: all; negative: none. Required. */
   const int32_t *lengths;
   sampler_row_status *out_row_status;
 } sampler_state_truncate_args;
 
-/* Forgets the tokens after the first `lengths`, as if they had never come: the slot's bytes are
- * what they were. Prompts may be cut, too. */
+/* Removes the tokens after the first `lengths`, as if never appended: the slot's bytes are
+ * restored. Prompts may be cut, too. */
 SAMPLER_API sampler_status sampler_state_truncate(sampler_t sampler,
                                                   const sampler_state_truncate_args *args);
 
@@ -196,13 +193,13 @@ typedef struct sampler_state_copy_args {
   const int32_t *destination_slots;
   int64_t num_rows;
 
-  /* STATE_FULL: the source's tokens do not fit in the destination, which is as it was. */
+  /* STATE_FULL: the source's tokens do not fit in the destination, which is unchanged. */
   sampler_row_status *out_row_status;
 } sampler_state_copy_args;
 
 /* Copies sequences: beams, several continuations of a prompt, a larger state. Adaptive values of
- * earlier tokens are copied where both states keep them; where only the destination does, they are
- * the source's present ones. */
+ * earlier tokens are copied if both states keep them; if only the destination does, they are the
+ * source's current ones. */
 SAMPLER_API sampler_status sampler_state_copy(sampler_t sampler,
                                               const sampler_state_copy_args *args);
 
@@ -216,8 +213,8 @@ typedef struct sampler_state_reset_args {
   const int32_t *slots;
   int64_t num_rows;
 
-  /* [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] To begin with; a NaN is the start of its stage, an
-   * infinity makes the row bad (INVALID_PARAMETER). NULL: all start. */
+  /* [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] Initial values; NaN is the start of its stage, infinity
+   * makes the row bad (INVALID_PARAMETER). NULL: all start. */
   const float *adaptive_values;
   sampler_row_status *out_row_status;
 } sampler_state_reset_args;
@@ -246,31 +243,30 @@ typedef struct sampler_state_read_args {
   int32_t *out_lengths;
   int32_t *out_prompt_lengths;
 
-  /* [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] NaN where a stage has not begun. */
+  /* [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] NaN for a stage not yet started. */
   float *out_adaptive_values;
   sampler_row_status *out_row_status;
 } sampler_state_read_args;
 
-/* Writes what slots hold. Outputs that are NULL are not written. */
+/* Reads the contents of slots. NULL outputs are not written. */
 SAMPLER_API sampler_status sampler_state_read(sampler_t sampler,
                                               const sampler_state_read_args *args);
 
-/* ---- Bytes ---------------------------------------------------------------------------------- */
+/* ---- Serialisation -------------------------------------------------------------------------- */
 
-/* Writes the sequences of slots [first_slot, first_slot + num_slots) into `buffer`, which is host
- * memory, in a format that is the same on every machine. *out_bytes is how many bytes it takes;
- * with `buffer` NULL that is all. Waits for the device.
- * Errors: INVALID_ARGUMENT (also a buffer that is too small; *out_bytes is set then). */
+/* Writes the sequences of slots [first_slot, first_slot + num_slots) into `buffer`, host memory, in
+ * a format that is the same on every machine. *out_bytes is the size needed; `buffer` NULL: only
+ * that. Waits for the device.
+ * Errors: INVALID_ARGUMENT (also a buffer that is too small; *out_bytes is still set). */
 SAMPLER_API sampler_status sampler_state_serialize(sampler_t sampler, sampler_state_t state,
                                                    int64_t first_slot, int64_t num_slots,
                                                    void *buffer, size_t buffer_bytes,
                                                    size_t *out_bytes);
 
-/* Puts serialised sequences into the slots from first_slot on, in place of what they hold. Every
- * byte is checked; on failure all slots are as before. *out_num_slots is how many slots were set;
- * it may be NULL.
- * Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room for),
- * CORRUPT_DATA. */
+/* Replaces the slots from first_slot on by serialised sequences. Every byte is checked; on failure
+ * all slots are unchanged. *out_num_slots is the number of slots set; it may be NULL.
+ * Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room
+ * for), CORRUPT_DATA. */
 SAMPLER_API sampler_status sampler_state_deserialize(sampler_t sampler, sampler_state_t state,
                                                      int64_t first_slot, const void *data,
                                                      size_t data_bytes, int64_t *out_num_slots);
