@@ -27,12 +27,12 @@ typedef struct sampler_handle *sampler_t;
  * headers too, run in the thread's; their changes to it persist. */
 
 /* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
- * that create a handle, by decoding loops before any other callback, and, as ngram.h says, by
+ * that create an object, by decoding loops before any other callback, and, as ngram.h says, by
  * n-gram storages. */
 typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment);
 
 /* Releases memory from the allocate function, with the same `bytes` and `alignment`. Called only by
- * functions that destroy a handle, by those that create one when they fail, by decoding loops
+ * functions that destroy an object, by those that create one when they fail, by decoding loops
  * before they return, and by n-gram storages. */
 typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
 

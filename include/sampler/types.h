@@ -24,8 +24,9 @@ enum {
   SAMPLER_OK = 0,
   /* An argument violates its documentation. Nothing was enqueued, no output written. */
   SAMPLER_ERROR_INVALID_ARGUMENT = 1,
-  /* The allocator returned NULL. Only these allocate: creating a handle, a state or a session,
-   * starting a decoding loop, and n-gram storages that learn. */
+  /* The allocator returned NULL, or the device has no memory left. Only these allocate: functions
+   * that create something, decoding loops, n-gram storages that learn or are deserialised, and on a
+   * CUDA handle the copy that serialises a state. */
   SAMPLER_ERROR_OUT_OF_MEMORY = 2,
   /* The handle's or the call's workspace is smaller than the call's _workspace_size. */
   SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,

@@ -64,14 +64,14 @@ pub struct sampler_handle {
 pub type sampler_t = *mut sampler_handle;
 
 /// Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
-/// that create a handle, by decoding loops before any other callback, and, as ngram.h says, by
+/// that create an object, by decoding loops before any other callback, and, as ngram.h says, by
 /// n-gram storages.
 pub type sampler_allocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void,
 >;
 
 /// Releases memory from the allocate function, with the same `bytes` and `alignment`. Called only by
-/// functions that destroy a handle, by those that create one when they fail, by decoding loops
+/// functions that destroy an object, by those that create one when they fail, by decoding loops
 /// before they return, and by n-gram storages.
 pub type sampler_deallocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, alignment: usize),
@@ -283,8 +283,9 @@ constants! {
     SAMPLER_OK: sampler_status = 0;
     /// An argument violates its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
-    /// The allocator returned NULL. Only these allocate: creating a handle, a state or a session,
-    /// starting a decoding loop, and n-gram storages that learn.
+    /// The allocator returned NULL, or the device has no memory left. Only these allocate: functions
+    /// that create something, decoding loops, n-gram storages that learn or are deserialised, and on a
+    /// CUDA handle the copy that serialises a state.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than the call's _workspace_size.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;

@@ -1,6 +1,6 @@
 package io.github.libsampler;
 
-/** What a call returns. */
+/** Status codes. */
 public enum Status {
   /** The call succeeded. */
   OK,
