@@ -1,7 +1,12 @@
 # Whether there is a CUDA backend, its compiler, and the options of device code.
 #
 #   SAMPLER_HAS_CUDA   result: the CUDA backend is built
-set(SAMPLER_CUDA AUTO CACHE STRING
+# A project that has this one as a part asks for CUDA, which takes minutes to compile.
+set(_default AUTO)
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(_default OFF)
+endif()
+set(SAMPLER_CUDA ${_default} CACHE STRING
     "Build the CUDA backend: ON, OFF, or AUTO, where there is an nvcc of 12.4 or newer")
 option(SAMPLER_CUDA_LINES "Say in device code which source lines it comes from; the code is the same" OFF)
 set(SAMPLER_HAS_CUDA OFF)

@@ -56,6 +56,15 @@ configure_package_config_file(
 # Until 1.0.0 a minor release may change the ABI.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/sampler-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
+if(NOT SAMPLER_FULL_VERSION STREQUAL PROJECT_VERSION)
+  file(APPEND "${PROJECT_BINARY_DIR}/sampler-config-version.cmake" "
+# This is ${SAMPLER_FULL_VERSION}, which is older than ${PROJECT_VERSION}.
+if(NOT PACKAGE_FIND_VERSION STREQUAL \"\" AND NOT PACKAGE_FIND_VERSION VERSION_LESS ${PROJECT_VERSION})
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+  set(PACKAGE_VERSION_EXACT FALSE)
+endif()
+")
+endif()
 install(FILES "${PROJECT_BINARY_DIR}/sampler-config.cmake"
               "${PROJECT_BINARY_DIR}/sampler-config-version.cmake"
         DESTINATION ${_package_dir}
@@ -71,19 +80,27 @@ else()
              OUTPUT_VARIABLE _pc_prefix)
   string(PREPEND _pc_prefix "\${pcfiledir}/")
 endif()
-set(_pc_private ${SAMPLER_STATIC_LIBRARIES})
-list(TRANSFORM _pc_private PREPEND "-l")
-list(JOIN _pc_private " " _pc_private)
+# A candidate, 0.1.0~rc1, is older than its release.
+string(REPLACE "-rc" "~rc" _pc_version "${SAMPLER_FULL_VERSION}")
+set(_pc_static ${SAMPLER_STATIC_LIBRARIES})
+list(TRANSFORM _pc_static PREPEND "-l")
+list(JOIN _pc_static " " _pc_static)
+set(_pc_private "${_pc_static}")
 # Of libsampler.a alone, all that it needs is always linked.
 set(_pc_public "")
 if(NOT SAMPLER_INSTALL_SHARED)
-  set(_pc_public " ${_pc_private}")
+  set(_pc_public " ${_pc_static}")
   set(_pc_private "")
 endif()
-configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/sampler.pc.in"
-               "${PROJECT_BINARY_DIR}/sampler.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/sampler.pc" DESTINATION ${_pkgconfig_dir}
-        COMPONENT development)
+set(_pc_names sampler)
+if(SAMPLER_BUILD_STATIC)
+  list(APPEND _pc_names sampler-static)
+endif()
+foreach(_name IN LISTS _pc_names)
+  configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/${_name}.pc.in" "${PROJECT_BINARY_DIR}/${_name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${_name}.pc" DESTINATION ${_pkgconfig_dir}
+          COMPONENT development)
+endforeach()
 
 # sampler_install_tool(<target> <name>): where the target is part of all; <name> is what the program is
 # called among those of a system.

@@ -120,10 +120,11 @@ check_static() {
   dir=$(library_dir "$prefix")
   diff <(grep '^[a-z]' "$names" | sort) \
     <(nm --defined-only --extern-only "$dir/libsampler.a" | awk 'NF == 3 { print $3 }' | sort)
-  local flags
-  flags=$(flags_from_pkg_config "$prefix" --static --cflags --libs)
-  compile_c "$1/minimal.c" "$work_dir/minimal_static" "${flags/-lsampler/-l:libsampler.a}"
-  if ldd "$work_dir/minimal_static" | grep libsampler; then
+  # Beside the shared library.
+  expect_file "$dir/libsampler.so"
+  compile_c "$1/minimal.c" "$work_dir/minimal_static" \
+    "$(PKG_CONFIG_PATH=$dir/pkgconfig pkg-config --cflags --libs sampler-static)"
+  if readelf -d "$work_dir/minimal_static" | grep 'NEEDED.*libsampler'; then
     echo "the program needs libsampler.so"
     exit 1
   fi
@@ -233,16 +234,70 @@ check_comma() {
   "$build/examples/minimal"
 }
 
+# A project that has the library as a part gets it for the CPU, whether nvcc is there or not.
+check_subproject() {
+  local build=$work_dir/subproject/build
+  rm -rf "$work_dir/subproject"
+  mkdir -p "$work_dir/subproject"
+  cp "$source_dir/examples/minimal.c" "$work_dir/subproject"
+  cat >"$work_dir/subproject/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(has_sampler LANGUAGES C CXX)
+include(FetchContent)
+$1
+add_executable(minimal minimal.c)
+target_link_libraries(minimal PRIVATE sampler::sampler)
+END
+  cmake -S "$work_dir/subproject" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None >"$build.log"
+  grep -qx 'SAMPLER_CUDA:STRING=OFF' "$build/CMakeCache.txt"
+  if ninja -C "$build" -t targets all | grep -E '/(tests|examples)/'; then
+    echo "a part has tests or examples"
+    exit 1
+  fi
+  ninja -C "$build" CMakeFiles/minimal.dir/minimal.c.o >"$build.log"
+  cp -a "$(library_dir "$prefix")"/libsampler.so* "$(dirname "$(find "$build" -path '*/src/CMakeFiles' | head -n 1)")"
+  (cd "$build" && sh -c "$(ninja -t commands -s minimal)")
+  "$build/minimal"
+}
+
+# A candidate is older than its release.
+check_version() {
+  local version=$1 full
+  full=$(sed -n 's/^Version: //p' "$work_dir/multiarch/sampler.pc")
+  printf 'Name: asks\nDescription: asks\nVersion: 1\nRequires: sampler >= %s\n' "$version" >"$work_dir/multiarch/asks.pc"
+  if [ "$full" = "$version" ]; then
+    PKG_CONFIG_PATH=$work_dir/multiarch pkg-config --exists asks
+    return
+  fi
+  expect_line "$work_dir/multiarch/sampler-config-version.cmake" "# This is ${full/\~/-}, which is older than $version."
+  cat >"$work_dir/multiarch/version.cmake" <<'END'
+include(${DIR}/sampler-config-version.cmake)
+if(PACKAGE_VERSION_COMPATIBLE)
+  message(FATAL_ERROR "a candidate passes for ${PACKAGE_FIND_VERSION}")
+endif()
+END
+  cmake -DDIR="$work_dir/multiarch" -DPACKAGE_FIND_VERSION="$version" -P "$work_dir/multiarch/version.cmake"
+  # pkg-config before pkgconf knows no ~.
+  if PKG_CONFIG_PATH=$work_dir/multiarch pkg-config --exists asks && pkgconf --version >/dev/null 2>&1; then
+    echo "$full passes for $version"
+    exit 1
+  fi
+}
+
 check_layouts() {
   local source_dir=$1 pc
   check_absolute "$1/examples"
   check_comma
+  check_subproject "add_subdirectory($source_dir sampler)"
+  check_subproject "FetchContent_Declare(sampler SOURCE_DIR $source_dir)
+FetchContent_MakeAvailable(sampler)"
 
   configure_layout "$work_dir/multiarch" -DCMAKE_INSTALL_PREFIX=/usr \
     -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu
   pc=$work_dir/multiarch/sampler.pc
   expect_line "$pc" 'prefix=${pcfiledir}/../../..'
   expect_line "$pc" 'Libs: -L${libdir} -lsampler'
+  check_version "$(sed -nE 's/^#define SAMPLER_VERSION_(MAJOR|MINOR|PATCH) +([0-9]+).*/\2/p' "$1/include/sampler/version.h" | paste -sd .)"
 
   configure_layout "$work_dir/static_only" -DBUILD_SHARED_LIBS=OFF
   pc=$work_dir/static_only/sampler.pc

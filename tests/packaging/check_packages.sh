@@ -151,7 +151,7 @@ compile_and_run() {
   cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(uses_package LANGUAGES C)
-find_package(sampler 0.1 REQUIRED)
+find_package(sampler REQUIRED)
 add_executable(shared minimal.c)
 target_link_libraries(shared PRIVATE sampler::sampler)
 add_executable(static minimal.c)

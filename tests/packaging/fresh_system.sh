@@ -29,7 +29,7 @@ by_cmake() {
   cat >"$2/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.25)
 project(uses_package LANGUAGES C)
-find_package(sampler 0.1 REQUIRED)
+find_package(sampler REQUIRED)
 add_executable(shared main.c)
 target_link_libraries(shared PRIVATE sampler::sampler)
 add_executable(static main.c)
