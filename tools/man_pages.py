@@ -4,8 +4,8 @@ usage: man_pages.py headers DOXYGEN_DIR OUTPUT_DIR DATE
        man_pages.py program PROGRAM NAME SUMMARY VERSION OUTPUT DATE    of what it says to --help, by help2man
 
 Doxygen also writes pages of members, folders and nameless enumerations, and names a header's page without
-its folder: sampling.h becomes sampler_sampling.h. Functions, types and constants that have no page of their
-own are sourced from their header's. What man and mandoc warn of is mended: the date's form, a font that is
+its folder: sampling.h becomes sampler_sampling.h. A function gets a page of its own, made of what its header's
+has of it; types and constants without a page are sourced from their header's. What man and mandoc warn of is mended: the date's form, a font that is
 no font, paragraphs without text, a name without a description, which whatis wants.
 """
 
@@ -41,6 +41,27 @@ def mended(text, date):
     return "\n".join(lines) + "\n"
 
 
+def function_page(name, header, text):
+    """The page of a function, from its header's; None where that has none of it."""
+    title = re.search(r'^\.TH "([^"]+)" (.*)$', text, re.M)
+    documented = text.partition('.SH "Function Documentation"\n')[2].partition("\n.SH ")[0]
+    for part in documented.split('.SS "')[1:]:
+        prototype, _, body = part.partition('"\n')
+        if re.search(rf"\b{name} \(", prototype):
+            break
+    else:
+        return None
+    body = body.strip()
+    plain = re.sub(r"\\f[BIPR]|\\&", "", body.partition("\n")[0])
+    brief = re.split(r"\.(?= [A-Z]|$)", plain)[0] or f"a function of {title[1]}"
+    types = re.findall(r"\\fB(sampler_(?:\w+_)?(?:args|options|params|sequence))\\fP", prototype)
+    also = [f"\\fB{page}\\fP(3)" for page in [*dict.fromkeys(types), header.removesuffix(".3")]]
+    return "\n".join([f'.TH "{name}" {title[2]}', ".SH NAME", f"{name} \\- {brief}", ".SH SYNOPSIS",
+                      f"\\fB#include <{title[1]}>\\fP", ".PP", f"{prototype};",
+                      *([".SH DESCRIPTION", body] if body else []),
+                      '.SH "SEE ALSO"', ", ".join(also), ""])
+
+
 def write_headers(doxygen_dir, output_dir, date):
     output = pathlib.Path(output_dir)
     shutil.rmtree(output, ignore_errors=True)
@@ -49,8 +70,13 @@ def write_headers(doxygen_dir, output_dir, date):
         if WANTED.fullmatch(page.name):
             text = page.read_text()
             source = re.fullmatch(r"\.so man3/(.+)\n", text)
-            output.joinpath(name_of(page.name)).write_text(
-                f".so man3/{name_of(source[1])}\n" if source else mended(text, date))
+            if source:
+                header = page.with_name(source[1])
+                text = function_page(page.stem, name_of(header.name),
+                                     mended(header.read_text(), date)) or f".so man3/{name_of(header.name)}\n"
+            else:
+                text = mended(text, date)
+            output.joinpath(name_of(page.name)).write_text(text)
 
 
 def write_program(program, name, summary, version, output, date):

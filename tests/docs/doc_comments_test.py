@@ -76,6 +76,26 @@ class Pages(unittest.TestCase):
             '.nf\n\n.PP\n.fi\n', "2026-11-24"),
             '.TH "rows" 3 "2026-11-24" "Version 1" "lib"\n.SH NAME\n\\fBa\\fP \\- a struct of libsampler\n.SH B\n.nf\n\n.PP\n.fi\n')
 
+    def test_a_function_has_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            given, made = pathlib.Path(folder, "given"), pathlib.Path(folder, "made")
+            given.mkdir()
+            (given / "rows.h.3").write_text(
+                '.TH "sampler/rows.h" 3 "" "Version 1" "lib"\n.SH "Function Documentation"\n.PP \n'
+                '.SS "int sampler_f (const \\fBsampler_f_args\\fP * args)"\nDoes \\fBf\\fP\\&. Not g\\&. \n.PP\nIt may fail\\&. \n'
+                '.SS "int sampler_g (int a)"\n.SH "Author"\n')
+            for name in ("sampler_f", "sampler_g", "SAMPLER_H"):
+                (given / f"{name}.3").write_text(".so man3/rows.h.3\n")
+            man_pages.write_headers(given, made, "2026-11-24")
+            self.assertEqual(
+                (made / "sampler_f.3").read_text(),
+                '.TH "sampler_f" 3 "2026-11-24" "Version 1" "lib"\n.SH NAME\nsampler_f \\- Does f\n.SH SYNOPSIS\n'
+                '\\fB#include <sampler/rows.h>\\fP\n.PP\nint sampler_f (const \\fBsampler_f_args\\fP * args);\n'
+                '.SH DESCRIPTION\nDoes \\fBf\\fP\\&. Not g\\&.\n.PP\nIt may fail\\&.\n'
+                '.SH "SEE ALSO"\n\\fBsampler_f_args\\fP(3), \\fBsampler_rows.h\\fP(3)\n')
+            self.assertIn("sampler_g \\- a function of sampler/rows.h\n", (made / "sampler_g.3").read_text())
+            self.assertEqual((made / "SAMPLER_H.3").read_text(), ".so man3/sampler_rows.h.3\n")
+
     def test_which_are_wanted(self):
         with tempfile.TemporaryDirectory() as folder:
             given, made = pathlib.Path(folder, "given"), pathlib.Path(folder, "made")
