@@ -441,7 +441,8 @@ def gpu_summary(device):
 # by the colour-blind (Okabe and Ito), the shapes by all.
 CARD, INK, GRID = "#ffffff", "#222222", "#d8d8d8"
 MARKS = (("#0072b2", "circle"), ("#d55e00", "square"), ("#009e73", "diamond"), ("#aa4499", "triangle"))
-LABELS_WIDTH, PLOT_WIDTH, MARGIN, ROW_HEIGHT, TOP = 190, 520, 20, 26, 76
+PLOT_WIDTH, MARGIN, ROW_HEIGHT, TOP = 520, 20, 26, 76
+CHARACTER = 7.2  # the mean width at 13 px of names with digits and underscores
 
 
 class LogAxis:
@@ -486,7 +487,8 @@ def dot_plot(title, axis_title, labels, series):
     """A row a label, a kind of mark a series; a series has a value or None for each label."""
     values = [value for row in series.values() for value in row if value is not None]
     axis = LogAxis(values or [1.0])
-    left, bottom = MARGIN + LABELS_WIDTH, TOP + ROW_HEIGHT * len(labels)
+    labels_width = math.ceil(CHARACTER * max(map(len, labels), default=0)) + 12
+    left, bottom = MARGIN + labels_width, TOP + ROW_HEIGHT * len(labels)
     width, height = left + PLOT_WIDTH + 2 * MARGIN, bottom + 56
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '

@@ -12,7 +12,7 @@ namespace explain {
 
 namespace {
 
-constexpr double kWidth = 760, kHeight = 420, kLeft = 60, kTop = 20, kLegend = 260;
+constexpr double kWidth = 760, kHeight = 420, kLeft = 76, kTop = 44, kLegend = 260;
 constexpr double kLowest = 1e-9;  // probability at the bottom
 
 // Of stages by their number; kept tokens have the first.
@@ -56,6 +56,14 @@ void draw_axes(const Axes &axes, std::ostream &out) {
   }
   line(out, R"(<text x="%g" y="%g" text-anchor="middle">rank, after the edits</text>)",
        (kLeft + kWidth) / 2, kTop + kHeight + 36);
+  const double middle = kTop + kHeight / 2;
+  line(
+      out,
+      R"svg(<text x="18" y="%g" text-anchor="middle" transform="rotate(-90 18 %g)">probability</text>)svg",
+      middle, middle);
+  line(out,
+       R"(<text x="%g" y="24" font-weight="bold">The row's tokens, by what removed them</text>)",
+       kLeft);
 }
 
 // Many tokens far down fall on the same place: one mark for all that are of a colour there.
@@ -106,8 +114,10 @@ void plot(const Explanation &explanation, std::ostream &out) {
   const Axes axes = {double(explanation.tokens.size())};
   line(out, R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g")", kWidth + kLegend + 40,
        kTop + kHeight + 50);
-  out << R"( font-family="sans-serif" font-size="12">)" << "\n";
-  out << R"(<rect width="100%" height="100%" fill="#fff"/>)" << "\n";
+  out << R"( font-family="sans-serif" font-size="12">)"
+      << "\n";
+  out << R"(<rect width="100%" height="100%" fill="#fff"/>)"
+      << "\n";
   draw_axes(axes, out);
   draw_tokens(explanation, axes, out);
   draw_legend(explanation, out);

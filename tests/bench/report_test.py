@@ -261,6 +261,17 @@ class Report(unittest.TestCase):
         self.assertIn("plots/b.svg belongs to no file of bench/results",
                       self.run_report("--check", status=1))
 
+    def test_no_name_leaves_the_plot(self):
+        cells = [cell | {"operation": cell["operation"].replace("greedy", "greedy_of_rows_with_a_long_name")}
+                 for cell in CPU["benchmarks"]]
+        self.put("a.json", {**CPU, "benchmarks": cells})
+        self.run_report()
+        tree = xml.etree.ElementTree.parse(self.results / "plots/a.svg")
+        ends = [text for text in tree.iter("{http://www.w3.org/2000/svg}text") if text.get("text-anchor") == "end"]
+        self.assertEqual(len(ends), 2)
+        for text in ends:
+            self.assertGreater(float(text.get("x")), 7 * len(text.text))  # at 13 px
+
     def test_a_run_that_was_stopped_after_one_cell(self):
         self.put("a.json", {**CPU, "benchmarks": CPU["benchmarks"][:1]})
         self.put("g.json", {**GPU, "cells": GPU["cells"][:1]})

@@ -136,7 +136,8 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(root.tag, name + "svg")
         texts = [text.text for text in root.iter(name + "text")]
         for text in ["kept: 4", "removed by TOP_K: 2", "removed by TOP_P: 1",
-                     "without probability: 1", "rank, after the edits"]:
+                     "without probability: 1", "rank, after the edits", "probability",
+                     "The row's tokens, by what removed them"]:
             self.assertIn(text, texts)
         circles = list(root.iter(name + "circle"))
         colours = collections.Counter(circle.get("fill") for circle in circles)
