@@ -144,7 +144,4 @@ class EditedRow {
   int64_t num_cols_ = 0;
 };
 
-// Bans those of 32 values that a bitmask's word does not allow.
-void ban_by_word(uint32_t word, float *values);
-
 }  // namespace sampler::cpu

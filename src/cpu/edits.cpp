@@ -23,9 +23,18 @@ struct AllowedBits {
 };
 constexpr AllowedBits kAllowedBits;
 
-}  // namespace
+// Whether a bitmask has the bits of all `count` elements. Ends at the first word that is not full.
+bool allows_all(const uint32_t *words, int64_t num_words, int64_t count) {
+  if (count > 32 * num_words) return false;
+  const int64_t whole = count / 32;
+  if (!std::all_of(words, words + whole, [](uint32_t word) { return word == UINT32_MAX; })) {
+    return false;
+  }
+  return count % 32 == 0 || (~words[whole] << (32 - count % 32)) == 0;
+}
 
-// Branchless, so that the compiler vectorises it.
+// Bans those of 32 values that a bitmask's word does not allow. Branchless, so that the compiler
+// vectorises it.
 void ban_by_word(uint32_t word, float *values) {
   constexpr uint32_t kBanned = 0xFF800000u;  // -inf
   for (int byte = 0; byte < 4; ++byte) {
@@ -36,6 +45,8 @@ void ban_by_word(uint32_t word, float *values) {
     }
   }
 }
+
+}  // namespace
 
 // ---- All edits
 
@@ -91,7 +102,8 @@ const uint32_t *RowEdits::bitmask(int64_t output, const contract::RowView &given
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_MASK) == edits.end()) return nullptr;
   const int64_t mask = bitmask_index(output);
   if (mask < 0 || mask >= pipeline.num_bitmasks) return nullptr;
-  return pipeline.bitmasks + mask * pipeline.bitmask_stride;
+  const uint32_t *const words = pipeline.bitmasks + mask * pipeline.bitmask_stride;
+  return allows_all(words, pipeline.bitmask_stride, given.count) ? nullptr : words;
 }
 
 uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
@@ -225,6 +237,7 @@ void RowEdits::allow(const TokenList &list) {
 
 void RowEdits::apply_bitmask(const uint32_t *words) {
   const int64_t num_words = pipeline_->bitmask_stride;
+  if (!given_.ids && allows_all(words, num_words, given_.count)) return;
   if (!row_.is_dense()) return row_.allow(words);
   float *const values = row_.values();
   int64_t begin = 0;

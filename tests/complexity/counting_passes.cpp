@@ -76,6 +76,10 @@ const cpu::Passes *counting_passes() {
     add(kCopyCost, row.count);
     return real->copy(row, at_most, out, maxima);
   };
+  counting.copy_allowed = [](const RowView &row, const uint32_t *allowed, float *out) {
+    add(kCopyCost, row.count);
+    real->copy_allowed(row, allowed, out);
+  };
   counting.reweigh = [](const RowView &row, const contract::AdaptiveP &stage, float at_least,
                         float *out, float *maxima) {
     add(kReweighCost, row.count);

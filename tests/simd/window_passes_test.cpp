@@ -243,6 +243,21 @@ TEST(WindowPass, ScanAllowed) {
   });
 }
 
+TEST(WindowPass, CopyOfWhatIsAllowed) {
+  std::mt19937 random(seeded(4));
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float) {
+    if (row.kind != SAMPLER_LOGITS) return;
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    std::vector<float> expected = row.values, copy(row.values.size() + 1, kCanary);
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (!allows(mask, i)) expected[size_t(i)] = -kInfinity;
+    }
+    expected.push_back(kCanary);
+    passes->copy_allowed(row.view(), mask.data(), copy.data());
+    EXPECT_EQ(copy, expected);
+  });
+}
+
 TEST(WindowPass, ListOfWhatIsAllowed) {
   std::mt19937 random(seeded(3));
   for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {

@@ -252,17 +252,22 @@ bool SimdRow::lists_first_tokens(const contract::RowParameters &parameters,
          contract::top_k_is_on(parameters.top_k) && parameters.top_k * kListShare <= row_.count;
 }
 
+// Lists the tokens that the edits leave, if they are few.
+bool SimdRow::list_edited() {
+  const Rank everything = contract::lowest_cut(kind());
+  if (!edited_ || groups_from(everything) * kListShare > row_.count / kGroupElements) return false;
+  list_all(everything);
+  return true;
+}
+
 void SimdRow::settle() {
   if (!edited_) return;
   least_ = -kInfinity;
   float *const values = edited_->values();
-  passes_.copy(row_, kInfinity, values, scratch_values_);
-  if (const uint32_t *const allowed = edited_->allowed()) {
-    const int64_t whole = row_.count / 32;
-    for (int64_t i = 0; i < whole; ++i) {
-      if (allowed[i] != UINT32_MAX) ban_by_word(allowed[i], values + 32 * i);
-    }
-    for (int64_t i = 32 * whole; i < row_.count; ++i) values[i] = edited_->unedited(i);
+  if (edited_->allowed()) {
+    passes_.copy_allowed(row_, edited_->allowed(), values);
+  } else {
+    passes_.copy(row_, kInfinity, values, scratch_values_);
   }
   for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
     values[edited_->element_at(slot)] = edited_->changed_at(slot);

@@ -33,8 +33,11 @@ class SimdRow::Filters {
 
   Rank top_k(int32_t k, sampler_tie_rule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
-    // An existing list holds no more than `seen`: earlier filters listed nothing else.
-    if (!row_.list_.covers(seen) && row_.list_.count < k) row_.list_top(k, seen);
+    if (row_.list_.covers(seen)) {
+      row_.shrink_list(seen);
+    } else if (row_.list_.count < k) {
+      row_.list_top(k, seen);
+    }
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
@@ -239,7 +242,7 @@ class SimdRow::Filters {
 const Distribution &SimdRow::distribute(const RowParameters &parameters,
                                         const contract::FilterRules &rules) {
   distribution_.first = ~Rank(0);
-  if (!lists_first_tokens(parameters, rules)) settle();
+  if (!lists_first_tokens(parameters, rules) && !list_edited()) settle();
   Rank cut = first_;
   if (!contract::is_greedy(parameters.temperature)) {
     const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;

@@ -103,6 +103,10 @@ struct Passes {
   // scans the copy. `out` may be the row's own f32 array.
   RowScan (*copy)(const RowView &row, float at_most, float *out, float *maxima);
 
+  // Copies logits to `out` as f32, with -inf for those that a bitmask does not allow. `out` may be
+  // the row's own f32 array.
+  void (*copy_allowed)(const RowView &row, const uint32_t *allowed, float *out);
+
   // Writes the elements' adaptive-p logits, -inf for those below `at_least`, and their group
   // maxima; returns the largest. `out` may be the row's own f32 array.
   float (*reweigh)(const RowView &row, const contract::AdaptiveP &stage, float at_least, float *out,

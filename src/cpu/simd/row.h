@@ -230,6 +230,7 @@ class SimdRow {
   float listed_value(int64_t id) const;
   contract::Rank first_of_list() const;
   void list_top(int64_t k, contract::Rank seen);
+  bool list_edited();
   void shrink_list(contract::Rank cut);
   void weigh_kept(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;

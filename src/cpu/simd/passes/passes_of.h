@@ -16,17 +16,23 @@ namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,           isa,          scan,
-          scan_range,     scan_allowed, copy,
-          reweigh,        find_first,   find_nth,
-          count,          count_groups, find_range,
-          fold_maxima,    list,         pack,
-          pack_beyond,    mark_ids,     pick_ids,
-          count_id,       sample,       weigh,
-          weigh_between,  weigh_split,  sum_entropy,
-          sum_deviations, sum_weights,  write_probabilities,
-          write_values,   set_bits,     subtract,
-          sample_words,   gumbel};
+  return {name,          isa,
+          scan,          scan_range,
+          scan_allowed,  copy,
+          copy_allowed,  reweigh,
+          find_first,    find_nth,
+          count,         count_groups,
+          find_range,    fold_maxima,
+          list,          pack,
+          pack_beyond,   mark_ids,
+          pick_ids,      count_id,
+          sample,        weigh,
+          weigh_between, weigh_split,
+          sum_entropy,   sum_deviations,
+          sum_weights,   write_probabilities,
+          write_values,  set_bits,
+          subtract,      sample_words,
+          gumbel};
 }
 
 }  // namespace

@@ -221,6 +221,21 @@ RowScan copy(const RowView &row, float at_most, float *out, float *maxima) {
   });
 }
 
+void copy_allowed(const RowView &row, const uint32_t *allowed, float *out) {
+  const Floats nothing = splat(-kInfinity);
+  with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    int64_t i = 0;
+    for (; i + kWidth <= row.count; i += kWidth) {
+      store(out + i, choose(allowed_of(allowed, i), Type::read(p + i), nothing));
+    }
+    if (i == row.count) return;
+    const Floats rest = read_some<Type>(p + i, row.count - i, -kInfinity);
+    write_some<F32>(out + i, row.count - i, choose(allowed_of(allowed, i), rest, nothing));
+  });
+}
+
 int64_t find_first(const RowView &row, const float *maxima, float max) {
   const Floats wanted = splat(max);
   int64_t block = 0;
