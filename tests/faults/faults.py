@@ -131,6 +131,10 @@ def front(case):
     return ("pipeline_test", "Types/Front." + case + "/F32")
 
 
+def masks():
+    return "pipeline_test", "Types/Masks.LeaveWhatTheOracleDoes/F32"
+
+
 def row_kinds(case):
     return ("pipeline_test", f"Isas/RowKinds.{case}/avx2")
 
@@ -1416,6 +1420,18 @@ FAULTS = [
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
           "copy(0, block_end, value);")],
         [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
+    # ---- Masks
+    Fault(
+        "top_k_of_all_that_a_mask_allows",
+        "behind min-p, top-k takes its tokens from all that a mask allows",
+        [("src/cpu/simd/filters.cpp", "covers(seen)) {\n      row_.shrink_list(seen);", "covers(seen)) {")],
+        [masks()]),
+    Fault(
+        "masks_full_but_for_the_last_tokens",
+        "a mask passes for a full one that lacks some of the last tokens",
+        [("src/cpu/edits.cpp", "return count % 32 == 0 || (~words[whole] << (32 - count % 32)) == 0;",
+          "return true;")],
+        [masks()]),
     # ---- Stages of loops
     Fault(
         "beams_edited_by_their_parents",
