@@ -135,7 +135,8 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
       [&](int) { read(); }, [&](int run) { problem.call(sampler.get(), uint64_t(run)); }};
 
   // The bitmask's part of the same call is reported in maxima, too.
-  const bool has_bare = cell.work->stages == Stages::kBitmask;
+  const bool has_bare =
+      cell.work->stages == Stages::kBitmask || cell.work->stages == Stages::kBitmask64;
   if (has_bare) {
     contenders.push_back(
         [&](int run) { problem.call_without_stages(sampler.get(), uint64_t(run)); });

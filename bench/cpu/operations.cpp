@@ -115,6 +115,8 @@ const std::vector<Work> &all_works() {
       with_stages("temperature0.8_penalties4096", {0.8f, 0, 1.0f, 0.0f}, Stages::kPenalties4096),
       with_stages("temperature0.8_state4096", {0.8f, 0, 1.0f, 0.0f}, Stages::kState4096),
       with_stages("greedy_bitmask", {0.0f, 0, 1.0f, 0.0f}, Stages::kBitmask),
+      with_stages("temperature0.8_bitmask", {0.8f, 0, 1.0f, 0.0f}, Stages::kBitmask),
+      with_stages("temperature0.8_bitmask64", {0.8f, 0, 1.0f, 0.0f}, Stages::kBitmask64),
       with_stages("llama_filters", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlamaFilters),
       with_stages("llama_filters_penalties4096", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama4096),
       with_stages("llama_chain", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama, true),
@@ -165,8 +167,15 @@ void Problem::make_stages() {
   const int64_t length = stages == Stages::kPenalties64 ? 64 : 4096;
   uint64_t state = 1;
   const auto next = [&state] { return (state = state * 6364136223846793005u + 1) >> 33; };
-  if (stages == Stages::kBitmask) {
+  if (stages == Stages::kBitmask || stages == Stages::kBitmask64) {
     for (int64_t i = 0; i < (num_cols + 31) / 32; ++i) bitmask_.push_back(uint32_t(next() << 1));
+    if (stages == Stages::kBitmask64) {
+      std::fill(bitmask_.begin(), bitmask_.end(), 0u);
+      for (int i = 0; i < 64; ++i) {
+        const uint64_t id = next() % uint64_t(num_cols);
+        bitmask_[size_t(id / 32)] |= 1u << (id % 32);
+      }
+    }
     pipeline_.token_bitmasks = bitmask_.data();
     pipeline_.num_token_bitmasks = 1;
     bitmask_indices_.assign(size_t(cell_.num_rows), 0);

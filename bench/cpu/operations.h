@@ -46,6 +46,7 @@ enum class Stages {
   kPenalties4096,  // of 4,096 tokens
   kState4096,      // the same, from a state
   kBitmask,        // bans half of the tokens
+  kBitmask64,      // allows 64 tokens at most
   kLlamaFilters,   // llama.cpp's default chain without edits
   kLlama4096,      // that with penalties of 4,096 tokens
   kLlama           // that with penalties of 64 tokens and DRY of 4,096
