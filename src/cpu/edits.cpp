@@ -53,9 +53,9 @@ void ban_by_word(uint32_t word, float *values) {
 bool RowEdits::has_dense_lists(int64_t slot, const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
   TokenList allowed = {};
-  const bool allows_few =
-      pipeline.allowed && pipeline.allowed.find_by_slot(slot, &allowed) && allowed.count > 0;
-  return pipeline.dense_bias || allows_few ||
+  const bool has_allowed = given.ids && pipeline.allowed &&
+                           pipeline.allowed.find_by_slot(slot, &allowed) && allowed.count > 0;
+  return pipeline.dense_bias || has_allowed ||
          (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
 }
 
@@ -95,15 +95,34 @@ bool RowEdits::may_edit_front(int64_t slot, const contract::RowView &given) cons
          others * EditedRow::kElementsPerEdit <= given.count - given.count / 4;
 }
 
-const uint32_t *RowEdits::bitmask(int64_t output, const contract::RowView &given) const {
+const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
+                                  const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
   const contract::StageOrder &edits = pipeline.edits;
-  if (!pipeline.bitmasks || given.ids) return nullptr;
+  if (given.ids) return nullptr;
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_MASK) == edits.end()) return nullptr;
-  const int64_t mask = bitmask_index(output);
-  if (mask < 0 || mask >= pipeline.num_bitmasks) return nullptr;
-  const uint32_t *const words = pipeline.bitmasks + mask * pipeline.bitmask_stride;
-  return allows_all(words, pipeline.bitmask_stride, given.count) ? nullptr : words;
+  const uint32_t *words = nullptr;
+  if (pipeline.bitmasks) {
+    const int64_t mask = bitmask_index(output);
+    if (mask >= 0 && mask < pipeline.num_bitmasks) {
+      words = pipeline.bitmasks + mask * pipeline.bitmask_stride;
+      if (allows_all(words, pipeline.bitmask_stride, given.count)) words = nullptr;
+    }
+  }
+  TokenList list;
+  if (!pipeline.allowed || !pipeline.allowed.find_by_slot(slot, &list) || list.count == 0) {
+    return words;
+  }
+  const int64_t num_words = (given.count + 31) / 32;
+  std::fill_n(allowed_, num_words, 0u);
+  for (int64_t i = 0; i < list.count; ++i) {
+    const int64_t id = list[i];
+    if (id >= 0 && id < given.count) allowed_[id / 32] |= 1u << (id % 32);
+  }
+  // Where the mask is shorter the row is dense.
+  const int64_t num_masked = words ? std::min(num_words, pipeline.bitmask_stride) : 0;
+  for (int64_t i = 0; i < num_masked; ++i) allowed_[i] &= words[i];
+  return allowed_;
 }
 
 uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
@@ -238,7 +257,6 @@ void RowEdits::allow(const TokenList &list) {
 void RowEdits::apply_bitmask(const uint32_t *words) {
   const int64_t num_words = pipeline_->bitmask_stride;
   if (!given_.ids && allows_all(words, num_words, given_.count)) return;
-  if (!row_.is_dense()) return row_.allow(words);
   float *const values = row_.values();
   int64_t begin = 0;
   if (!given_.ids) {
@@ -271,7 +289,7 @@ uint32_t RowEdits::ban_lists() {
   TokenList list;
   if (pipeline.allowed) {
     if (!pipeline.allowed.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
-    if (list.count > 0) allow(list);
+    if (list.count > 0 && row_.is_dense()) allow(list);
   }
   if (pipeline.banned) {
     if (!pipeline.banned.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
@@ -280,8 +298,12 @@ uint32_t RowEdits::ban_lists() {
   if (pipeline.bitmasks) {
     const int64_t mask = bitmask_index(output_);
     if (mask >= pipeline.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
-    if (mask >= 0) apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
+    if (mask >= 0 && row_.is_dense()) {
+      apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
+    }
   }
+  const uint32_t *const words = row_.is_dense() ? nullptr : bitmask(slot_, output_, given_);
+  if (words) row_.allow(words);
   return SAMPLER_ROW_OK;
 }
 

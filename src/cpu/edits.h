@@ -25,6 +25,7 @@ class RowEdits {
     if (pipeline.seeks_repeats()) {
       lengths_ = memory.template take<int32_t>(pipeline.max_history + pipeline.max_assumed);
     }
+    if (pipeline.allowed) allowed_ = memory.template take<uint32_t>((input.num_cols + 31) / 32);
   }
 
   // Reads a slot's history; returns a row status.
@@ -44,8 +45,9 @@ class RowEdits {
   // the penalties raise no logit.
   bool may_edit_front(int64_t slot, const contract::RowView &given) const;
 
-  // The bitmask that edit() will apply to a sparse row; null: none.
-  const uint32_t *bitmask(int64_t output, const contract::RowView &given) const;
+  // The bitmask that edit() will apply to a sparse row: the output's, and the list of allowed
+  // tokens. Null: none, or a full one. Valid until the next call.
+  const uint32_t *bitmask(int64_t slot, int64_t output, const contract::RowView &given) const;
 
   // Edits the logits of the row `given` in pipeline order; if dense, the copy in row().values().
   // The slot's parameters are valid. Returns the status; the logits of a bad row are undefined.
@@ -105,7 +107,8 @@ class RowEdits {
   bool has_valid_breakers();
 
   const contract::Pipeline *pipeline_ = nullptr;
-  int32_t *lengths_ = nullptr;  // lengths of repeats
+  int32_t *lengths_ = nullptr;   // lengths of repeats
+  uint32_t *allowed_ = nullptr;  // a bitmask of the listed tokens; null: no lists
   const Text *assumed_ = nullptr;
   uint8_t *removed_by_ = nullptr;
 

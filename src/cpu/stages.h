@@ -64,7 +64,7 @@ class RowStages {
     const auto is_dense = [&] { return has_dense_edits<Row>(slot, given); };
     const bool may_be_front = asked && has_edits() && has_front_edits<Row>(slot, given);
     const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
-    const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(output, given) : nullptr;
+    const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(slot, output, given) : nullptr;
     const bool is_masked = allowed && row->load_allowed(given, allowed);
     // The front's list gives the first token.
     const bool loads_value = may_be_front && !is_masked && !looks_at_given;
@@ -79,7 +79,7 @@ class RowStages {
     if (!has_edits()) return SAMPLER_ROW_OK;
     const int64_t wanted = asked ? num_first(*asked, slot, *row) : 0;
     if constexpr (Row::kTakesEdits) {
-      const bool is_masked_later = !is_masked && edits_.bitmask(output, given);
+      const bool is_masked_later = !is_masked && edits_.bitmask(slot, output, given);
       uint32_t status;
       if (may_be_front && !is_masked_later && wanted > 0 &&
           edit_front(slot, output, wanted, row, &status)) {

@@ -1,6 +1,6 @@
-// Rows under bitmasks: full ones, full but for the last tokens, and those that allow few. Drawn and
-// filtered in every order of the filters, with and without biases, as the rows that the oracle has
-// masked.
+// Rows under lists of allowed tokens and under bitmasks: full ones, full but for the last tokens,
+// and those that allow few. Drawn and filtered in every order of the filters, with and without
+// biases, as the rows that the oracle has masked.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -53,7 +53,16 @@ Problem masked_problem(std::uint64_t seed) {
       problem.slots[0].biases.push_back(one_of<float>(random, {-1.0F, 2.0F, 30.0F}));
     }
   }
-  problem.bitmasks = {random_mask(random, problem.num_cols)};
+  problem.has_allowed = random.one_in(2);
+  if (problem.has_allowed) {
+    const std::int64_t length = one_of<std::int64_t>(random, {0, 1, 60, 2000});
+    for (std::int64_t i = 0; i < length; ++i) {
+      problem.slots[0].allowed.push_back(random.between(-2, problem.num_cols + 2));
+    }
+  }
+  if (!problem.has_allowed || random.one_in(2)) {
+    problem.bitmasks = {random_mask(random, problem.num_cols)};
+  }
   problem.params.temperature = one_of<float>(random, {0.0F, 0.7F, 1.0F, 1.0F});
   if (random.one_in(2)) problem.params.top_k = one_of<std::int32_t>(random, {1, 5, 50, 1000});
   if (random.one_in(2)) problem.params.top_p = one_of<float>(random, {0.3F, 0.9F, 0.99F});
