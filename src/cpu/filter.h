@@ -33,7 +33,7 @@ class Task<contract::FilterRequest, Row> {
     if (status == SAMPLER_ROW_OK) {
       const int64_t slot = request_.slots[index];
       parameters = stages_.adapt(parameters, slot);
-      row_.settle();
+      row_.apply_edits();
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
       if (!is_mask()) stages_.reweigh(kept, slot, &row_, false);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());

@@ -37,7 +37,7 @@ class ReferenceRow {
 
   bool load_allowed(const RowView &, const uint32_t *) { return false; }
   uint32_t take_edits(const EditedRow &, bool) { return SAMPLER_ROW_OK; }
-  void settle() {}
+  void apply_edits() {}
   int64_t num_first(const contract::RowParameters &, const contract::FilterRules &) const {
     return 0;
   }

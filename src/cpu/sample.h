@@ -120,7 +120,7 @@ class Task<contract::SampleRequest, Row> {
     if (status_ != SAMPLER_ROW_OK) return;
     status_ = sampled_.prepare({contract::row_view(request_.input, index), slot, output, output,
                                 num_outputs, xtc_word(slot)},
-                               parameters, SampledRow<Row>::Use::kNothingElse);
+                               parameters, SampledRow<Row>::Wanted::kNothingElse);
     if (status_ == SAMPLER_ROW_OK) sampled_.prepare_draws(num_outputs);
   }
 

@@ -33,19 +33,19 @@ class SampledRow {
   };
 
   // What the caller reads after prepare().
-  enum class Use {
+  enum class Wanted {
     kAll,
     kDraws,        // draws and reports, then the remaining distribution
     kNothingElse,  // draws and reports only
   };
 
   // Runs the stages; returns the row's status. The parameters are valid.
-  uint32_t prepare(const Place &place, const contract::RowParameters &given, Use use) {
+  uint32_t prepare(const Place &place, const contract::RowParameters &given, Wanted wanted) {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
     const RowStages::Asked asked = {given, rules};
     uint32_t status = stages_.load(
-        place.view, place.slot, place.mask_output, use == Use::kAll ? nullptr : &asked, &row_,
+        place.view, place.slot, place.mask_output, wanted == Wanted::kAll ? nullptr : &asked, &row_,
         reports_.looks_at_given(), [&](const Row &) {
           reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
         });
@@ -56,9 +56,9 @@ class SampledRow {
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
 
     distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
-                                       use == Use::kNothingElse && only_draws());
+                                       wanted == Wanted::kNothingElse && only_draws());
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_,
-                                    use == Use::kNothingElse && !request_.reports);
+                                    wanted == Wanted::kNothingElse && !request_.reports);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     return SAMPLER_ROW_OK;

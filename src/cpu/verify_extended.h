@@ -59,7 +59,7 @@ class VerifiedRows {
     is_as_loaded_ = true;
     return sampled_.prepare(
         {place.view, place.slot, place.output, place.mask_output, 1, place.xtc_word}, parameters,
-        asks_for_draws ? SampledRow<Row>::Use::kDraws : SampledRow<Row>::Use::kAll);
+        asks_for_draws ? SampledRow<Row>::Wanted::kDraws : SampledRow<Row>::Wanted::kAll);
   }
 
   void draw_as_sample(const contract::RandomStream &stream, int64_t *id) {
@@ -94,7 +94,7 @@ class VerifiedRows {
 
   void distribute_all() {
     is_as_loaded_ = false;
-    row().settle();
+    row().apply_edits();
     row().distribute({1.0f, 0, 1.0f, 0.0f}, {});
   }
 

@@ -50,7 +50,7 @@ uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
 }
 
 uint32_t SimdRow::take_copy() {
-  settle();
+  apply_edits();
   const float max = passes_.scan(row_, maxima_).max;
   if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
   first_ = contract::rank_of(max, uint32_t(passes_.find_first(row_, maxima_, max)));
@@ -260,7 +260,7 @@ bool SimdRow::list_edited() {
   return true;
 }
 
-void SimdRow::settle() {
+void SimdRow::apply_edits() {
   if (!edited_) return;
   least_ = -kInfinity;
   float *const values = edited_->values();

@@ -242,7 +242,7 @@ class SimdRow::Filters {
 const Distribution &SimdRow::distribute(const RowParameters &parameters,
                                         const contract::FilterRules &rules) {
   distribution_.first = ~Rank(0);
-  if (!lists_first_tokens(parameters, rules) && !list_edited()) settle();
+  if (!lists_first_tokens(parameters, rules) && !list_edited()) apply_edits();
   Rank cut = first_;
   if (!contract::is_greedy(parameters.temperature)) {
     const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;

@@ -24,7 +24,7 @@ RowView view_of(const NearestPart &part) {
   return contract::f32_view(part.values, part.count);
 }
 
-int64_t pack(const Passes &passes, const RowView &source, const KeyRange &range, float *out) {
+int64_t pack(const Passes &passes, const RowView &source, const NearRange &range, float *out) {
   if (range.is_empty() || source.count == 0) return 0;
   return passes.pack(source, range.least(), range.most(), out);
 }
@@ -192,7 +192,8 @@ uint32_t NearestOrder::key_near(float excess) const {
   return cpu::key_near(rule_.row, excess - rule_.mean);
 }
 
-KeyRange NearestOrder::within(uint32_t level, const KeyRange &inner, const KeyRange &outer) const {
+NearRange NearestOrder::within(uint32_t level, const NearRange &inner,
+                               const NearRange &outer) const {
   if (level == 0) return {likelier().low, likelier().low - 1};
   const float most = contract::float_of(level - 1);
   const uint32_t low = first_key(outer.low, inner.low, key_near(-most),
@@ -202,7 +203,7 @@ KeyRange NearestOrder::within(uint32_t level, const KeyRange &inner, const KeyRa
   return {low, beyond - 1};
 }
 
-KeyRange NearestOrder::likelier() const {
+NearRange NearestOrder::likelier() const {
   return {
       first_key(low_, high_ + 1, key_near(0.0f), [&](float x) { return rule_.excess(x) > 0.0f; }),
       high_};
@@ -211,7 +212,7 @@ KeyRange NearestOrder::likelier() const {
 bool select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
                     const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
                     NearestPart *parts, int num_parts) {
-  KeyRange inner = order.within(band->above), outer = order.within(band->most);
+  NearRange inner = order.within(band->above), outer = order.within(band->most);
   Pivots pivots(target, margin, *band);
   for (int round = 0; band->most - band->above > 1; ++round) {
     if (margin == 0 && num_parts == 1 && parts[0].count <= kFew) {
@@ -222,7 +223,7 @@ bool select_nearest(const Passes &passes, Places *places, const NearestOrder &or
                                ? std::clamp(pivots.next(order, parts, num_parts, places),
                                             band->above + 1, band->most - 1)
                                : band->above + (band->most - band->above) / 2;
-    const KeyRange range = order.within(pivot, inner, outer);
+    const NearRange range = order.within(pivot, inner, outer);
     int64_t inside[kMostParts];
     uint64_t through = band->below;
     for (int i = 0; i < num_parts; ++i) {

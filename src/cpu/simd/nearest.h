@@ -11,7 +11,7 @@
 namespace sampler::cpu {
 
 // Values with keys in [low, high]; empty if low > high.
-struct KeyRange {
+struct NearRange {
   uint32_t low;
   uint32_t high;
 
@@ -31,18 +31,18 @@ class NearestOrder {
       : rule_(rule), low_(low), high_(high) {}
 
   const contract::Typical &rule() const { return rule_; }
-  KeyRange all() const { return {low_, high_}; }
+  NearRange all() const { return {low_, high_}; }
   uint32_t level(float x) const { return contract::bits_of(rule_.distance(x) + 0.0f) + 1; }
 
   // Values of at most this level. If the range is empty, `low` is still the first key that is near
   // enough from below. `inner` and `outer`: ranges of a lower and of a higher level.
-  KeyRange within(uint32_t level, const KeyRange &inner, const KeyRange &outer) const;
-  KeyRange within(uint32_t level) const { return within(level, none(), all()); }
+  NearRange within(uint32_t level, const NearRange &inner, const NearRange &outer) const;
+  NearRange within(uint32_t level) const { return within(level, none(), all()); }
   // Values likelier than the mean.
-  KeyRange likelier() const;
+  NearRange likelier() const;
 
  private:
-  KeyRange none() const { return {high_ + 1, low_ - 1}; }
+  NearRange none() const { return {high_ + 1, low_ - 1}; }
   uint32_t key_near(float excess) const;
 
   const contract::Typical &rule_;

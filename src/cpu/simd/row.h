@@ -60,7 +60,7 @@ class SimdRow {
   // will come.
   uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
   // Makes that copy now. Required before the row is written out.
-  void settle();
+  void apply_edits();
 
   // Number of first tokens that suffice; 0: unknown, or too many.
   int64_t num_first(const contract::RowParameters &parameters,

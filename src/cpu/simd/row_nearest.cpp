@@ -49,7 +49,7 @@ class RowWindows::Nearest {
 
   // The window of the tokens found.
   Window window(sampler_tie_rule ties, Window seen) {
-    const KeyRange range = order_.within(band_.most);
+    const NearRange range = order_.within(band_.most);
     // If only the list is valid, listing would overwrite arrays in use.
     if (!row_.is_only_listed_) {
       windows_.list_few(contract::rank_of_key(range.low), band_.num_below + part_.count);
@@ -60,7 +60,7 @@ class RowWindows::Nearest {
     }
     // Within the last level the likelier tokens come first, starting with the last of them in rank
     // order.
-    const KeyRange likelier = order_.likelier(), all = order_.all();
+    const NearRange likelier = order_.likelier(), all = order_.all();
     const uint64_t wanted = target_ - band_.below;
     const int64_t num_likelier = pack_part(likelier);
     const uint64_t weight = measure(part_.spare, num_likelier);
@@ -95,7 +95,7 @@ class RowWindows::Nearest {
   };
   // The window's values outside `inner`, in values(); count -1: not available.
   struct Outside {
-    KeyRange inner;
+    NearRange inner;
     int64_t count = -1;
   };
 
@@ -112,7 +112,7 @@ class RowWindows::Nearest {
 
   // Compacts the values that are not surely kept. False if the target lies before them.
   bool leave_surely_kept(uint64_t total, int64_t count) {
-    const KeyRange inner = order_.within(band_.above);
+    const NearRange inner = order_.within(band_.above);
     outside_ = {inner, pack_beyond(inner, count, values())};
     band_.below = total - measure(values(), outside_.count);
     band_.num_below = count - outside_.count;
@@ -128,7 +128,7 @@ class RowWindows::Nearest {
 
   // Compacts the values that may be kept, but not surely.
   void leave_likely(int64_t num_kept) {
-    const KeyRange most = order_.within(band_.most), inner = order_.within(band_.above);
+    const NearRange most = order_.within(band_.most), inner = order_.within(band_.above);
     // num_kept is an estimate and may be too high.
     windows_.list_few(rank_from(most), num_kept / 4 * 3);
     const RowView likely = values_of(most);
@@ -154,13 +154,13 @@ class RowWindows::Nearest {
   }
 
   // Lowest rank of a range within the window.
-  Rank rank_from(const KeyRange &range) const {
+  Rank rank_from(const NearRange &range) const {
     return std::max(cut_, contract::rank_of_key(range.low));
   }
 
   // Calls f(part, at_least) for the parts of the window with values >= the range's lowest.
   template <class F>
-  void for_each_part(const KeyRange &range, const F &f) {
+  void for_each_part(const NearRange &range, const F &f) {
     const SimdRow::Kept tokens = windows_.kept(rank_from(range));
     SimdRow::for_each_range(tokens, 0, tokens.source.count,
                             [&](int64_t begin, int64_t end, float at_least) {
@@ -168,7 +168,7 @@ class RowWindows::Nearest {
                             });
   }
 
-  int64_t pack(const KeyRange &range, float *out) {
+  int64_t pack(const NearRange &range, float *out) {
     if (range.is_empty()) return 0;
     int64_t count = 0;
     for_each_part(range, [&](const RowView &part, float at_least) {
@@ -177,7 +177,7 @@ class RowWindows::Nearest {
     return count;
   }
   // Compacts the window's values outside a range. The window has `num_tokens`.
-  int64_t pack_beyond(const KeyRange &range, int64_t num_tokens, float *out) {
+  int64_t pack_beyond(const NearRange &range, int64_t num_tokens, float *out) {
     int64_t count = 0;
     const bool is_all = num_tokens == windows_.kept(cut_).source.count;
     for_each_part(order_.all(), [&](const RowView &part, float at_least) {
@@ -186,12 +186,12 @@ class RowWindows::Nearest {
     });
     return count;
   }
-  int64_t pack_from(const RowView &source, const KeyRange &range, float *out) const {
+  int64_t pack_from(const RowView &source, const NearRange &range, float *out) const {
     if (range.is_empty()) return 0;
     return passes_.pack(source, range.least(), range.most(), out);
   }
   // The window's values in a range: the list itself if it has no others, otherwise compacted.
-  RowView values_of(const KeyRange &range) {
+  RowView values_of(const NearRange &range) {
     const SimdRow::Kept tokens = windows_.kept(rank_from(range));
     const bool has_others =
         tokens.at_least > -kInfinity || tokens.after > -kInfinity || range.high < order_.all().high;
@@ -209,7 +209,7 @@ class RowWindows::Nearest {
     return scaling_ ? contract::weight(scaling_->row, value) : 1;
   }
 
-  int64_t pack_part(const KeyRange &range) {
+  int64_t pack_part(const NearRange &range) {
     return pack_from(contract::f32_view(part_.values, part_.count), range, part_.spare);
   }
   Selected select(int64_t count, uint64_t target) {
@@ -311,7 +311,7 @@ class RowWindows::Nearest {
 
   Sample take_sample(const RowView &source, uint64_t total) {
     Sample sample = {};
-    KeyRange light = order_.all();
+    NearRange light = order_.all();
     if (scaling_) {
       light.high = heavy_key(total) - 1;
       sample.num_heavy = list_heavy(source, light.high + 1, sample.heavy.data());
@@ -324,7 +324,7 @@ class RowWindows::Nearest {
 
   // Lowest key of heavy tokens, above the window's lowest key.
   uint32_t heavy_key(uint64_t total) const {
-    const KeyRange all = order_.all();
+    const NearRange all = order_.all();
     const uint64_t least = total / kHeavyShare + 1;
     if (measure_of(all.most()) < least) return all.high + 1;
     return std::max(lowest_key_of_weight(scaling_->row, least, all.low, all.high), all.low + 1);
@@ -339,7 +339,7 @@ class RowWindows::Nearest {
         .count;
   }
 
-  int64_t pack_sample(const RowView &source, const KeyRange &range, float *out) {
+  int64_t pack_sample(const RowView &source, const NearRange &range, float *out) {
     const int64_t count = passes_.sample(source, range.least(), row_.places_.next(), out);
     if (range.high == order_.all().high) return count;
     return passes_.pack(contract::f32_view(out, count), range.least(), range.most(), out);

@@ -19,7 +19,7 @@ RowWindows::RowWindows(SimdRow &row, float *memory, int64_t wanted)
     widest_ = row_.top_k_cut(wanted, widest_);
     count_ = row_.list_.count;
   } else {
-    row_.settle();
+    row_.apply_edits();
     const float lowest = contract::value_of_rank(widest_);
     const int64_t count = row_.row_.count;
     count_ = row_.least_ >= lowest ? count : passes_.count(row_.row_, 0, count, lowest);

@@ -40,7 +40,7 @@ int64_t num_copied(const sampler_token_lists &lists, int64_t num_beams) {
 
 int64_t longest_text(Generation &generation) {
   int64_t longest = 1;
-  for (const Text &text : generation.texts()) longest = std::max(longest, text.capacity);
+  for (const GeneratedText &text : generation.texts()) longest = std::max(longest, text.capacity);
   return longest;
 }
 
@@ -131,7 +131,7 @@ size_t BeamEdits::prepare() {
       numbers_.fill(size_t(num_beams_), given[i]);
     }
   }
-  for (const Text &text : generation_.texts()) {
+  for (const GeneratedText &text : generation_.texts()) {
     prompt_lengths_.fill(size_t(num_beams_), int32_t(text.prompt_length));
   }
   lengths_.fill(size_t(num_slots()), 0);

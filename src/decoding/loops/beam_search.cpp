@@ -102,7 +102,7 @@ class BeamSearch {
     int32_t *tokens = tokens_.data();
     beams_.fill(size_t(max_rows_), Beam{});
     if (has_pool(args)) pools_.fill(size_t(max_rows_), Beam{});
-    for (const Text &text : generation->texts()) {
+    for (const GeneratedText &text : generation->texts()) {
       Beam *const beam = &beams_[size_t(text.index * args.num_beams)];
       beam->length = text.length;
       beam->reason = text.length == text.capacity ? SAMPLER_FINISH_CONTEXT : SAMPLER_FINISH_NONE;

@@ -45,7 +45,7 @@ Generation::Generation(const ExecutionTarget &place, const sampler_generation_ar
   for (int64_t i = 0; i < args.num_end_tokens; ++i) mark_end(args.end_token_ids[i]);
   int32_t *memory = tokens_.data();
   for (int64_t i = 0; i < args.num_sequences; ++i) {
-    Text text;
+    GeneratedText text;
     text.index = i;
     text.tokens = memory;
     text.prompt_length = args.prompt_offsets[i + 1] - args.prompt_offsets[i];
@@ -64,7 +64,7 @@ void Generation::mark_end(int32_t token_id) {
   ends_[size_t(token_id) / 64] |= uint64_t(1) << (token_id % 64);
 }
 
-void Generation::hand_out(Text *text, int64_t count, sampler_finish_reason reason) {
+void Generation::hand_out(GeneratedText *text, int64_t count, sampler_finish_reason reason) {
   const int32_t *const tokens = text->tokens + text->length;
   text->length += count;
   text->reason = reason;
@@ -101,7 +101,7 @@ void Generation::append_token(int32_t token_id) {
 }
 
 // Formats a trace line: "text 0 round 3: 2 of 5 drafts [a][b] | [c][d][e], then [f]".
-const char *Generation::make_line(const Text &text, const Round &round) {
+const char *Generation::make_line(const GeneratedText &text, const Round &round) {
   line_.clear();
   append("text %" PRId64 " round %" PRId64 ": ", text.index, text.num_rounds);
   if (round.num_drafted > 0) {
@@ -117,7 +117,7 @@ const char *Generation::make_line(const Text &text, const Round &round) {
   return line_.data();
 }
 
-void Generation::finish_round(Text *text, const Round &round) {
+void Generation::finish_round(GeneratedText *text, const Round &round) {
   text->num_drafted += round.num_drafted;
   text->num_accepted += round.num_accepted;
   if (args_.trace || args_.debug) {
@@ -141,7 +141,7 @@ void Generation::finish_round(Text *text, const Round &round) {
 }
 
 void Generation::write_outputs() {
-  for (const Text &text : texts_) {
+  for (const GeneratedText &text : texts_) {
     const size_t i = size_t(text.index);
     int32_t *const row = args_.out_token_ids + text.index * args_.max_new_tokens;
     const int32_t *const tokens = text.tokens + text.prompt_length;

@@ -9,7 +9,7 @@
 
 namespace sampler::decoding {
 
-struct Text {
+struct GeneratedText {
   int64_t index;    // in the call
   int32_t *tokens;  // the prompt, new tokens and, during a round, drafts
   int64_t prompt_length;
@@ -54,7 +54,7 @@ class Generation {
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }
   abi::Entry *entry() const { return entry_; }
-  Array<Text> &texts() { return texts_; }
+  Array<GeneratedText> &texts() { return texts_; }
   int64_t num_texts() const { return args_.num_sequences; }
   // Most tokens of all texts together.
   int64_t capacity() const { return capacity_; }
@@ -70,17 +70,17 @@ class Generation {
   bool has_started() const { return has_started_; }
 
   // Hands out the next `count` tokens of a text, after those handed out before.
-  void hand_out(Text *text, int64_t count, sampler_finish_reason reason);
+  void hand_out(GeneratedText *text, int64_t count, sampler_finish_reason reason);
 
   // Counts and traces a round of a text.
-  void finish_round(Text *text, const Round &round);
+  void finish_round(GeneratedText *text, const Round &round);
 
   // Writes all outputs but cache lengths and statistics.
   void write_outputs();
 
  private:
   void mark_end(int32_t token_id);
-  const char *make_line(const Text &text, const Round &round);
+  const char *make_line(const GeneratedText &text, const Round &round);
   [[gnu::format(printf, 2, 3)]] void append(const char *format, ...);
   void append_token(int32_t token_id);
 
@@ -90,7 +90,7 @@ class Generation {
   int64_t capacity_;
   Array<uint64_t> ends_;  // one bit per token
   Array<int32_t> tokens_;
-  Array<Text> texts_;
+  Array<GeneratedText> texts_;
   Array<char> line_;  // trace line of a round
   bool has_started_ = false;
   sampler_generation_stats stats_ = {};

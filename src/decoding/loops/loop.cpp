@@ -54,7 +54,7 @@ Session::Config config_of(const LoopHost &host, const Generation &generation,
   return config;
 }
 
-sampler_session_add_args text_of(const Text &text, const Generation &generation,
+sampler_session_add_args text_of(const GeneratedText &text, const Generation &generation,
                                  const sampler_speculative_args *speculative) {
   auto args = abi::sized<sampler_session_add_args>();
   args.token_ids = text.tokens;
@@ -161,7 +161,7 @@ void Loop::run() {
 }
 
 void Loop::add_texts() {
-  for (const Text &text : generation_->texts()) {
+  for (const GeneratedText &text : generation_->texts()) {
     int32_t sequence;
     require(session_->add(*entry_, text_of(text, *generation_, speculative_), session_->params(),
                           &sequence));
@@ -171,14 +171,14 @@ void Loop::add_texts() {
 // Ends texts whose prompts fill the context, then teaches the n-grams the prompts.
 void Loop::start() {
   generation_->mark_started();
-  for (Text &text : generation_->texts()) {
+  for (GeneratedText &text : generation_->texts()) {
     const sampler_finish_reason reason = session_->find(int32_t(text.index))->reason;
     if (reason != SAMPLER_FINISH_NONE) generation_->hand_out(&text, 0, reason);
     num_running_ += reason == SAMPLER_FINISH_NONE;
   }
   if (!speculative_ || !speculative_->ngram) return;
   const sampler_ngram &ngram = *speculative_->ngram;
-  for (const Text &text : generation_->texts()) {
+  for (const GeneratedText &text : generation_->texts()) {
     call_back(entry_, "initialize",
               [&] { return ngram.initialize(ngram.user, text.tokens, text.length); });
   }
@@ -268,7 +268,7 @@ void Loop::finish(size_t span) {
   const int32_t index = spans_.data()[span].sequence;
   const Drafted &drafted = drafted_[span];
   const int64_t count = counts_.data()[span], num_kept = accepted_counts_.data()[span];
-  Text *const text = &generation_->texts()[size_t(index)];
+  GeneratedText *const text = &generation_->texts()[size_t(index)];
   generation_->hand_out(text, count, reasons_.data()[span]);
   if (text->reason == SAMPLER_FINISH_CANCELLED) session_->cancel(index);
   num_running_ -= text->is_finished();
@@ -296,7 +296,7 @@ void Loop::write_outputs() {
   for (int64_t i = 0; lengths && i < num_texts(); ++i) lengths[i] = target_.length(i);
   generation_->write_outputs();
   if (!speculative_) return;
-  for (const Text &text : generation_->texts()) {
+  for (const GeneratedText &text : generation_->texts()) {
     const size_t i = size_t(text.index);
     if (speculative_->out_drafted_counts) speculative_->out_drafted_counts[i] = text.num_drafted;
     if (speculative_->out_accepted_counts) speculative_->out_accepted_counts[i] = text.num_accepted;

@@ -62,7 +62,7 @@ SessionHost::Extent LoopHost::extent(const void *) const {
 
 int64_t LoopHost::longest_text() const {
   int64_t longest = 1;
-  for (const Text &text : generation_->texts()) longest = std::max(longest, text.capacity);
+  for (const GeneratedText &text : generation_->texts()) longest = std::max(longest, text.capacity);
   return longest;
 }
 

@@ -35,7 +35,7 @@ class GammaControl {
 
  private:
   // State of the measured sequences, which draft and are verified together.
-  struct Round {
+  struct PlannedRound {
     int64_t num_texts;
     bool is_clean;    // nothing else is timed with it
     bool is_drafted;  // the last plan has all their spans of the target
@@ -45,7 +45,7 @@ class GammaControl {
   SequenceTable &table_;
   const Drafting &drafting_;
   MeasuredGamma *measured_;  // null: nothing is measured here
-  Round round_ = {};
+  PlannedRound round_ = {};
   bool ends_round_ = false;  // the spans of this advance end the round
   MeasuredRound verified_;
 };
