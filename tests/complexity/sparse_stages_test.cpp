@@ -30,13 +30,13 @@ class State {
     const auto address = reinterpret_cast<uintptr_t>(memory_.data());
     sequences_.slots = memory_.data() + -address % contract::StateSlotLayout::kAlignment;
     contract::ResetRequest reset;
-    reset.sequences = sequences_;
+    reset.state_slots = sequences_;
     reset.slots.count = reset.num_rows = 1;
     reset.is_new = true;
     sampler::state::run(reset);
     const int64_t offsets[] = {0, int64_t(text.size())};
     contract::AppendRequest append;
-    append.sequences = sequences_;
+    append.state_slots = sequences_;
     append.slots.count = append.num_rows = 1;
     append.tokens = {offsets, text.data(), SAMPLER_ID_I32, 1, offsets[1]};
     uint32_t status = 7;
@@ -65,7 +65,7 @@ double cost_of_row(int64_t num_cols, int32_t top_k, bool has_stages) {
   for (int stage = SAMPLER_STAGE_BIAS; stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM; ++stage) {
     pipeline.edits.add(sampler_stage(stage));
   }
-  pipeline.sequences = state.sequences();
+  pipeline.state_slots = state.sequences();
   pipeline.max_history = kTextLength;
   pipeline.biased = {one, text.data() + 9, SAMPLER_ID_I32, 1, 5};
   pipeline.biases = biases;
