@@ -370,8 +370,7 @@ def python_comment(doc, indent):
 
 
 def enums_file(headers):
-    lines = [f"# {NOTE}", '"""The enumerations of the C headers."""', "",
-             "import enum", ""]
+    lines = [f"# {NOTE}", '"""The enumerations of the C headers."""', "", "import enum"]
     names = []
     for enum_type, constants, doc in headers.enums:
         if not enum_type and len(constants) == 1:

@@ -17,8 +17,8 @@ import pathlib
 import re
 import sys
 
-LANGUAGES = ("go", "java", "rust")
-NAMES = {"go": "Go", "java": "Java", "rust": "Rust"}
+LANGUAGES = ("go", "java", "python", "rust")
+NAMES = {"go": "Go", "java": "Java", "python": "Python", "rust": "Rust"}
 
 # Set by the binding itself, or by nobody.
 OF_NO_CALLER = {"struct_size", "abi_version", "reserved", "reserved2", "reserved3"}
@@ -31,25 +31,25 @@ SHARDS = ("Shards of a vocabulary are for engines whose ranks exchange the messa
           "`sampler-sys` has them as they are in C.")
 # (languages, pattern of names, reason)
 HOLES = [
-    ("go java rust", "sampler_autoregressive", LOOPS),
-    ("go java rust", "sampler_speculative", LOOPS),
-    ("go java rust", "sampler_beam_search", LOOPS),
-    *(("go java rust", f"sampler_{struct}.*", LOOPS)
+    ("go java python rust", "sampler_autoregressive", LOOPS),
+    ("go java python rust", "sampler_speculative", LOOPS),
+    ("go java python rust", "sampler_beam_search", LOOPS),
+    *(("go java python rust", f"sampler_{struct}.*", LOOPS)
       for struct in ("model", "forward_args", "generation_args", "generation_stats",
                      "speculative_args", "beam_search_args", "trace_round")),
-    ("go java rust", "sampler_*_args_init", LOOPS),
-    ("go java rust", "sampler_shard_*", SHARDS),
+    ("go java python rust", "sampler_*_args_init", LOOPS),
+    ("go java python rust", "sampler_shard_*", SHARDS),
     ("go java", "sampler_ngram.*", NGRAM),
-    ("go java rust", "sampler_ngram.user", NGRAM),
-    ("go java rust", "sampler_options_init",
+    ("go java python rust", "sampler_ngram.user", NGRAM),
+    ("go java python rust", "sampler_options_init",
      "Defaults are those of the language's own type; tests compare them with C's."),
-    ("go java rust", "sampler_params_init",
+    ("go java python rust", "sampler_params_init",
      "Defaults are those of the language's own type; tests compare them with C's."),
-    ("go rust", "sampler_version", "A member of the capabilities."),
+    ("go python rust", "sampler_version", "A member of the capabilities."),
     ("go java rust", "sampler_abi_version", "A member of the capabilities."),
     ("java rust", "sampler_status_string", "`Status` has its name itself, without the library."),
     ("java rust", "sampler_stage_name", "`Stage` has its name itself, without the library."),
-    ("go java rust", "sampler_prompt_lookup_reset",
+    ("go java python rust", "sampler_prompt_lookup_reset",
      "`reset` of the lookup as n-grams is the same."),
 ]
 
@@ -110,6 +110,10 @@ class Binding:
         if language == "go":
             paths = [path for path in (bindings / "go").glob("*.go")
                      if not path.name.endswith("_test.go")]
+        elif language == "python":
+            paths = [path for path in (bindings / "python/src").glob("*.c")
+                     if path.name != "generated.c"]
+            self.tables = (bindings / "python/src/generated.c").read_text()
         elif language == "java":
             paths = [*(bindings / "java/src/main/java").rglob("*.java"),
                      *(bindings / "java/src/main/generated/io/github/libsampler").glob("*.java")]
@@ -118,6 +122,7 @@ class Binding:
         self.text = text_of(paths)
         # Functions, and what stands between them.
         start = {"go": r"\n(?=func |type |var )", "java": r"\n(?=  \S)",
+                 "python": r"\n(?=\S[^\n]*\()",
                  "rust": r"\n(?=(?:    )?(?:pub(?:\(crate\))? )?(?:unsafe )?(?:extern \"C\" )?"
                          r"(?:fn|struct|impl|macro_rules!) )"}[language]
         self.parts = re.split(start, self.text)
@@ -125,6 +130,8 @@ class Binding:
         self.reached = c_functions_of(self.shim)
 
     def has_function(self, name):
+        if self.language == "python":
+            return bool(re.search(rf"\b{name}\(", self.text))
         if self.language == "rust":
             return bool(re.search(rf"\bsys::{name}\b|= {name}\b", self.text))
         method = camel(name.removeprefix("sampler_"), self.language == "go")
@@ -140,8 +147,32 @@ class Binding:
                 return True
         return False
 
+    def has_member_in_python(self, struct, short, member):
+        """One that a table of the extension has, which objects are taken from by its name; else one
+        that the extension reads or writes itself."""
+        if (short, member) == ("ngram", "user"):
+            return False
+        in_table = re.search(rf"offsetof\({struct}, {member}\),\s*KIND_(\w+)", self.tables)
+        is_view = f"offsetof({struct}, {member}) + offsetof(" in self.tables
+        if is_view or in_table and in_table.group(1) != "OBJECT":
+            return True
+        assigned = rf"(?:\.|->){member} = "
+        if in_table:
+            taken = rf"\b\w+__{member}\b" if short in ("exec", "random") else \
+                rf"\b{short}__{member}\b"
+            # All of them in one loop.
+            return short == "row_params" and "i < row_params_struct.num_members" in self.text or \
+                bool(re.search(rf"{taken}|{assigned}", self.text))
+        # Of a view in the arguments, or of a struct without a table.
+        variable = {"options": "options", "allocator": "out", "capabilities": "c",
+                    "ngram_storage_stats": "s", "session_sequence": "s", "span": r"spans?(?:\[i\])?",
+                    "ngram": "ngram"}.get(short)
+        return bool(variable and re.search(rf"\b{variable}(?:\.|->){member}\b", self.text))
+
     def has_member(self, struct, member):
         short = struct.removeprefix("sampler_")
+        if self.language == "python":
+            return self.has_member_in_python(struct, short, member)
         if self.language != "rust" and struct == "sampler_options" and f"given.{member} =" in self.shim:
             return True
         if self.language == "java":

@@ -65,6 +65,23 @@ demo_java() {
   compare_with_c Java java -cp "$build/sampler.jar:$build/examples" RecordedLogits
 }
 
+demo_python() {
+  local build=$PWD/build/demo-python
+  need python3-dev has_python_headers
+  build_for_bindings
+  heading "building the Python package"
+  logged configure-python cmake -G Ninja -S bindings/python -B "$build" -DLIBSAMPLER_SYSTEM=ON \
+    -DCMAKE_PREFIX_PATH="$demo_prefix"
+  logged build-python cmake --build "$build"
+  compare_with_c Python env PYTHONPATH="$build/package" python3 \
+    bindings/python/examples/recorded_logits.py
+}
+
+has_python_headers() {
+  python3 -c 'import pathlib, sysconfig
+assert pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists()' 2>/dev/null
+}
+
 demo_rust() {
   need rustc command -v rustc
   need cargo command -v cargo

@@ -149,7 +149,7 @@ one_test() {
 fresh_clone() {
   local clone=$PWD/build/clone
   rm -rf "$clone" && git clone --quiet . "$clone" || return
-  for arguments in demo 'demo go' 'demo java' 'demo rust' explain gpu 'test --quick' 'fuzz 6'; do
+  for arguments in demo 'demo go' 'demo java' 'demo python' 'demo rust' explain gpu 'test --quick' 'fuzz 6'; do
     echo "==== ./run $arguments"
     # shellcheck disable=SC2086  # A list of words.
     env --unset=SAMPLER_TEST_ALL "$clone/run" $arguments || return

@@ -4,7 +4,6 @@
 import enum
 
 
-
 class Status(enum.IntEnum):
     """Every function that can fail returns one of these; sampler_last_error() then tells in one line
     what was wrong."""

@@ -465,8 +465,10 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
     pair[0] = PyTuple_GetItem(object, 0);
     pair[1] = PyTuple_GetItem(object, 1);
   } else {
-    PyErr_Format(PyExc_TypeError, "%.*s is %R; it must be TokenLists, or (offsets, token_ids)",
-                 (int)strlen(of) - 1, of, object);
+    char name[48];
+    snprintf(name, sizeof name, "%.*s", (int)strlen(of) - 1, of);
+    PyErr_Format(PyExc_TypeError, "%s is %R; it must be TokenLists, or (offsets, token_ids)", name,
+                 object);
     return -1;
   }
   PyObject *offsets = given.objects[token_lists_members[token_lists__offsets].object];
@@ -507,10 +509,7 @@ static void rows_of_shape(Call *call, const char *of, const char *label, const A
   *num_rows = 1;
   *num_cols = 0;
   *row_stride = 0;
-  if (last < 0) {
-    call_break(call, "%s%s has no dimensions; it must be [num_rows, num_cols]", of, label);
-    return;
-  }
+  if (last < 0) return; /* no columns, which the library refuses */
   *num_cols = array->shape[last];
   for (int i = 0; i < last; ++i) *num_rows = product(*num_rows, array->shape[i]);
   if (!array->count) return;

@@ -95,7 +95,9 @@ static int parse_allocator(PyObject *object, sampler_allocator *out) {
   for (int i = 0; i < 3; ++i) {
     if (to_u64(labels[i], PyTuple_GetItem(object, i), &addresses[i])) return -1;
   }
-  memcpy(out, addresses, sizeof addresses);
+  memcpy(&out->allocate, &addresses[0], sizeof out->allocate);
+  memcpy(&out->deallocate, &addresses[1], sizeof out->deallocate);
+  memcpy(&out->user, &addresses[2], sizeof out->user);
   return 0;
 }
 

@@ -80,10 +80,14 @@ static void give(Fields *fields, int index, PyObject *object) {
   if (object) fields_set(fields, index, object); /* an object: it cannot fail */
 }
 
-/* Whether the simple function of C has what it needs: 1 where the sampler has its own workspace, and
- * nothing is wrong or to be allocated. */
-static int is_direct(const Call *call) {
-  return call->sampler->has_workspace && !call->broken[0] && !call->num_wanted;
+/* 1: the simple function of C has what it needs, the sampler's own workspace, and outputs as large as
+ * the input; 0: it has not; -1: an exception. */
+static int prepare_direct(Call *call) {
+  if (!call->sampler->has_workspace || call->broken[0]) return 0;
+  if (!call->num_wanted) return 1;
+  if (allocate_outputs(call)) return -1;
+  call->num_wanted = 0;
+  return 1;
 }
 
 /* -1 with an exception; 0: done; 1: the workspace is too small, so that the full call is to be made,
@@ -153,7 +157,9 @@ static int draw_numbers(const Spec *spec, Draw draw, PyObject **given, DrawNumbe
 static int run_draw(Simple *s, Draw draw, const DrawNumbers *n, sampler_sample_args *args) {
   Call *call = &s->call;
   args->exec.stream = call->stream;
-  if (is_direct(call)) {
+  const int direct = prepare_direct(call);
+  if (direct < 0) return -1;
+  if (direct) {
     sampler_status status;
     Py_BEGIN_ALLOW_THREADS
     status = draw_direct(draw, call->sampler->handle, &args->input, n, args->out_token_ids,
@@ -239,7 +245,9 @@ static int run_write(Simple *s, Write write, int32_t top_k, float number,
                      sampler_filter_args *args) {
   Call *call = &s->call;
   args->exec.stream = call->stream;
-  if (is_direct(call)) {
+  const int direct = prepare_direct(call);
+  if (direct < 0) return -1;
+  if (direct) {
     sampler_status status;
     Py_BEGIN_ALLOW_THREADS
     status = write_direct(write, call->sampler->handle, &args->input, top_k, number, args->output,
@@ -304,7 +312,9 @@ WRITE(top_k_mask, TOP_K_MASK, "top_k")
 static int run_select(Simple *s, sampler_select_args *args) {
   Call *call = &s->call;
   args->exec.stream = call->stream;
-  if (is_direct(call)) {
+  /* The number of columns of what is allocated is for the full call to check. */
+  const int direct = call->num_wanted ? 0 : prepare_direct(call);
+  if (direct) {
     sampler_status status;
     Py_BEGIN_ALLOW_THREADS
     status = sampler_top_k_select(call->sampler->handle, &args->input, args->num_selected,
@@ -359,7 +369,9 @@ PyObject *call_top_k_select(PyObject *self, PyObject *const *arguments, Py_ssize
 static int run_chain(Simple *s, sampler_verify_args *args) {
   Call *call = &s->call;
   args->exec.stream = call->stream;
-  if (is_direct(call)) {
+  const int direct = prepare_direct(call);
+  if (direct < 0) return -1;
+  if (direct) {
     sampler_status status;
     const sampler_rows *draft = args->draft.values ? &args->draft : NULL;
     Py_BEGIN_ALLOW_THREADS

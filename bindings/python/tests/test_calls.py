@@ -1,0 +1,249 @@
+"""Simple and full calls, results, parameters, enumerations."""
+
+import array
+import copy
+import ctypes
+import math
+import pickle
+import re
+import unittest
+
+import libsampler
+from libsampler import Params, Reports, Rows
+from support import PROJECT, Expects, bytes_of, floats, ints, sampler
+
+LOGITS = floats(2.0, 2.5, 1.5, -1.0, 0.0)
+BATCH = floats(*(math.sin(7.0 * i) * 3.0 for i in range(3 * 40)))
+README_TOKENS = [2, 2, 1, 0, 1]
+
+
+def rows(values=BATCH, num_rows=3, num_cols=40, **more):
+    return Rows(values, num_rows=num_rows, num_cols=num_cols, **more)
+
+
+class SimpleCalls(unittest.TestCase):
+    def test_readme(self):
+        with libsampler.Sampler() as s:
+            found = [s.top_k_top_p(LOGITS, 3, 0.95, 0.8, 1, step)[0] for step in range(5)]
+        self.assertEqual(found, README_TOKENS)
+
+    def test_draws_are_those_of_the_full_call(self):
+        draws = {"categorical": {}, "top_k": {"top_k": 5}, "top_p": {"top_p": 0.7},
+                 "min_p": {"min_p": 0.2}, "top_k_top_p": {"top_k": 7, "top_p": 0.6}}
+        for options in ({}, {"max_rows": 3, "max_cols": 40}):
+            with libsampler.Sampler(**options) as s:
+                for name, numbers in draws.items():
+                    for seed in range(20):
+                        tokens = getattr(s, name)(rows(), temperature=0.9, seed=seed, offset=4,
+                                                  **numbers)
+                        full = s.sample(rows(), params=Params(temperature=0.9, **numbers), seed=seed,
+                                        offset=4)
+                        self.assertEqual(tokens, full.token_ids, name)
+                greedy = s.sample(rows(), params=Params(temperature=0))
+                self.assertEqual(s.argmax(rows()), greedy.token_ids)
+
+    def test_rows_are_those_of_the_full_call(self):
+        writes = {"softmax": ({"temperature": 0.7}, 0), "top_k_renorm": ({"top_k": 6}, 0),
+                  "top_p_renorm": ({"top_p": 0.6}, 0), "top_k_mask": ({"top_k": 6}, 1)}
+        for options in ({}, {"max_rows": 3, "max_cols": 40}):
+            with libsampler.Sampler(**options) as s:
+                for name, (numbers, kind) in writes.items():
+                    output = getattr(s, name)(rows(), **numbers)
+                    self.assertEqual(output.shape, (3, 40))
+                    full = s.filter(rows(), params=Params(**numbers), output_kind=kind)
+                    self.assertEqual(output, full.output, name)
+
+    def test_select_and_verify_are_those_of_the_full_calls(self):
+        drafts = ints(3, 4)
+        for options in ({}, {"max_rows": 3, "max_cols": 40}):
+            with libsampler.Sampler(**options) as s:
+                values, ids = s.top_k_select(rows(), 4)
+                full = s.select(rows(), 4)
+                self.assertEqual((values, ids), (full.values, full.token_ids))
+                self.assertEqual(ids[1, 0], s.argmax(rows())[1])
+                values, ids = s.top_k_select(rows(), 4, out_values=False)
+                self.assertIsNone(values)
+                tokens, accepted, emitted = s.chain_speculative(rows(), None, drafts, 2, 5, 6)
+                full = s.verify(rows(), None, drafts, num_drafts=2, seed=5, offset=6,
+                                out_accepted_counts=True, out_emitted_counts=True)
+                self.assertEqual(tokens, full.token_ids)
+                self.assertEqual(accepted, full.accepted_counts)
+                self.assertEqual(emitted, full.emitted_counts)
+
+    def test_given_outputs_are_the_results(self):
+        tokens, output = ints(-7, -7, -7), array.array("f", bytes(4 * 120))
+        with sampler() as s:
+            self.assertIs(s.argmax(rows(), out_token_ids=tokens), tokens)
+            self.assertIs(s.argmax(rows(), tokens), tokens)
+            self.assertIs(s.softmax(rows(), 1.0, output), output)
+            self.assertIs(s.sample(rows(), out_token_ids=tokens).token_ids, tokens)
+
+    def test_ids_of_64_bits(self):
+        with sampler() as s:
+            found = s.sample(rows(), token_id_type=libsampler.IdType.I64, seed=3,
+                             reports=Reports(num_top_logprobs=2, out_top_token_ids=True))
+            self.assertEqual(found.token_ids.typecode, "q")
+            self.assertEqual(found.reports.top_token_ids.format, "q")
+            self.assertEqual(list(found.token_ids), list(s.sample(rows(), seed=3).token_ids))
+
+    def test_half_precision(self):
+        bits = array.array("H", [0x3C00, 0x4000, 0xBC00])  # 1, 2, -1
+        with sampler() as s:
+            for dtype in libsampler.Dtype.F16, libsampler.Dtype.BF16:
+                self.assertEqual(s.argmax(Rows(bits, dtype=dtype))[0], 1)
+            output = s.filter(Rows(bits, dtype=libsampler.Dtype.F16),
+                              output_dtype=libsampler.Dtype.F16,
+                              output_kind=libsampler.OutputKind.VALUES).output
+            self.assertEqual(bytes_of(output), bits.tobytes())
+
+    def test_fallback_token(self):
+        with libsampler.Sampler(fallback_token_id=2) as s:
+            self.assertEqual(s.argmax(floats(math.nan, 1.0, 2.0))[0], 2)
+        with libsampler.Sampler() as s:
+            found = s.sample(floats(math.nan, 1.0, 2.0), out_row_status=True)
+        self.assertEqual((found.token_ids[0], found.row_status[0]),
+                         (-1, libsampler.RowStatus.INVALID_VALUE))
+
+    def test_no_rows(self):
+        with sampler() as s:
+            self.assertEqual(len(s.argmax(Rows(floats(), num_rows=0, num_cols=5))), 0)
+
+    def test_workspace_grows_only(self):
+        with libsampler.Sampler() as s:
+            self.assertEqual(s.kept_workspace_bytes, 0)
+            s.top_p(rows(), 0.5, 1.0, 0, 0)
+            small = s.kept_workspace_bytes
+            s.top_p(rows(array.array("f", bytes(4 * 60000)), 3, 20000), 0.5, 1.0, 0, 0)
+            large = s.kept_workspace_bytes
+            s.top_p(rows(), 0.5, 1.0, 0, 0)
+            self.assertEqual(s.kept_workspace_bytes, large)
+        self.assertTrue(0 < small < large)
+        self.assertEqual(s.kept_workspace_bytes, 0)
+
+
+class Parameters(Expects, unittest.TestCase):
+    def test_defaults_are_those_of_c(self):
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            path = next(line.split()[-1] for line in maps if "libsampler.so" in line)
+        size, members = 0, {}
+        for line in (PROJECT / "tests/abi/layout.txt").read_text().splitlines():
+            name, *numbers = line.split()
+            if not line.startswith(" "):
+                struct = name
+                size = int(numbers[0]) if struct == "sampler_params" else size
+            elif struct == "sampler_params" and name != "struct_size":
+                members[name] = [int(number) for number in numbers]
+        memory = ctypes.create_string_buffer(size)
+        self.assertEqual(ctypes.CDLL(path).sampler_params_init(memory, ctypes.c_size_t(size)), 0)
+        params = Params()
+        for name, (offset, length) in members.items():
+            value = getattr(params, name)
+            letter = "f" if isinstance(value, float) else "i"
+            found = list(memoryview(memory.raw[offset:offset + length]).cast(letter))
+            self.assertEqual(list(value) if isinstance(value, tuple) else [value], found, name)
+        self.assertEqual(len(members), 41)
+
+    def test_members(self):
+        params = Params(top_k=5)
+        params.top_p = 0.5
+        params.stages = [libsampler.Stage.TOP_K, libsampler.Stage.TOP_P]
+        self.assertEqual((params.top_k, params.top_p, params.stages[:3]), (5, 0.5, (13, 14, 0)))
+        self.assertEqual(repr(Params(top_k=5, top_p=0.5)), "Params(top_p=0.5, top_k=5)")
+        params.top_k = None
+        self.assertEqual((params.top_k, Params(temperature=None).temperature), (0, 1.0))
+        other = params.replace(min_p=0.25)
+        self.assertEqual((other.min_p, params.min_p, other.top_p), (0.25, 0.0, 0.5))
+        self.assertEqual(Params(top_k=3), Params(top_k=3))
+        self.assertNotEqual(Params(top_k=3), Params(top_k=4))
+        self.assertEqual(copy.copy(other), other)
+        self.assertEqual(pickle.loads(pickle.dumps(other)), other)
+
+    def test_presets(self):
+        names = libsampler.preset_names()
+        self.assertIn("flashinfer", {name.split("@")[0] for name in names})
+        for name in names:
+            preset = Params.preset(name)
+            self.assertEqual(preset, pickle.loads(pickle.dumps(preset)), name)
+        self.assertEqual(Params.preset("llama.cpp").top_k, 40)
+        self.expect_like(libsampler.InvalidArgument, "nothing", Params.preset, "nothing")
+        self.expect_like(TypeError, "str", Params.preset, 5)
+
+    def test_members_that_are_wrong(self):
+        params = Params(top_k=5)
+        self.expect(TypeError, "Params has no member 'top_q'", Params, top_q=1)
+        self.expect(TypeError, "top_k is of type float; it must be an int", Params, top_k=1.5)
+        self.expect(TypeError, "top_p is of type str; it must be a float", Params, top_p="1")
+        self.expect(libsampler.InvalidArgument,
+                    "top_k is 2147483648; it must be in [-2^31, 2^31)", Params, top_k=2**31)
+        self.expect(libsampler.InvalidArgument,
+                    "top_p is 1e+300; it must be in the range of an f32", Params, top_p=1e300)
+        self.expect(libsampler.InvalidArgument,
+                    "stages has 17 elements; it has 16 at most", Params, stages=[1] * 17)
+        with self.assertRaises(TypeError):
+            params.stages = [1, "2"]
+        self.assertEqual((params.stages[0], params.top_k), (0, 5))
+        self.expect_like(TypeError, "takes 0 arguments", Params, 1)
+
+    def test_arrays_are_kept_and_shown(self):
+        lists = libsampler.token_lists([[1, 2], [], [3]])
+        self.assertEqual((lists.offsets.tolist(), lists.token_ids.tolist()),
+                         ([0, 2, 2, 3], [1, 2, 3]))
+        pipeline = libsampler.Pipeline(banned=lists)
+        self.assertIs(pipeline.banned, lists)
+        self.assertIsNone(pipeline.history)
+        self.assertIn("banned=TokenLists(", repr(pipeline))
+        with sampler() as s:
+            tokens = s.sample(LOGITS, params=Params(temperature=0),
+                              pipeline=libsampler.Pipeline(banned=libsampler.token_lists([[1]])))
+            self.assertEqual(tokens.token_ids[0], 0)
+            tuples = (array.array("q", [0, 1]), ints(1))
+            tokens = s.sample(LOGITS, params=Params(temperature=0),
+                              pipeline=libsampler.Pipeline(banned=tuples))
+            self.assertEqual(tokens.token_ids[0], 0)
+
+
+class Library(unittest.TestCase):
+    def test_capabilities(self):
+        c = libsampler.capabilities()
+        header = (PROJECT / "include/sampler/version.h").read_text()
+        parts = [int(re.search(rf"VERSION_{name} (\d+)", header).group(1))
+                 for name in ("MAJOR", "MINOR", "PATCH", "CANDIDATE")]
+        self.assertEqual(c.version, parts[0] * 10000 + parts[1] * 100 + parts[2])
+        self.assertTrue(c.isa_compiled & libsampler.ISA.SCALAR)
+        self.assertGreaterEqual(c.num_processors, 1)
+        base = ".".join(str(part) for part in parts[:3])
+        self.assertEqual(libsampler.__version__, base + (f"-rc{parts[3]}" if parts[3] else ""))
+        project = (PROJECT / "bindings/python/pyproject.toml").read_text()
+        self.assertIn(f'version = "{base}' + (f'rc{parts[3]}"' if parts[3] else '"'), project)
+
+    def test_names(self):
+        for stage in libsampler.Stage:
+            self.assertEqual(libsampler.stage_name(stage), stage.name)
+        self.assertIsNone(libsampler.stage_name(0))
+        for status in libsampler.Status:
+            self.assertEqual(libsampler.status_string(status), f"SAMPLER_{status.name}")
+
+    def test_errors_have_their_status(self):
+        self.assertTrue(issubclass(libsampler.InvalidArgument, ValueError))
+        self.assertTrue(issubclass(libsampler.OutOfMemory, MemoryError))
+        found = {class_.status for class_ in libsampler.Error.__subclasses__()}
+        self.assertEqual(found, {status.value for status in libsampler.Status if status})
+
+    def test_prune_count(self):
+        self.assertEqual(libsampler.prune_count(5, 2), (3, 2, 0))
+        self.assertEqual(libsampler.prune_count(5, 5), (0, 0, 1))
+        with self.assertRaises(libsampler.InvalidArgument):
+            libsampler.prune_count(2, 3)
+
+    def test_signatures_and_documentation(self):
+        for class_ in (libsampler.Sampler, libsampler.State, libsampler.Session):
+            for name in dir(class_):
+                if not name.startswith("_"):
+                    self.assertTrue(getattr(class_, name).__doc__, f"{class_}.{name}")
+        self.assertIn("out_token_ids", libsampler.Sampler.sample.__text_signature__)
+        self.assertIn("[output rows]", libsampler.Sampler.sample.__doc__)
+        self.assertIn("greedy", Params.temperature.__doc__)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The Python package against the library of a build. Nothing is written outside the build folder, and
+# neither the network nor any other package is used.
+#
+#   python.sh run PYTHON PROJECT_DIR WORK_DIR PACKAGE MODULE       runs a file of tests
+#   python.sh device PYTHON PROJECT_DIR WORK_DIR PACKAGE MODULE LIBRARY
+#                                                         the same on the fake device of this library
+#   python.sh current PYTHON PROJECT_DIR WORK_DIR PACKAGE          what generate.py makes is checked in
+#   python.sh recorded_logits PYTHON PROJECT_DIR WORK_DIR PACKAGE
+#   python.sh document PYTHON PROJECT_DIR WORK_DIR PACKAGE    docs/python.md prints what README.md says
+#   python.sh overhead PYTHON PROJECT_DIR WORK_DIR PACKAGE         the program that measures it runs
+#
+# PACKAGE is the folder that has the package; "": it was not built. Exit status 77: skipped.
+set -euo pipefail
+
+check=$1
+python=$2
+project_dir=$3
+work_dir=$4
+package=$5
+binding=$project_dir/bindings/python
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+
+# What unittest skips, but for packages that are not installed, is said; a module without tests fails.
+run_tests() {
+  local log=$work_dir/$1.log status=0
+  cd "$binding/tests"
+  "$python" -W error -m unittest -v "$1" >"$log" 2>&1 || status=$?
+  cat "$log"
+  grep -q '^Ran [1-9]' "$log" || status=1
+  exit "$status"
+}
+
+export PYTHONPATH=$package PYTHONPYCACHEPREFIX=$work_dir/cache PYTHONNOUSERSITE=1
+mkdir -p "$work_dir"
+if [ "$check" != current ] && [ -z "$package" ]; then
+  skip "there are no headers of Python 3.11 or newer, of which a package python3-dev has them"
+fi
+case $check in
+  run) run_tests "$6" ;;
+  device)
+    export SAMPLER_TEST_DEVICE_REACHES_HOST=1
+    LD_LIBRARY_PATH=$(dirname "$7") run_tests "$6"
+    ;;
+  current) "$python" "$binding/generate.py" check "$project_dir" ;;
+  recorded_logits)
+    recorded=$project_dir/examples/recorded_logits
+    diff <("$python" "$binding/examples/recorded_logits.py" "$recorded/logits.f16") \
+      "$recorded/tokens.txt"
+    ;;
+  document)
+    # shellcheck disable=SC2016  # Marks of code, not commands.
+    sed -n '/^```python$/,/^```$/{/^```/!p}' "$project_dir/docs/python.md" >"$work_dir/document.py"
+    diff <("$python" -W error "$work_dir/document.py") <(grep '^step [0-9]' "$project_dir/README.md")
+    ;;
+  overhead)
+    "$python" "$binding/examples/overhead.py" |
+      "$python" -c 'import json; assert json.loads(input())["ns_per_call"] > 0'
+    ;;
+  *) echo "unknown check: $check"; exit 2 ;;
+esac
