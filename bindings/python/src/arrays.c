@@ -317,11 +317,12 @@ int call_hold(Call *call, const char *of, const char *label, PyObject *object, A
   return status;
 }
 
-int64_t length_of(PyObject *object) {
+int64_t length_of(Call *call, PyObject *object) {
+  Array array;
   if (!object || object == Py_True || object == Py_False) return 0;
-  const Py_ssize_t length = PyObject_Size(object);
-  if (length < 0) PyErr_Clear();
-  return length < 0 ? 0 : length;
+  if (call_hold(call, "", "", object, &array) == 0) return array.count;
+  PyErr_Clear(); /* who takes the array says what is wrong */
+  return 0;
 }
 
 /* ---- Checks --------------------------------------------------------------------------------- */
@@ -473,14 +474,14 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
   }
   PyObject *offsets = given.objects[token_lists_members[token_lists__offsets].object];
   if (offsets && !fields_given(&given, token_lists__num_lists)) {
-    out->num_lists = length_of(offsets) - 1;
+    out->num_lists = length_of(call, offsets) - 1;
   }
   if (take_array(call, &given, of, token_lists__offsets, sum(out->num_lists, 1), PLACE_DEVICE)) {
     return -1;
   }
   const Member *member = &token_lists_members[token_lists__token_ids];
   PyObject *ids = given.objects[member->object];
-  if (ids && !fields_given(&given, token_lists__num_token_ids)) out->num_token_ids = length_of(ids);
+  if (ids && !fields_given(&given, token_lists__num_token_ids)) out->num_token_ids = length_of(call, ids);
   return take_ids(call, &given, of, token_lists__token_ids, out->num_token_ids);
 }
 

@@ -220,8 +220,8 @@ int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows
                 int type_index, int stride_index);
 int allocate_outputs(Call *call);
 
-/* How many entries an array has that is not held yet; 0 where it is none. */
-int64_t length_of(PyObject *object);
+/* How many elements an array has; 0 where it is none. */
+int64_t length_of(Call *call, PyObject *object);
 
 /* Rows: an array of two or more dimensions, or an object of Rows. */
 int take_rows(Call *call, Fields *fields, int index, sampler_rows *out);

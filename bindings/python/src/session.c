@@ -179,7 +179,7 @@ static int begin(Call *call, SessionObject *self, const char *function) {
 static int take_text(Call *call, Fields *f, int index, int64_t *out_count) {
   PyObject *object = OBJECT(f, index);
   if (!object) return 0;
-  *out_count = length_of(object);
+  *out_count = length_of(call, object);
   call->id_element = ELEMENT_I32;
   strcpy(call->id_label, "a session's id");
   return take_ids(call, f, "", index, *out_count);
@@ -516,7 +516,7 @@ static PyObject *session_plan(PyObject *object, PyObject *const *arguments, Py_s
   if (begin(&call, self, "plan")) return NULL;
   if (fields_parse(&fields, "plan", NULL, 0, arguments, count, names)) goto end;
   PyObject *sequences = OBJECT(&fields, session_plan_args__sequences);
-  const int64_t room = sequences ? length_of(sequences) : self->max_sequences;
+  const int64_t room = sequences ? length_of(&call, sequences) : self->max_sequences;
   if (sequences) args.num_sequences = room;
   if (take_array(&call, &fields, "", session_plan_args__sequences, room, PLACE_HOST) ||
       call_check(&call) || allocate_plan(self, room, &memory)) {

@@ -97,9 +97,9 @@ static sampler_status make(Action action, sampler_t s, const StateArgs *args) {
 }
 
 /* The number of rows that is given, or that of the array that has one for each. */
-static void count_rows(const Fields *f, int num_rows_index, int rows_index) {
+static void count_rows(Call *call, const Fields *f, int num_rows_index, int rows_index) {
   if (!fields_given(f, num_rows_index)) {
-    *FIELD(f, int64_t, num_rows_index) = length_of(OBJECT(f, rows_index));
+    *FIELD(f, int64_t, num_rows_index) = length_of(call, OBJECT(f, rows_index));
   }
 }
 
@@ -121,7 +121,7 @@ static int take_append(Call *call, Fields *f, sampler_state_append_args *a) {
   PyObject *tokens = OBJECT(f, state_append_args__tokens);
   begin_ids(call, f, state_append_args__token_id_type);
   if (take_lists(call, "tokens.", tokens, &a->tokens)) return -1;
-  count_rows(f, state_append_args__num_rows, state_append_args__slots);
+  count_rows(call, f, state_append_args__num_rows, state_append_args__slots);
   if (!fields_given(f, state_append_args__num_rows) && !OBJECT(f, state_append_args__slots)) {
     a->num_rows = a->tokens.num_lists;
   }
@@ -149,7 +149,7 @@ static int tokens_of_shape(Call *call, const Fields *f, sampler_accept_args *a) 
 }
 
 static int take_accept(Call *call, Fields *f, sampler_accept_args *a, int64_t num_slots) {
-  count_rows(f, accept_args__num_rows, accept_args__slots);
+  count_rows(call, f, accept_args__num_rows, accept_args__slots);
   if (tokens_of_shape(call, f, a)) return -1;
   const int64_t tokens = product(a->num_rows, a->num_tokens);
   begin_ids(call, f, accept_args__token_id_type);
@@ -169,7 +169,7 @@ static int take_accept(Call *call, Fields *f, sampler_accept_args *a, int64_t nu
 }
 
 static int take_truncate(Call *call, Fields *f, sampler_state_truncate_args *a) {
-  count_rows(f, state_truncate_args__num_rows, state_truncate_args__lengths);
+  count_rows(call, f, state_truncate_args__num_rows, state_truncate_args__lengths);
   return take_array(call, f, "", state_truncate_args__slots, a->num_rows, PLACE_DEVICE) ||
          take_array(call, f, "", state_truncate_args__lengths, a->num_rows, PLACE_DEVICE) ||
          take_output(call, f, "", state_truncate_args__out_row_status, 0, 1, a->num_rows, 1) ||
@@ -198,7 +198,7 @@ static int take_destination(Call *call, const Fields *f, Child *own, sampler_sta
 }
 
 static int take_copy(Call *call, Fields *f, sampler_state_copy_args *a, Child *own) {
-  count_rows(f, state_copy_args__num_rows, state_copy_args__source_slots);
+  count_rows(call, f, state_copy_args__num_rows, state_copy_args__source_slots);
   a->source = own->handle;
   return take_destination(call, f, own, &a->destination) ||
          take_array(call, f, "", state_copy_args__source_slots, a->num_rows, PLACE_DEVICE) ||
@@ -208,7 +208,7 @@ static int take_copy(Call *call, Fields *f, sampler_state_copy_args *a, Child *o
 }
 
 static int take_reset(Call *call, Fields *f, sampler_state_reset_args *a) {
-  count_rows(f, state_reset_args__num_rows, state_reset_args__slots);
+  count_rows(call, f, state_reset_args__num_rows, state_reset_args__slots);
   return take_array(call, f, "", state_reset_args__slots, a->num_rows, PLACE_DEVICE) ||
          take_array(call, f, "", state_reset_args__adaptive_values,
                     product(a->num_rows, SAMPLER_NUM_ADAPTIVE_VALUES), PLACE_DEVICE) ||
@@ -217,7 +217,7 @@ static int take_reset(Call *call, Fields *f, sampler_state_reset_args *a) {
 }
 
 static int take_read(Call *call, Fields *f, sampler_state_read_args *a, int64_t num_slots) {
-  count_rows(f, state_read_args__num_rows, state_read_args__slots);
+  count_rows(call, f, state_read_args__num_rows, state_read_args__slots);
   if (!fields_given(f, state_read_args__num_rows) && !OBJECT(f, state_read_args__slots)) {
     a->num_rows = num_slots;
   }
