@@ -5,28 +5,29 @@ import enum
 
 
 class Status(enum.IntEnum):
-    """Every function that can fail returns one of these; sampler_last_error() then tells in one line
-    what was wrong."""
+    """Returned by every function that can fail; sampler_last_error() then describes the error in
+    one line."""
 
     OK = 0
-    # An argument breaks a rule of its documentation. Nothing was enqueued, no output written.
+    # An argument violates its documentation. Nothing was enqueued, no output written.
     ERROR_INVALID_ARGUMENT = 1
-    # The allocator returned None. Creating a handle, a state or a session, a decoding loop as it
-    # begins, and an n-gram storage as it learns allocate; nothing else does.
+    # The allocator returned None, or the device has no memory left. Only these allocate: functions
+    # that create something, decoding loops, n-gram storages that learn or are deserialised, and on a
+    # CUDA handle the copy that serialises a state.
     ERROR_OUT_OF_MEMORY = 2
-    # The handle's or the call's workspace is smaller than the call's _workspace_size tells.
+    # The handle's or the call's workspace is smaller than the call's _workspace_size.
     ERROR_WORKSPACE_TOO_SMALL = 3
-    # The arguments are valid, but this build or device does not offer what they ask for.
+    # The arguments are valid, but not supported by this build or device.
     ERROR_UNSUPPORTED = 4
     # The program was compiled for another ABI of libsampler.
     ERROR_ABI_MISMATCH = 5
-    # The system refused something, such as starting a thread when the handle was created.
+    # A system call failed, such as starting a thread when the handle was created.
     ERROR_SYSTEM = 6
-    # A callback of the caller (parallel_for) broke its contract. The outputs are undefined.
+    # A callback (parallel_for) broke its contract. The outputs are undefined.
     ERROR_CALLBACK = 7
     # CUDA reported an error. The outputs are undefined.
     ERROR_CUDA = 8
-    # A fault of libsampler itself, which it caught. The outputs are undefined.
+    # A bug in libsampler, which it caught. The outputs are undefined.
     ERROR_INTERNAL = 9
     # Serialised data is truncated, damaged or of a newer format.
     ERROR_CORRUPT_DATA = 10
@@ -34,7 +35,7 @@ class Status(enum.IntEnum):
 
 class RowStatus(enum.IntFlag):
     """Bits of an `out_row_status` entry. A bad row never makes a call fail and never changes another
-    row: it yields token -1 (or the handle's fallback token) and a bit that says why."""
+    row: it yields token -1 (or the handle's fallback token) and a bit with the reason."""
 
     # The row is good.
     OK = 0
@@ -42,32 +43,32 @@ class RowStatus(enum.IntFlag):
     INVALID_VALUE = 1
     # No token to choose: every logit is -inf, every probability 0, or there is no candidate.
     EMPTY = 2
-    # A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
+    # A parameter of this row is NaN, or a temperature or filter not allowed with probabilities.
     INVALID_PARAMETER = 4
-    # The row's entry of row_indices names no input row, or that of token_bitmask_indices no mask.
+    # The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask.
     INVALID_INDEX = 8
-    # candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20) or
-    # listed twice.
+    # candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)
+    # or duplicated.
     INVALID_CANDIDATE = 16
-    # A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts].
-    # Such a draft is rejected; the row is otherwise good and has its outputs.
+    # A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts]. The
+    # draft is rejected; the row is otherwise good and has its outputs.
     INVALID_DRAFT = 32
-    # The row's entry of slots is outside [0, num_slots).
+    # The row's slot is outside [0, num_slots).
     INVALID_SLOT = 64
-    # A list of the row's slot, in the pipeline, has offsets that fall or lie outside of the list's
-    # ids, or breaks another rule of pipeline.h.
+    # A pipeline list of the row's slot has offsets that decrease or lie outside the list's ids, or
+    # breaks another rule of pipeline.h.
     INVALID_LIST = 128
-    # The tokens do not fit in the slot of the state, which is as it was.
+    # The tokens do not fit in the state's slot, which is unchanged.
     STATE_FULL = 256
-    # The sequence's drafts hang together in a way that no tree does.
+    # The draft tree is malformed.
     INVALID_TREE = 512
-    # The ranks that a row lies on disagree about what its arrays say, or its top_k is above
-    # sampler_shard_args.max_top_k.
+    # The ranks of a sharded row disagree about the contents of its arrays, or its top_k is
+    # above sampler_shard_args.max_top_k.
     INVALID_SHARD = 1024
 
 
 class DeviceType(enum.IntEnum):
-    """Where the arrays of a call live."""
+    """Memory of a call's arrays."""
 
     # host memory
     CPU = 0
@@ -76,8 +77,8 @@ class DeviceType(enum.IntEnum):
 
 
 class Dtype(enum.IntEnum):
-    """Type of the elements of logits and probabilities. All widen exactly to f32 before anything is
-    computed. f16 is IEEE binary16, bf16 the upper half of an f32."""
+    """Element type of logits and probabilities. All widen exactly to f32 before any computation. f16 is
+    IEEE binary16, bf16 the upper half of an f32."""
 
     F32 = 0
     F16 = 1
@@ -92,39 +93,39 @@ class IdType(enum.IntEnum):
 
 
 class InputKind(enum.IntEnum):
-    """What the numbers of a row mean. Probabilities are >= 0 and need not sum to 1."""
+    """Meaning of a row's values. Probabilities are >= 0 and need not sum to 1."""
 
     LOGITS = 0
     PROBABILITIES = 1
 
 
 class TieRule(enum.IntEnum):
-    """What a filter does with tokens that equal the last kept one in value."""
+    """How a filter treats tokens that tie with the last kept one."""
 
     # lower ids first, so top-k keeps exactly k
     EXACT = 0
-    # all of them are kept (FlashInfer's renorms, Hugging Face's top-k)
+    # keeps all ties (FlashInfer's renorms, Hugging Face's top-k)
     KEEP = 1
 
 
 class SumRule(enum.IntEnum):
-    """What the probability of the tokens that top-p or typical-p keeps must do. It differs only where a
-    sum is the share exactly."""
+    """How the kept probability of top-p or typical-p compares with the threshold. Matters only where a
+    sum equals the threshold exactly."""
 
-    # be at least the share, so 0.5 keeps 4 of 8 equal tokens
+    # at least the threshold, so 0.5 keeps 4 of 8 equal tokens
     REACHES = 0
-    # be more than the share, so 0.5 keeps 5 of 8 (SGLang's top-p)
+    # above the threshold, so 0.5 keeps 5 of 8 (SGLang's top-p)
     EXCEEDS = 1
 
 
 class FilterOrder(enum.IntEnum):
-    """Which filter sees what."""
+    """How top-k, top-p and min-p combine."""
 
     # top-k; then top-p of the weight that top-k kept; then min-p.
     SEQUENTIAL = 0
-    # Each filter sees the whole row; what all of them keep is kept.
+    # Each filter sees the whole row; the intersection is kept.
     JOINT = 1
-    # min-p; then top-k; then top-p of the weight that is left (vLLM).
+    # min-p; then top-k; then top-p of the remaining weight (vLLM).
     MIN_P_FIRST = 2
 
 
@@ -138,32 +139,32 @@ class TemperatureOrder(enum.IntEnum):
 
 
 class DrawMethod(enum.IntEnum):
-    """How a token is drawn from what the filters kept. Both follow the same distribution."""
+    """How a token is drawn from the kept ones. Both follow the same distribution."""
 
-    # One uniform number per row; exact in integers, tails of any size.
+    # One uniform number per row; exact in integers, resolves tails of any size.
     INVERSE_CDF = 0
-    # The largest of logit / temperature + Gumbel noise per token: a small change of the logits
-    # rarely changes the token. Tails below 2^-30 of the likeliest token are not resolved.
+    # Argmax of logit / temperature + Gumbel noise per token: a small change of the logits rarely
+    # changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     GUMBEL = 1
 
 
 class LogprobKind(enum.IntEnum):
-    """Of which distribution a log-probability is."""
+    """The distribution of a log-probability."""
 
-    # the whole row, as it is given, at temperature 1
+    # the whole row, as given, at temperature 1
     RAW = 0
-    # what was drawn from: temperature and filters applied
+    # the distribution drawn from: temperature and filters applied
     PROCESSED = 1
-    # the whole row, as its edits left it, at temperature 1
+    # the whole row, after its edits, at temperature 1
     EDITED = 2
 
 
 class OutputKind(enum.IntEnum):
-    """What a filter writes of a row."""
+    """Output of a filter."""
 
-    # of the kept tokens, renormalised; 0 elsewhere
+    # probabilities of kept tokens, renormalised; 0 elsewhere
     PROBABILITIES = 0
-    # of the kept tokens, as they are; -inf elsewhere
+    # values of kept tokens, unchanged; -inf elsewhere
     VALUES = 1
 
 
@@ -173,8 +174,8 @@ class LogLevel(enum.IntEnum):
 
 
 class ISA(enum.IntFlag):
-    """Bits of instruction sets that CPU rows can be computed with. The tokens are the same.
-    AVX2 means AVX2, FMA and F16C; AVX512 means F, BW, DQ and VL besides."""
+    """Bits of instruction sets for CPU rows. All give the same tokens. AVX2 means AVX2, FMA and F16C;
+    AVX512 adds F, BW, DQ and VL."""
 
     SCALAR = 1
     AVX2 = 2
@@ -183,7 +184,7 @@ class ISA(enum.IntFlag):
 
 
 class Stage(enum.IntEnum):
-    """The stages, and their order where sampler_params.stages lists none."""
+    """The stages, in their default order (no sampler_params.stages)."""
 
     # Edits.
     #
@@ -193,46 +194,46 @@ class Stage(enum.IntEnum):
     MASK = 2
     # repetition, frequency, presence
     PENALTIES = 3
-    # repeats of sequences
+    # penalises repeats of sequences
     DRY = 4
-    # bans what completes an n-gram of the history
+    # bans tokens that complete an n-gram of the history
     NO_REPEAT_NGRAM = 5
     TEMPERATURE = 6
     # Windows: each keeps some tokens of those that the one before it kept.
     #
-    # whose surprise is nearest the entropy
+    # surprise nearest the entropy
     TYPICAL_P = 7
     # within n standard deviations of the largest logit
     TOP_N_SIGMA = 8
-    # of a probability of at least epsilon
+    # probability at least epsilon
     EPSILON = 9
     # the same, and lower where the entropy is high
     ETA = 10
-    # that have a share of the entropy
+    # a share of the entropy
     TOP_H = 11
-    # by a coin, not those above a threshold, but the last of them
+    # at random, removes all tokens above a threshold but the last
     XTC = 12
     TOP_K = 13
     TOP_P = 14
     MIN_P = 15
-    # mirostat or adaptive-p; the last one
+    # mirostat or adaptive-p; always last
     ADAPTIVE = 16
 
 MAX_STAGES = 16
 
 
 class AdaptiveKind(enum.IntEnum):
-    """A window that the tokens drawn before move."""
+    """A window that adapts to the drawn tokens."""
 
     NONE = 0
     # (Basu, Ramachandran, Keskar, Varshney 2021)
     MIROSTAT_V1 = 1
     MIROSTAT_V2 = 2
-    # llama.cpp's: changes the weights of the tokens that it sees
+    # llama.cpp's: changes the weights of the tokens it receives
     P = 3
 
-# How many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum and total weight;
-# the running top_p.
+# Adaptive values per slot: mirostat's mu; adaptive-p's weighted sum and total weight; the
+# running top_p.
 NUM_ADAPTIVE_VALUES = 4
 
 
@@ -248,7 +249,7 @@ class PenaltyScope(enum.IntEnum):
 
 
 class PenaltyForm(enum.IntEnum):
-    """How the penalties are computed, for a token that occurs c times. They differ in the last bit; the
+    """Arithmetic of the penalties, for a token that occurs c times. Forms differ in the last bit; the
     last one in its order too."""
 
     # x / r; then x - (c * frequency + presence)
@@ -260,57 +261,56 @@ class PenaltyForm(enum.IntEnum):
 
 
 class MaskRule(enum.IntEnum):
-    """What the bitmask says of ids that it has no word for. A vocabulary that is padded beyond the
-    tokenizer's has such ids where the mask is made for the tokenizer's: LEAVES, the default, lets
-    them be drawn whatever the grammar says. Set FORBIDS unless all that the row has beyond the mask
-    may be drawn."""
+    """How ids without a word in the bitmask are treated. A vocabulary padded beyond the tokenizer's has
+    such ids if the mask is made for the tokenizer's: LEAVES, the default, allows them whatever the
+    grammar. Set FORBIDS unless all ids beyond the mask may be drawn."""
 
-    # they are as they are (xgrammar)
+    # unchanged (xgrammar)
     LEAVES = 0
-    # they are banned (llguidance)
+    # banned (llguidance)
     FORBIDS = 1
 
 
 class Acceptance(enum.IntEnum):
-    """When a draft x is accepted where the target gives it p(x) and the drafter gave it q(x). A greedy
-    row (a temperature of at most 1e-5) accepts the argmax and nothing else, but for RELAXED and
-    SYNTHETIC."""
+    """Acceptance rule: when a draft x with target probability p(x) and draft probability q(x) is
+    accepted. A greedy row (temperature at most 1e-5) accepts only the argmax, except with RELAXED
+    and SYNTHETIC."""
 
-    # That of the context: STANDARD in sampler_verify and sampler_speculative, SAMPLE_MATCH in a
-    # session. Where a rule is given by slot or by sequence: the one that is given for all.
+    # The context's default: STANDARD in sampler_verify and sampler_speculative, SAMPLE_MATCH in a
+    # session. In a rule by slot or by sequence: the rule given for all.
     DEFAULT = 0
-    # Lossless: what is emitted follows the target's distribution.
+    # Lossless: emitted tokens follow the target's distribution.
     #
     # u q(x) < p(x)
     STANDARD = 1
-    # Block verification (Sun et al. 2024): all drafts of a chain are judged together. On average it
-    # emits no fewer tokens than STANDARD.
+    # Block verification (Sun et al. 2024): judges all drafts of a chain together. Emits on average
+    # no fewer tokens than STANDARD.
     BLOCK = 2
-    # The target's own token is drawn as sampler_sample draws it, at offset + i after i drafts, and
-    # drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
-    # by token, the one without speculation.
+    # The target's own token is drawn as by sampler_sample, at offset + i after i drafts; drafts are
+    # accepted while they equal it. Needs no draft distribution. The text equals, token by token, the
+    # one without speculation.
     SAMPLE_MATCH = 3
-    # Lossy: what is emitted is not of the target's distribution.
+    # Lossy: emitted tokens do not follow the target's distribution.
     #
-    # p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024).
+    # p(x) > min(typical_threshold, typical_scale * exp(-H(p))), deterministic (Cai et al. 2024).
     TYPICAL = 4
-    # x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; where no draft of
-    # a position is, as STANDARD. In a greedy row p is what the edits left, at temperature 1
-    # (TensorRT-LLM).
+    # x is one of the first relaxed_top_k tokens and p(x) >= p_max - relaxed_delta; if no draft of a
+    # position is, as STANDARD. In a greedy row p is taken after the edits, at temperature
+    # 1 (TensorRT-LLM).
     RELAXED = 5
-    # p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
-    # before it (SGLang). With both at 1 it is lossless for drafts chosen without chance.
+    # p(x) >= threshold_single, or u * threshold_total < the sum of p over x and the siblings tried
+    # before it (SGLang). With both at 1 it is lossless for drafts chosen deterministically.
     THRESHOLD = 6
-    # As STANDARD, but a rejected draft of a chain is kept where the target is in doubt and the next
+    # As STANDARD, but a rejected draft of a chain is kept where the target is uncertain and the next
     # deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM).
     DEFERRED = 7
-    # u < synthetic_rates[i], whatever the rows say: for benchmarks. Behind a rejection a token is
-    # drawn from p.
+    # u < synthetic_rates[i], whatever the rows: for benchmarks. After a rejection a token is drawn
+    # from p.
     SYNTHETIC = 8
 
 
 class SiblingRule(enum.IntEnum):
-    """How siblings of a tree were drafted, which decides what a rejection leaves for the next one."""
+    """How siblings of a tree were drafted, which determines the residual after a rejection."""
 
     # each was drawn from its own row
     INDEPENDENT = 0
@@ -319,18 +319,18 @@ class SiblingRule(enum.IntEnum):
 
 
 class Packing(enum.IntEnum):
-    """How the drafts of several sequences lie in memory."""
+    """Memory layout of the drafts of several sequences."""
 
     # Arrays of num_sequences rows of num_drafts, or num_drafts + 1, entries.
     DENSE = 0
-    # One after the other. packing_offsets is [num_sequences + 1]: the drafts of sequence s are those
-    # from packing_offsets[s] to packing_offsets[s + 1] - 1, its positions begin s later.
+    # Concatenated. packing_offsets is [num_sequences + 1]: the drafts of sequence s are
+    # packing_offsets[s] to packing_offsets[s + 1] - 1, its positions begin s later.
     DRAFTS = 1
-    # The same without the leading 0: packing_offsets is [num_sequences] (vLLM, V1).
+    # As DRAFTS, without the leading 0: packing_offsets is [num_sequences] (vLLM, V1).
     DRAFT_ENDS = 2
-    # The positions of sequence s are those from packing_offsets[s] to packing_offsets[s + 1] - 1,
-    # [num_sequences + 1], one more than its drafts. What is laid out by draft has an entry for each
-    # position: entry i + 1 is of draft i, entry 0 is not read (vLLM, V2). Its rows of `draft` begin
+    # The positions of sequence s are packing_offsets[s] to packing_offsets[s + 1] - 1,
+    # [num_sequences + 1], one more than its drafts. Arrays by draft have an entry for each position:
+    # entry i + 1 is draft i's, entry 0 is not read (vLLM, V2). Its rows of `draft` begin
     # s earlier.
     POSITIONS = 3
 
@@ -341,56 +341,55 @@ class TokenKind(enum.IntEnum):
 
 
 class NgramKind(enum.IntEnum):
-    # N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
-    # down to its last token alone.
+    # N-grams of 2 to `order` tokens. An unknown context backs off to its longest known end, down to
+    # its last token alone.
     ALL_ORDERS = 0
     # N-grams of `order` tokens only. A context of fewer than order - 1 tokens is unknown.
     ONE_LEVEL = 1
 
 
 class DraftSource(enum.IntEnum):
-    """Where a sequence's drafts come from; all but NONE need max_drafts of the session. The first new
-    token is never drafted."""
+    """Source of a sequence's drafts; all but NONE need the session's max_drafts. The first new token is
+    never drafted."""
 
     NONE = 0
-    # a drafter model, which the caller runs
+    # a drafter model, run by the caller
     MODEL = 1
     # a sampler_ngram, which sequences may share
     NGRAM = 2
-    # a lookup of the sequence's own, in the session's memory
+    # the sequence's own lookup, in the session's memory
     PROMPT_LOOKUP = 3
 
 
 class FinishReason(enum.IntEnum):
-    # not finished: it goes on, or the loop failed
+    # not finished: it continues, or the loop failed
     NONE = 0
     # the last token is an end token
     END_TOKEN = 1
-    # it has max_new_tokens
+    # max_new_tokens reached
     LENGTH = 2
-    # prompt and new tokens are the target's max_context
+    # prompt and new tokens fill the target's max_context
     CONTEXT = 3
-    # on_tokens wanted no more
+    # on_tokens ended it
     CANCELLED = 4
     # the logits gave no token (NaN, +inf, all -inf)
     BAD_ROW = 5
-    # the last tokens are a stop sequence; of session.h alone
+    # the last tokens are a stop sequence; session.h only
     STOP_SEQUENCE = 6
 
 
 class GammaRule(enum.IntEnum):
     # gamma
     FIXED = 0
-    # the drafter's entropy, see adaptive_gamma
+    # from the drafter's entropy, see adaptive_gamma
     BY_ENTROPY = 1
-    # What drafts are measured to cost and to gain: the number of most tokens a second, 0 included.
-    # No round begins with drafts that may lose more than there is on an account, which has two rounds
-    # without drafts at first, and gets a thirty-second of the time without drafts and what drafts
-    # gain. So where drafts do not pay no more than that is lost, and, once, the first two rounds with
-    # drafts and the drafter's reading of the prompts; what a step costs more than was measured before
-    # is lost in one round. Times differ from run to run, so numbers of drafts do,
-    # and with them sampled texts: their distribution is exact, but the seed does not fix them.
-    # Greedy texts are those of sampler_autoregressive.
+    # By measured cost and gain: the number with most tokens per second, 0 included. A time budget
+    # limits losses: it starts with the time of two rounds without drafts, and grows by 1/32 of the
+    # time without drafts and by what drafts gain; no round begins with drafts that may lose more. So
+    # unprofitable drafts lose at most that and, once, the first two rounds with drafts and the
+    # drafter's prefill; a step's excess over its measured cost is lost in one round. Times, and so
+    # numbers of drafts and sampled texts, differ from run to run: their distribution is exact, but
+    # the seed does not fix them. Greedy texts are those of sampler_autoregressive.
     MEASURED = 2
 
 
