@@ -1,11 +1,28 @@
 // Output rows, and the residuals of chains.
 #include <algorithm>
+#include <cstring>
 
 #include "contract/draw.h"
 #include "contract/elements.h"
 #include "cpu/simd/row.h"
 
 namespace sampler::cpu {
+
+namespace {
+
+// Sets all of a row's elements, by copies of a few.
+void fill(void *out, sampler_dtype dtype, int64_t count, float value) {
+  constexpr int64_t kCopied = 512;
+  const auto size = size_t(contract::size_of(dtype));
+  const int64_t first = std::min(count, kCopied);
+  for (int64_t i = 0; i < first; ++i) contract::store_value(out, dtype, i, value);
+  for (int64_t i = first; i < count; i += kCopied) {
+    const auto bytes = size_t(std::min(kCopied, count - i)) * size;
+    std::memcpy(static_cast<char *>(out) + size_t(i) * size, out, bytes);
+  }
+}
+
+}  // namespace
 
 void SimdRow::copy_values(float *out) const {
   passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
@@ -14,12 +31,19 @@ void SimdRow::copy_values(float *out) const {
 // Writes f(value, rank) for listed tokens, `nothing` for others.
 template <class F>
 void SimdRow::write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const {
-  for (int64_t i = 0; i < row_.count; ++i) contract::store_value(out, dtype, i, nothing);
+  fill(out, dtype, row_.count, nothing);
   for (int64_t i = 0; i < list_.count; ++i) {
     const auto id = uint32_t(list_ids_[i]);
     const float value = list_values_[i];
     contract::store_value(out, dtype, id, f(value, contract::rank_of(value, id)));
   }
+}
+
+// Whether the list is written, one by one, and nothing elsewhere.
+bool SimdRow::writes_list() const {
+  constexpr int64_t kShare = 64;  // a token takes as long as so many elements of the row
+  const bool has_few = list_.covers(distribution_.cut) && list_.count * kShare <= row_.count;
+  return is_only_listed_ || (has_few && !has_others_);
 }
 
 void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
@@ -29,7 +53,7 @@ void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
     contract::store_value(out, dtype, contract::id_of_rank(first_), 1.0f);
     return;
   }
-  if (is_only_listed_) {
+  if (writes_list()) {
     return write_listed(out, dtype, 0.0f, [&](float value, contract::Rank rank) {
       return distribution_.probability(value, rank);
     });
@@ -42,7 +66,7 @@ void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
 }
 
 void SimdRow::write_kept_values(void *out, sampler_dtype dtype) const {
-  if (is_only_listed_) {
+  if (writes_list()) {
     return write_listed(out, dtype, -kInfinity, [&](float value, contract::Rank rank) {
       return distribution_.keeps(rank) ? value : -kInfinity;
     });

@@ -234,6 +234,7 @@ class SimdRow {
   void shrink_list(contract::Rank cut);
   void weigh_kept(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
+  bool writes_list() const;
   template <class F>
   void write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const;
   int64_t draw_index(uint64_t word) const;
