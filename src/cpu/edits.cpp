@@ -46,6 +46,23 @@ void ban_by_word(uint32_t word, float *values) {
   }
 }
 
+// contract::add_bias of a few logits. The usual case, all of them finite, is two loops that the
+// compiler vectorises.
+constexpr int64_t kBiasBlock = 256;
+void add_dense(const float *__restrict biases, int64_t count, float *__restrict values) {
+  constexpr uint32_t kSign = 0x80000000u, kExponentUnit = 0x00800000u;
+  uint32_t not_finite = 0;  // the sign bit, where an exponent is the largest
+  for (int64_t i = 0; i < count; ++i) {
+    not_finite |= (contract::bits_of(values[i]) & ~kSign) + kExponentUnit;
+    not_finite |= (contract::bits_of(biases[i]) & ~kSign) + kExponentUnit;
+  }
+  if ((not_finite & kSign) == 0) {
+    for (int64_t i = 0; i < count; ++i) values[i] = contract::saturated(values[i] + biases[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) values[i] = contract::add_bias(values[i], biases[i]);
+  }
+}
+
 }  // namespace
 
 // ---- All edits
@@ -219,7 +236,9 @@ void RowEdits::add_dense_bias() {
   float *const values = row_.values();
   if (!given_.ids) {
     const int64_t count = std::min<int64_t>(given_.count, width);
-    for (int64_t i = 0; i < count; ++i) values[i] = contract::add_bias(values[i], biases[i]);
+    for (int64_t i = 0; i < count; i += kBiasBlock) {
+      add_dense(biases + i, std::min(kBiasBlock, count - i), values + i);
+    }
     return;
   }
   for (int64_t i = 0; i < given_.count; ++i) {
