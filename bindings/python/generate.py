@@ -253,14 +253,19 @@ def has_results(struct, outputs):
     return struct.endswith("_args") and bool(outputs) and struct != "session_plan_args"
 
 
+# Their arguments without a name may be left out, but for the first.
+OPTIONAL_DRAFTS = {"verify_args", "residual_args"}
+
+
 def signature(call, members):
     """The arguments of a call in Python, and in the text that help() shows."""
     shown = [member for member in members if member.name not in call.hidden
              and not (call.sizing and member.label.startswith("exec."))]
-    arguments = ["$self"] + [member.name for member in shown[:call.positional]] + ["*"] + \
-        [f"{member.name}=None" for member in shown[call.positional:]]
-    if call.struct == "verify_args" or call.struct == "residual_args":
-        arguments[2:4] = ["draft=None", "draft_token_ids=None"][:call.positional - 1]
+    optional = call.struct in OPTIONAL_DRAFTS
+    first = [member.name + ("=None" if optional and i else "")
+             for i, member in enumerate(shown[:call.positional])]
+    arguments = ["$self", *first, "*",
+                 *(f"{member.name}=None" for member in shown[call.positional:])]
     return ", ".join(arguments), shown
 
 
@@ -422,7 +427,7 @@ def stub_classes(headers):
     lines = []
     for struct, name in CLASSES.items():
         members = members_of(headers, struct)
-        lines += [f"class {name}:", *stub_docstring(headers.struct_docs[struct], "    ")]
+        lines += ["@final", f"class {name}:", *stub_docstring(headers.struct_docs[struct], "    ")]
         for member in members:
             lines.append(f"    {stub_parameter(member, False).split(' = ')[0]}"
                          if member.kind == "OBJECT" else f"    {member.name}: {member.type}")
@@ -451,7 +456,7 @@ def stub_results(headers):
         outputs = output_names(members)
         if not has_results(struct, outputs):
             continue
-        lines.append(f"class {result_name(struct)}(tuple[Any, ...]):")
+        lines += ["@final", f"class {result_name(struct)}(tuple[Any, ...]):"]
         for name in outputs:
             lines += ["    @property", f"    def {name}(self) -> "
                       f"{'ReportResult | None' if name == 'reports' else 'Any'}: ..."]
@@ -462,12 +467,11 @@ def stub_results(headers):
 def stub_method(headers, call):
     members = ordered(call, members_of(headers, call.struct))
     _, shown = signature(call, members)
-    optional = {"verify_args", "residual_args"}
     lines = [f"    def {call.name}(", "        self,"]
     for i, member in enumerate(shown):
         if i == call.positional:
             lines.append("        *,")
-        required = i < call.positional and not (call.struct in optional and i > 0)
+        required = i < call.positional and not (call.struct in OPTIONAL_DRAFTS and i > 0)
         lines.append(f"        {stub_parameter(member, required)},")
     has_result = output_names(members_of(headers, call.struct)) and not call.sizing
     if call.name == "plan":

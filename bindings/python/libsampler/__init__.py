@@ -11,13 +11,14 @@ and results are those of the C library.
 """
 
 import array as _array
+from collections.abc import Iterable as _Iterable
 
 from ._core import *  # noqa: F403
 from ._core import TokenLists
 from ._enums import *  # noqa: F403
 
 
-def token_lists(lists):
+def token_lists(lists: _Iterable[_Iterable[int]]) -> TokenLists:
     """TokenLists of some lists of ids: [[1, 2], [], [3]]."""
     offsets, ids = _array.array("q", [0]), _array.array("i")
     for one in lists:

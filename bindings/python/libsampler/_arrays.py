@@ -2,6 +2,7 @@
 
 import array
 import sys
+from typing import Any
 
 # Of each type of elements: array.array's letter, and numpy's and torch's names.
 _TYPES = {
@@ -16,12 +17,12 @@ _TYPES = {
 }
 
 
-def _is_of(value, module_name, class_name):
+def _is_of(value: Any, module_name: str, class_name: str) -> bool:
     module = sys.modules.get(module_name)
     return module is not None and isinstance(value, getattr(module, class_name))
 
 
-def empty(like, element, shape, name, cuda_device):
+def empty(like: Any, element: str, shape: tuple[int, ...], name: str, cuda_device: int) -> Any:
     """An array of this shape, of the package that `like` is of. `cuda_device` is -1 for host memory."""
     letter, numpy_name, torch_name = _TYPES[element]
     if _is_of(like, "torch", "Tensor"):
@@ -42,13 +43,13 @@ def empty(like, element, shape, name, cuda_device):
     return flat if len(shape) == 1 else shaped(flat, shape)
 
 
-def shaped(flat, shape):
+def shaped(flat: Any, shape: tuple[int, ...]) -> Any:
     """An array.array as a memoryview with dimensions."""
     if 0 in shape:  # memoryview has none of that shape
         return flat
     return memoryview(flat).cast("B").cast(flat.typecode, shape)
 
 
-def int32_array(contents):
+def int32_array(contents: bytes | int) -> Any:
     """An array.array of these bytes, or of so many zeros."""
     return array.array("i", contents if isinstance(contents, bytes) else bytes(4 * contents))

@@ -3,12 +3,12 @@
 
 from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, final
 
 from ._enums import FinishReason, RowStatus
 
 class _DLPack(Protocol):
-    def __dlpack__(self, **keywords: Any) -> Any: ...
+    def __dlpack__(self) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class _Buffer(Protocol):
@@ -31,6 +31,7 @@ class InternalError(Error): ...
 class CorruptData(Error, ValueError): ...
 class Closed(Error): ...
 
+@final
 class Capabilities(tuple[int, ...]):
     version: int
     abi_version: int
@@ -48,6 +49,7 @@ def stage_name(stage: int, /) -> str | None: ...
 def status_string(status: int, /) -> str: ...
 def prune_count(num_drafted: int, num_emitted: int) -> tuple[int, int, int]: ...
 
+@final
 class Rows:
     """Rows of logits or probabilities, row_stride elements apart. Never written."""
     values: ArrayLike | None
@@ -87,6 +89,7 @@ class Rows:
     def __copy__(self) -> Rows: ...
 
 
+@final
 class TokenLists:
     """Lists of token ids, concatenated: list i is token_ids[offsets[i]] to
     token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: no lists.
@@ -111,6 +114,7 @@ class TokenLists:
     def __copy__(self) -> TokenLists: ...
 
 
+@final
 class Params:
     """Temperature, filters, how they combine, and the parameters of the edits before them."""
     temperature: float
@@ -271,6 +275,7 @@ class Params:
     def __copy__(self) -> Params: ...
 
 
+@final
 class RowParams:
     """Parameters by slot: [number of slots] each, in the handle's memory, or host memory with the
     handle's host_parameters. None: the scalar of that name for all. Every value has the scalar's
@@ -350,6 +355,7 @@ class RowParams:
     def __copy__(self) -> RowParams: ...
 
 
+@final
 class Pipeline:
     """Arrays are in the handle's memory and read when the work runs."""
     token_id_type: int | None
@@ -440,6 +446,7 @@ class Pipeline:
     def __copy__(self) -> Pipeline: ...
 
 
+@final
 class Reports:
     """Optional outputs beside the token ids, for sampler_sample, sampler_verify and
     sampler_session_advance; None: none.
@@ -537,6 +544,7 @@ class Reports:
     def __copy__(self) -> Reports: ...
 
 
+@final
 class DraftLayout:
     """Layout of drafts and rows in sampler_verify. All 0, or None in sampler_verify_args: dense chains,
     one sequence after the other. Arrays are in the handle's memory and read when the work runs.
@@ -607,6 +615,7 @@ class DraftLayout:
     def __copy__(self) -> DraftLayout: ...
 
 
+@final
 class AcceptanceParams:
     """The acceptance rule and its parameters, shared by sampler_verify, sampler_speculative and
     sessions. None, or all 0: the context's rule and the defaults. Parameters of unused rules are
@@ -654,6 +663,7 @@ class AcceptanceParams:
     def __copy__(self) -> AcceptanceParams: ...
 
 
+@final
 class SampleResult(tuple[Any, ...]):
     @property
     def token_ids(self) -> Any: ...
@@ -663,6 +673,7 @@ class SampleResult(tuple[Any, ...]):
     def reports(self) -> ReportResult | None: ...
 
 
+@final
 class FilterResult(tuple[Any, ...]):
     @property
     def output(self) -> Any: ...
@@ -672,6 +683,7 @@ class FilterResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class SelectResult(tuple[Any, ...]):
     @property
     def values(self) -> Any: ...
@@ -683,6 +695,7 @@ class SelectResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class VerifyResult(tuple[Any, ...]):
     @property
     def token_ids(self) -> Any: ...
@@ -700,6 +713,7 @@ class VerifyResult(tuple[Any, ...]):
     def kv_indices(self) -> Any: ...
 
 
+@final
 class ResidualResult(tuple[Any, ...]):
     @property
     def output(self) -> Any: ...
@@ -707,6 +721,7 @@ class ResidualResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class StateAppendResult(tuple[Any, ...]):
     @property
     def lengths(self) -> Any: ...
@@ -714,6 +729,7 @@ class StateAppendResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class AcceptResult(tuple[Any, ...]):
     @property
     def lengths(self) -> Any: ...
@@ -721,21 +737,25 @@ class AcceptResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class StateTruncateResult(tuple[Any, ...]):
     @property
     def row_status(self) -> Any: ...
 
 
+@final
 class StateCopyResult(tuple[Any, ...]):
     @property
     def row_status(self) -> Any: ...
 
 
+@final
 class StateResetResult(tuple[Any, ...]):
     @property
     def row_status(self) -> Any: ...
 
 
+@final
 class StateReadResult(tuple[Any, ...]):
     @property
     def token_ids(self) -> Any: ...
@@ -749,6 +769,7 @@ class StateReadResult(tuple[Any, ...]):
     def row_status(self) -> Any: ...
 
 
+@final
 class SessionAdvanceResult(tuple[Any, ...]):
     @property
     def token_ids(self) -> Any: ...
@@ -768,6 +789,7 @@ class SessionAdvanceResult(tuple[Any, ...]):
     def reports(self) -> ReportResult | None: ...
 
 
+@final
 class ReportResult(tuple[Any, ...]):
     @property
     def logprobs(self) -> Any: ...
@@ -798,6 +820,7 @@ class ReportResult(tuple[Any, ...]):
     @property
     def removed_by(self) -> Any: ...
 
+@final
 class Sampler:
     def __new__(
         cls,
@@ -1464,6 +1487,7 @@ class Sampler:
             token of the text."""
         ...
 
+@final
 class State:
     def __new__(
         cls,
@@ -1690,12 +1714,14 @@ class _Ngram:
     ) -> Any: ...
     def reset(self) -> None: ...
 
+@final
 class NgramStats(tuple[int, ...]):
     num_contexts: int
     num_updates: int
     num_dropped: int
     memory_bytes: int
 
+@final
 class NgramStorage(_Ngram):
     def __new__(
         cls,
@@ -1710,6 +1736,7 @@ class NgramStorage(_Ngram):
     def serialize(self) -> bytes: ...
     def deserialize(self, data: _Buffer, /) -> None: ...
 
+@final
 class PromptLookup(_Ngram):
     def __new__(
         cls,
@@ -1723,6 +1750,7 @@ class PromptLookup(_Ngram):
     def append(self, token_ids: ArrayLike, /) -> None: ...
     def propose_next(self, num_drafts: int, out_token_ids: ArrayLike | None = None) -> Any: ...
 
+@final
 class Span:
     @property
     def sequence(self) -> int: ...
@@ -1739,6 +1767,7 @@ class Span:
 
 Spans: TypeAlias = Sequence_[Span]
 
+@final
 class Plan(tuple[Any, ...]):
     spans: list[Span]
     drafter_spans: list[Span]
@@ -1746,6 +1775,7 @@ class Plan(tuple[Any, ...]):
     drafter_token_ids: Any
     parents: Any
 
+@final
 class Sequence(tuple[Any, ...]):
     token_ids: Any
     prompt_length: int
@@ -1761,6 +1791,7 @@ class Sequence(tuple[Any, ...]):
     adaptive_values: tuple[float, float, float, float]
     drafter_entropy: float
 
+@final
 class Session:
     def __new__(
         cls,

@@ -71,8 +71,8 @@ int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots) {
   const int shift = seed_index - sample_args__seed;
   if (take_counted(call, fields, "", sample_args__seeds + shift, sample_args__num_seeds + shift,
                    PLACE_PARAMETER) ||
-      take_counted(call, fields, "", sample_args__offsets + shift,
-                   sample_args__num_offsets + shift, PLACE_PARAMETER)) {
+      take_counted(call, fields, "", sample_args__offsets + shift, sample_args__num_offsets + shift,
+                   PLACE_PARAMETER)) {
     return -1;
   }
   return take_array(call, fields, "", sample_args__streams + shift, num_slots, PLACE_PARAMETER);
@@ -121,8 +121,7 @@ int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64
   Fields given;
   const int found = given_struct(fields, index, &pipeline_struct, p, &given);
   if (found <= 0) return found;
-  const int64_t mask_words =
-    first_nonzero(p->token_bitmask_stride, sum(num_cols, 31) / 32);
+  const int64_t mask_words = first_nonzero(p->token_bitmask_stride, sum(num_cols, 31) / 32);
 
   const Element id_element = call->id_element; /* those of the call are of their own type */
   call->id_element = ELEMENT_NONE;
@@ -206,7 +205,7 @@ int take_acceptance(Call *call, Fields *fields, int index, int64_t num_drafts,
                     const sampler_acceptance_params **out) {
   Fields given;
   const int found =
-    given_struct(fields, index, &acceptance_params_struct, &call->acceptance, &given);
+      given_struct(fields, index, &acceptance_params_struct, &call->acceptance, &given);
   if (found <= 0) return found;
   *out = &call->acceptance;
   return take_array(call, &given, "acceptance->", acceptance_params__synthetic_rates, num_drafts,

@@ -11,20 +11,37 @@
 /* ---- Elements ------------------------------------------------------------------------------- */
 
 const char *element_name(Element element) {
-  static const char *const names[] = {
-    "none",  "float32", "float16", "bfloat16", "float64", "int8",
-    "int32", "int64",   "uint8",   "uint16",   "uint32",  "uint64",
-    "of another type",  "float32, float16 or bfloat16",   "int32 or int64", "bytes"};
+  static const char *const names[] = {"none",
+                                      "float32",
+                                      "float16",
+                                      "bfloat16",
+                                      "float64",
+                                      "int8",
+                                      "int32",
+                                      "int64",
+                                      "uint8",
+                                      "uint16",
+                                      "uint32",
+                                      "uint64",
+                                      "of another type",
+                                      "float32, float16 or bfloat16",
+                                      "int32 or int64",
+                                      "bytes"};
   return names[element];
 }
 
 static Element element_of_int(int is_signed, int64_t bytes) {
   switch (bytes) {
-    case 1: return is_signed ? ELEMENT_I8 : ELEMENT_U8;
-    case 2: return is_signed ? ELEMENT_OTHER : ELEMENT_U16;
-    case 4: return is_signed ? ELEMENT_I32 : ELEMENT_U32;
-    case 8: return is_signed ? ELEMENT_I64 : ELEMENT_U64;
-    default: return ELEMENT_OTHER;
+    case 1:
+      return is_signed ? ELEMENT_I8 : ELEMENT_U8;
+    case 2:
+      return is_signed ? ELEMENT_OTHER : ELEMENT_U16;
+    case 4:
+      return is_signed ? ELEMENT_I32 : ELEMENT_U32;
+    case 8:
+      return is_signed ? ELEMENT_I64 : ELEMENT_U64;
+    default:
+      return ELEMENT_OTHER;
   }
 }
 
@@ -33,13 +50,29 @@ static Element element_of_format(const char *format, Py_ssize_t bytes) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   if (!format[0] || format[1]) return ELEMENT_OTHER;
   switch (format[0]) {
-    case 'f': return ELEMENT_F32;
-    case 'e': return ELEMENT_F16;
-    case 'd': return ELEMENT_F64;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return element_of_int(1, bytes);
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': case 'c':
+    case 'f':
+      return ELEMENT_F32;
+    case 'e':
+      return ELEMENT_F16;
+    case 'd':
+      return ELEMENT_F64;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return element_of_int(1, bytes);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+    case 'c':
       return element_of_int(0, bytes);
-    default: return ELEMENT_OTHER;
+    default:
+      return ELEMENT_OTHER;
   }
 }
 
@@ -47,15 +80,19 @@ static Element element_of_dlpack(const DLTensor *tensor) {
   if (tensor->dtype.lanes != 1 || tensor->dtype.bits % 8) return ELEMENT_OTHER;
   const int64_t bytes = tensor->dtype.bits / 8;
   switch (tensor->dtype.code) {
-    case DLPACK_INT: return element_of_int(1, bytes);
-    case DLPACK_UINT: return element_of_int(0, bytes);
-    case DLPACK_BFLOAT: return bytes == 2 ? ELEMENT_BF16 : ELEMENT_OTHER;
+    case DLPACK_INT:
+      return element_of_int(1, bytes);
+    case DLPACK_UINT:
+      return element_of_int(0, bytes);
+    case DLPACK_BFLOAT:
+      return bytes == 2 ? ELEMENT_BF16 : ELEMENT_OTHER;
     case DLPACK_FLOAT:
-      return bytes == 4 ? ELEMENT_F32
+      return bytes == 4   ? ELEMENT_F32
              : bytes == 2 ? ELEMENT_F16
              : bytes == 8 ? ELEMENT_F64
                           : ELEMENT_OTHER;
-    default: return ELEMENT_OTHER;
+    default:
+      return ELEMENT_OTHER;
   }
 }
 
@@ -64,14 +101,21 @@ static int matches(Element wanted, Element found) {
   switch (wanted) {
     case ELEMENT_FLOATS:
       return found == ELEMENT_F32 || found == ELEMENT_F16 || found == ELEMENT_BF16;
-    case ELEMENT_IDS: return found == ELEMENT_I32 || found == ELEMENT_I64;
-    case ELEMENT_U8: return found == ELEMENT_U8 || found == ELEMENT_I8;
-    case ELEMENT_U32: return found == ELEMENT_U32 || found == ELEMENT_I32;
-    case ELEMENT_U64: return found == ELEMENT_U64 || found == ELEMENT_I64;
+    case ELEMENT_IDS:
+      return found == ELEMENT_I32 || found == ELEMENT_I64;
+    case ELEMENT_U8:
+      return found == ELEMENT_U8 || found == ELEMENT_I8;
+    case ELEMENT_U32:
+      return found == ELEMENT_U32 || found == ELEMENT_I32;
+    case ELEMENT_U64:
+      return found == ELEMENT_U64 || found == ELEMENT_I64;
     case ELEMENT_F16:
-    case ELEMENT_BF16: return found == wanted || found == ELEMENT_U16;
-    case ELEMENT_BYTES: return 1;
-    default: return found == wanted;
+    case ELEMENT_BF16:
+      return found == wanted || found == ELEMENT_U16;
+    case ELEMENT_BYTES:
+      return 1;
+    default:
+      return found == wanted;
   }
 }
 
@@ -142,12 +186,13 @@ static void finish_array(Array *array) {
 }
 
 static int too_many_dims(Call *call, const char *of, const char *label, int64_t ndim) {
-  call_break(call, "%s%s has %lld dimensions; it must have at most %d", of, label,
-             (long long)ndim, MAX_DIMS);
+  call_break(call, "%s%s has %lld dimensions; it must have at most %d", of, label, (long long)ndim,
+             MAX_DIMS);
   return call_check(call);
 }
 
-static int hold_buffer(Call *call, const char *of, const char *label, PyObject *object, Array *out) {
+static int hold_buffer(Call *call, const char *of, const char *label, PyObject *object,
+                       Array *out) {
   Held *held = next_held(call);
   if (!held) return -1;
   Py_buffer *view = &held->view;
@@ -329,11 +374,20 @@ int64_t length_of(Call *call, PyObject *object) {
 
 static void place_name(char *out, size_t size, int32_t type, int32_t id) {
   switch (type) {
-    case DLPACK_CPU: snprintf(out, size, "cpu"); break;
-    case DLPACK_CUDA: snprintf(out, size, "cuda:%d", (int)id); break;
-    case DLPACK_CUDA_HOST: snprintf(out, size, "pinned host memory"); break;
-    case DLPACK_CUDA_MANAGED: snprintf(out, size, "managed memory"); break;
-    default: snprintf(out, size, "device %d:%d of DLPack", (int)type, (int)id);
+    case DLPACK_CPU:
+      snprintf(out, size, "cpu");
+      break;
+    case DLPACK_CUDA:
+      snprintf(out, size, "cuda:%d", (int)id);
+      break;
+    case DLPACK_CUDA_HOST:
+      snprintf(out, size, "pinned host memory");
+      break;
+    case DLPACK_CUDA_MANAGED:
+      snprintf(out, size, "managed memory");
+      break;
+    default:
+      snprintf(out, size, "device %d:%d of DLPack", (int)type, (int)id);
   }
 }
 
@@ -481,7 +535,8 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
   }
   const Member *member = &token_lists_members[token_lists__token_ids];
   PyObject *ids = given.objects[member->object];
-  if (ids && !fields_given(&given, token_lists__num_token_ids)) out->num_token_ids = length_of(call, ids);
+  if (ids && !fields_given(&given, token_lists__num_token_ids))
+    out->num_token_ids = length_of(call, ids);
   return take_ids(call, &given, of, token_lists__token_ids, out->num_token_ids);
 }
 
@@ -612,12 +667,12 @@ static int take_candidates(Call *call, const char *of, Fields *given, sampler_ro
       check_contiguous(call, of, "candidate_ids", ids);
     } else {
       rows_of_shape(call, of, "candidate_ids", ids, &num_rows, &num_cols, &row_stride);
-      if (num_rows != out->num_rows || num_cols != out->num_cols ||
-          row_stride != out->row_stride) {
-        call_break(call, "%scandidate_ids has %lld rows of %lld elements, %lld apart; it must be "
-                   "laid out like values: %lld of %lld, %lld apart", of, (long long)num_rows,
-                   (long long)num_cols, (long long)row_stride, (long long)out->num_rows,
-                   (long long)out->num_cols, (long long)out->row_stride);
+      if (num_rows != out->num_rows || num_cols != out->num_cols || row_stride != out->row_stride) {
+        call_break(call,
+                   "%scandidate_ids has %lld rows of %lld elements, %lld apart; it must be "
+                   "laid out like values: %lld of %lld, %lld apart",
+                   of, (long long)num_rows, (long long)num_cols, (long long)row_stride,
+                   (long long)out->num_rows, (long long)out->num_cols, (long long)out->row_stride);
       }
     }
     out->candidate_ids = ids->data ? ids->data : nothing;
@@ -687,8 +742,7 @@ static int want(Call *call, Fields *fields, const Member *member, Element elemen
 }
 
 static void keep_result(Call *call, const Fields *fields, const Member *member, PyObject *object) {
-  PyObject **results =
-    fields->of == &report_args_struct ? call->report_results : call->results;
+  PyObject **results = fields->of == &report_args_struct ? call->report_results : call->results;
   if (member->result >= 0) results[member->result] = Py_NewRef(object);
 }
 
@@ -741,7 +795,7 @@ int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows
   const int has_type = fields_given(fields, type_index);
   const int64_t shape[3] = {rows, cols, 1};
   const int is_given =
-    is_given_output(call, fields, member, is_main, 2, shape, element_of_dtype(*dtype));
+      is_given_output(call, fields, member, is_main, 2, shape, element_of_dtype(*dtype));
   Array array;
   if (is_given <= 0) return is_given;
   PyObject *object = fields->objects[member->object];
@@ -792,11 +846,11 @@ static PyObject *new_array(Call *call, const Wanted *wanted) {
     }
   }
   if (!shape) return NULL;
-  const int is_cuda = call->sampler && call->sampler->device_type == SAMPLER_DEVICE_CUDA &&
-                      !call->is_on_host;
+  const int is_cuda =
+      call->sampler && call->sampler->device_type == SAMPLER_DEVICE_CUDA && !call->is_on_host;
   PyObject *array = PyObject_CallFunction(
-    make, "OsOsi", call->like ? call->like : Py_None, element_name(wanted->element), shape,
-    wanted->member->label, is_cuda ? (int)call->sampler->device_id : -1);
+      make, "OsOsi", call->like ? call->like : Py_None, element_name(wanted->element), shape,
+      wanted->member->label, is_cuda ? (int)call->sampler->device_id : -1);
   Py_DECREF(shape);
   return array;
 }

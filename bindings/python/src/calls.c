@@ -12,22 +12,32 @@
 
 static sampler_status make(Operation operation, sampler_t handle, const void *args) {
   switch (operation) {
-    case OPERATION_SAMPLE: return sampler_sample(handle, args);
-    case OPERATION_FILTER: return sampler_filter(handle, args);
-    case OPERATION_SELECT: return sampler_select(handle, args);
-    case OPERATION_VERIFY: return sampler_verify(handle, args);
-    default: return sampler_residual(handle, args);
+    case OPERATION_SAMPLE:
+      return sampler_sample(handle, args);
+    case OPERATION_FILTER:
+      return sampler_filter(handle, args);
+    case OPERATION_SELECT:
+      return sampler_select(handle, args);
+    case OPERATION_VERIFY:
+      return sampler_verify(handle, args);
+    default:
+      return sampler_residual(handle, args);
   }
 }
 
 static sampler_status size_of(Operation operation, sampler_t handle, const void *args,
                               size_t *out_bytes) {
   switch (operation) {
-    case OPERATION_SAMPLE: return sampler_sample_workspace_size(handle, args, out_bytes);
-    case OPERATION_FILTER: return sampler_filter_workspace_size(handle, args, out_bytes);
-    case OPERATION_SELECT: return sampler_select_workspace_size(handle, args, out_bytes);
-    case OPERATION_VERIFY: return sampler_verify_workspace_size(handle, args, out_bytes);
-    default: return sampler_residual_workspace_size(handle, args, out_bytes);
+    case OPERATION_SAMPLE:
+      return sampler_sample_workspace_size(handle, args, out_bytes);
+    case OPERATION_FILTER:
+      return sampler_filter_workspace_size(handle, args, out_bytes);
+    case OPERATION_SELECT:
+      return sampler_select_workspace_size(handle, args, out_bytes);
+    case OPERATION_VERIFY:
+      return sampler_verify_workspace_size(handle, args, out_bytes);
+    default:
+      return sampler_residual_workspace_size(handle, args, out_bytes);
   }
 }
 
@@ -76,10 +86,9 @@ int call_run(Call *call, Operation operation, void *args, sampler_exec *exec) {
     if (bring_workspace(call, operation, args, exec)) return -1;
   }
   for (int attempt = 0;; ++attempt) {
-    Py_BEGIN_ALLOW_THREADS
-    status = make(operation, sampler->handle, args);
-    Py_END_ALLOW_THREADS
-    if (status != SAMPLER_ERROR_WORKSPACE_TOO_SMALL || !keeps || attempt) break;
+    Py_BEGIN_ALLOW_THREADS status = make(operation, sampler->handle, args);
+    Py_END_ALLOW_THREADS if (status != SAMPLER_ERROR_WORKSPACE_TOO_SMALL || !keeps ||
+                             attempt) break;
     if (bring_workspace(call, operation, args, exec)) return -1;
   }
   if (status == SAMPLER_OK) return PyErr_Occurred() ? -1 : 0;
@@ -116,7 +125,7 @@ static void begin_ids(Call *call, const Fields *fields, int index) {
 static void end_ids(const Call *call, const Fields *fields, int index) {
   if (fields_given(fields, index)) return;
   *FIELD(fields, int32_t, index) =
-    call->id_element == ELEMENT_I64 ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
+      call->id_element == ELEMENT_I64 ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
 }
 
 /* How many parameters, seeds and offsets there are: those of slots, or of rows. */
@@ -157,10 +166,8 @@ static int take_sample(Call *call, Fields *f, sampler_sample_args *a) {
   begin_ids(call, f, sample_args__token_id_type);
   if (take_array(call, f, "", sample_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, sample_args__params, &call->params, &a->params) ||
-      take_row_params(call, f, sample_args__row_params, slots, &call->row_params,
-                      &a->row_params) ||
-      take_pipeline(call, f, sample_args__pipeline, a->input.num_cols, slots, rows,
-                    &a->pipeline) ||
+      take_row_params(call, f, sample_args__row_params, slots, &call->row_params, &a->row_params) ||
+      take_pipeline(call, f, sample_args__pipeline, a->input.num_cols, slots, rows, &a->pipeline) ||
       take_random(call, f, sample_args__seed, slots) ||
       take_output(call, f, "", sample_args__out_token_ids, 1, 1, rows, 1) ||
       take_output(call, f, "", sample_args__out_row_status, 0, 1, rows, 1) ||
@@ -197,8 +204,7 @@ static int take_filter(Call *call, Fields *f, sampler_filter_args *a) {
   const int64_t slots = count_slots(f, filter_args__slots, a->num_slots, rows);
   if (take_array(call, f, "", filter_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, filter_args__params, &call->params, &a->params) ||
-      take_row_params(call, f, filter_args__row_params, slots, &call->row_params,
-                      &a->row_params) ||
+      take_row_params(call, f, filter_args__row_params, slots, &call->row_params, &a->row_params) ||
       take_pipeline(call, f, filter_args__pipeline, cols, slots, rows, &a->pipeline) ||
       take_floats(call, f, filter_args__output, 1, rows, cols, filter_args__output_dtype,
                   filter_args__output_stride) ||
@@ -233,8 +239,7 @@ static int take_select(Call *call, Fields *f, sampler_select_args *a) {
   if (take_rows(call, f, select_args__input, &a->input)) return -1;
   const int64_t rows = a->input.num_rows;
   /* Either output may be left out: both are made where neither is given. */
-  const int is_main =
-    !OBJECT(f, select_args__out_values) && !OBJECT(f, select_args__out_token_ids);
+  const int is_main = !OBJECT(f, select_args__out_values) && !OBJECT(f, select_args__out_token_ids);
   const int is_false = OBJECT(f, select_args__out_values) == Py_False;
   const int is_other_false = OBJECT(f, select_args__out_token_ids) == Py_False;
   begin_ids(call, f, select_args__token_id_type);
@@ -309,8 +314,7 @@ static int64_t extent_of_sequences(const sampler_rows *rows, int64_t num_sequenc
   if (num_sequences <= 0 || num_positions <= 0 || rows->num_cols <= 0) return 0;
   const int64_t row_stride = first_nonzero(rows->row_stride, rows->num_cols);
   const int64_t stride = first_nonzero(sequence_stride, product(num_positions, row_stride));
-  return sum(product(num_sequences - 1, stride),
-             extent(num_positions, rows->num_cols, row_stride));
+  return sum(product(num_sequences - 1, stride), extent(num_positions, rows->num_cols, row_stride));
 }
 
 static int take_layout_arrays(Call *call, Fields *layout, const Packed *packed,
@@ -369,11 +373,11 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   if (is_dense && !OBJECT(&layout, draft_layout__target_row_indices)) {
     sequences = positions > 0 ? a->target.num_rows / positions : 0;
     target_elements =
-      extent_of_sequences(&a->target, sequences, positions, l->target_sequence_stride);
+        extent_of_sequences(&a->target, sequences, positions, l->target_sequence_stride);
   }
   if (is_dense && !OBJECT(&layout, draft_layout__draft_row_indices) && !l->draft_rows_by_slot) {
     draft_elements =
-      extent_of_sequences(&a->draft, sequences, a->num_drafts, l->draft_sequence_stride);
+        extent_of_sequences(&a->draft, sequences, a->num_drafts, l->draft_sequence_stride);
   }
   check_rows(call, "target.", &a->target, &target, target_elements);
   check_rows(call, "draft.", &a->draft, &draft, draft_elements);
@@ -387,8 +391,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
       take_layout_arrays(call, &layout, &packed, sequences, a->num_drafts) ||
       take_array(call, f, "", verify_args__slots, sequences, PLACE_DEVICE) ||
       take_params(call, f, verify_args__params, &call->params, &a->params) ||
-      take_row_params(call, f, verify_args__row_params, slots, &call->row_params,
-                      &a->row_params) ||
+      take_row_params(call, f, verify_args__row_params, slots, &call->row_params, &a->row_params) ||
       take_params(call, f, verify_args__draft_params, &call->draft_params, &a->draft_params) ||
       take_row_params(call, f, verify_args__draft_row_params, slots, &call->draft_row_params,
                       &a->draft_row_params) ||
@@ -470,10 +473,10 @@ static PyObject *residual(PyObject *self, const char *function, int is_sizing,
 
 /* ---- Methods -------------------------------------------------------------------------------- */
 
-#define METHOD(name, function, is_sizing)                                                   \
-  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count,       \
-                        PyObject *names) {                                                  \
-    return function(self, #name, is_sizing, arguments, count, names);                       \
+#define METHOD(name, function, is_sizing)                                             \
+  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count, \
+                        PyObject *names) {                                            \
+    return function(self, #name, is_sizing, arguments, count, names);                 \
   }
 
 METHOD(sample, sample, 0)

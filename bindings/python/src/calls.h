@@ -4,8 +4,8 @@
 
 #include "members.h"
 
-#define DECLARE(name)                                                                       \
-  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count,       \
+#define DECLARE(name)                                                                 \
+  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count, \
                         PyObject *names)
 
 DECLARE(sample);

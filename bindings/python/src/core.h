@@ -32,22 +32,22 @@ int64_t product(int64_t a, int64_t b);
 int64_t sum(int64_t a, int64_t b);
 /* Of rows of num_cols columns; stride 0 is num_cols. */
 int64_t extent(int64_t num_rows, int64_t num_cols, int64_t stride);
-static inline int64_t first_nonzero(int64_t a, int64_t b) { return a ? a : b; }
+static inline int64_t first_nonzero(int64_t a, int64_t b) {
+  return a ? a : b;
+}
 
 /* ---- Handles -------------------------------------------------------------------------------- */
 
 /* A state or a session: the sampler destroys those that are open as it closes. */
 typedef struct Child {
-  PyObject_HEAD
-  struct SamplerObject *sampler; /* a reference */
-  struct Child *previous, *next; /* of the sampler's */
+  PyObject_HEAD struct SamplerObject *sampler; /* a reference */
+  struct Child *previous, *next;               /* of the sampler's */
   void (*destroy)(struct Child *child);
   void *handle; /* NULL: closed */
 } Child;
 
 typedef struct SamplerObject {
-  PyObject_HEAD
-  sampler_t handle; /* NULL: closed */
+  PyObject_HEAD sampler_t handle; /* NULL: closed */
   int32_t device_type;
   int32_t device_id;
   int host_parameters;
@@ -82,8 +82,7 @@ typedef struct StateObject {
 
 /* N-grams, of which sessions keep a reference. */
 typedef struct NgramObject {
-  PyObject_HEAD
-  void *handle; /* NULL: closed */
+  PyObject_HEAD void *handle; /* NULL: closed */
   sampler_ngram ngram;
   int is_lookup;
   unsigned busy;
@@ -94,8 +93,7 @@ typedef struct NgramObject {
 
 /* Params, Rows, Pipeline ...: a struct of C and the objects that its pointers stand for. */
 typedef struct StructObject {
-  PyObject_HEAD
-  const Struct *of;
+  PyObject_HEAD const Struct *of;
   uint64_t given;
   /* Then the struct, and the objects. */
 } StructObject;
@@ -268,8 +266,7 @@ int call_run(Call *call, Operation operation, void *args, sampler_exec *exec);
 PyObject *call_results(Call *call, const Struct *of);
 
 /* The address of a member that is not a pointer. */
-#define FIELD(fields, type, index) \
-  ((type *)((fields)->data + (fields)->of->members[index].offset))
+#define FIELD(fields, type, index) ((type *)((fields)->data + (fields)->of->members[index].offset))
 
 /* The object of a member; NULL where it was not given. */
 #define OBJECT(fields, index) ((fields)->objects[(fields)->of->members[index].object])

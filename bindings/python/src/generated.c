@@ -2042,7 +2042,7 @@ const char sampler_verify_doc[] =
     "    batches too); out_kv_indices has those of out_positions. None: not wanted.";
 
 const char sampler_residual_doc[] =
-    "residual($self, target, draft=None, stream=None, workspace=None, workspace_bytes=None, draft_token_ids=None, token_id_type=None, output_dtype=None, output=None, output_stride=None, out_row_status=None)\n"
+    "residual($self, target, draft=None, *, stream=None, workspace=None, workspace_bytes=None, draft_token_ids=None, token_id_type=None, output_dtype=None, output=None, output_stride=None, out_row_status=None)\n"
     "--\n"
     "\n"
     "Writes the distribution after a rejection in sampler_verify: max(p - q, 0) of each row,\n"
@@ -2099,7 +2099,7 @@ const char sampler_verify_workspace_size_doc[] =
     "How many bytes of workspace `verify` needs with these arguments. No array is read or written.";
 
 const char sampler_residual_workspace_size_doc[] =
-    "residual_workspace_size($self, target, draft=None, draft_token_ids=None, token_id_type=None, output_dtype=None, output=None, output_stride=None, out_row_status=None)\n"
+    "residual_workspace_size($self, target, draft=None, *, draft_token_ids=None, token_id_type=None, output_dtype=None, output=None, output_stride=None, out_row_status=None)\n"
     "--\n"
     "\n"
     "How many bytes of workspace `residual` needs with these arguments. No array is read or written.";

@@ -188,21 +188,39 @@ int fields_set(Fields *fields, int index, PyObject *value) {
     return 0;
   }
   switch (member->kind) {
-    case KIND_OBJECT: fields->objects[member->object] = value; break;
-    case KIND_STREAM: status = to_stream(member->label, value, (sampler_stream *)place); break;
+    case KIND_OBJECT:
+      fields->objects[member->object] = value;
+      break;
+    case KIND_STREAM:
+      status = to_stream(member->label, value, (sampler_stream *)place);
+      break;
     case KIND_ADDRESS:
     case KIND_SIZE:
       status = to_u64(member->label, value, &address);
       if (!status) memcpy(place, &address, sizeof address);
       break;
-    case KIND_I32: status = to_i32(member->label, value, (int32_t *)place); break;
-    case KIND_U32: status = to_u32(member->label, value, (uint32_t *)place); break;
-    case KIND_I64: status = to_i64(member->label, value, (int64_t *)place); break;
-    case KIND_U64: status = to_u64(member->label, value, (uint64_t *)place); break;
-    case KIND_F32: status = to_f32(member->label, value, (float *)place); break;
-    case KIND_F64: status = to_f64(member->label, value, (double *)place); break;
+    case KIND_I32:
+      status = to_i32(member->label, value, (int32_t *)place);
+      break;
+    case KIND_U32:
+      status = to_u32(member->label, value, (uint32_t *)place);
+      break;
+    case KIND_I64:
+      status = to_i64(member->label, value, (int64_t *)place);
+      break;
+    case KIND_U64:
+      status = to_u64(member->label, value, (uint64_t *)place);
+      break;
+    case KIND_F32:
+      status = to_f32(member->label, value, (float *)place);
+      break;
+    case KIND_F64:
+      status = to_f64(member->label, value, (double *)place);
+      break;
     case KIND_I32S:
-    case KIND_F32S: status = to_numbers(member, value, place); break;
+    case KIND_F32S:
+      status = to_numbers(member, value, place);
+      break;
   }
   if (!status) fields->given |= (uint64_t)1 << index;
   return status;

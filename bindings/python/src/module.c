@@ -18,26 +18,26 @@ typedef struct ErrorClass {
 } ErrorClass;
 
 static const ErrorClass error_classes[] = {
-  {SAMPLER_ERROR_INVALID_ARGUMENT, "libsampler.InvalidArgument", &PyExc_ValueError,
-   "An argument breaks a rule of its documentation. No output was written."},
-  {SAMPLER_ERROR_OUT_OF_MEMORY, "libsampler.OutOfMemory", &PyExc_MemoryError,
-   "The allocator gave no memory."},
-  {SAMPLER_ERROR_WORKSPACE_TOO_SMALL, "libsampler.WorkspaceTooSmall", NULL,
-   "The sampler's or the call's workspace is smaller than the call needs."},
-  {SAMPLER_ERROR_UNSUPPORTED, "libsampler.Unsupported", NULL,
-   "This build or device does not offer what the arguments ask for."},
-  {SAMPLER_ERROR_ABI_MISMATCH, "libsampler.AbiMismatch", NULL,
-   "The library that was loaded has another ABI than the package was built for."},
-  {SAMPLER_ERROR_SYSTEM, "libsampler.SystemFailure", NULL,
-   "The system refused something, such as starting a thread."},
-  {SAMPLER_ERROR_CALLBACK, "libsampler.CallbackError", NULL,
-   "A callback of the caller broke its contract. The outputs are undefined."},
-  {SAMPLER_ERROR_CUDA, "libsampler.CudaError", NULL,
-   "CUDA reported an error. The outputs are undefined."},
-  {SAMPLER_ERROR_INTERNAL, "libsampler.InternalError", NULL,
-   "A fault of libsampler itself. The outputs are undefined."},
-  {SAMPLER_ERROR_CORRUPT_DATA, "libsampler.CorruptData", &PyExc_ValueError,
-   "Serialised data is truncated, damaged or of a newer format."}};
+    {SAMPLER_ERROR_INVALID_ARGUMENT, "libsampler.InvalidArgument", &PyExc_ValueError,
+     "An argument breaks a rule of its documentation. No output was written."},
+    {SAMPLER_ERROR_OUT_OF_MEMORY, "libsampler.OutOfMemory", &PyExc_MemoryError,
+     "The allocator gave no memory."},
+    {SAMPLER_ERROR_WORKSPACE_TOO_SMALL, "libsampler.WorkspaceTooSmall", NULL,
+     "The sampler's or the call's workspace is smaller than the call needs."},
+    {SAMPLER_ERROR_UNSUPPORTED, "libsampler.Unsupported", NULL,
+     "This build or device does not offer what the arguments ask for."},
+    {SAMPLER_ERROR_ABI_MISMATCH, "libsampler.AbiMismatch", NULL,
+     "The library that was loaded has another ABI than the package was built for."},
+    {SAMPLER_ERROR_SYSTEM, "libsampler.SystemFailure", NULL,
+     "The system refused something, such as starting a thread."},
+    {SAMPLER_ERROR_CALLBACK, "libsampler.CallbackError", NULL,
+     "A callback of the caller broke its contract. The outputs are undefined."},
+    {SAMPLER_ERROR_CUDA, "libsampler.CudaError", NULL,
+     "CUDA reported an error. The outputs are undefined."},
+    {SAMPLER_ERROR_INTERNAL, "libsampler.InternalError", NULL,
+     "A fault of libsampler itself. The outputs are undefined."},
+    {SAMPLER_ERROR_CORRUPT_DATA, "libsampler.CorruptData", &PyExc_ValueError,
+     "Serialised data is truncated, damaged or of a newer format."}};
 
 static PyObject *add_error(PyObject *module, const char *name, const char *doc, PyObject *bases,
                            int status) {
@@ -56,17 +56,16 @@ int add_errors(PyObject *module) {
   if (!base_error) return -1;
   for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; ++i) {
     const ErrorClass *class = &error_classes[i];
-    PyObject *bases = class->beside ? PyTuple_Pack(2, base_error, *class->beside)
-                                    : PyTuple_Pack(1, base_error);
+    PyObject *bases =
+        class->beside ? PyTuple_Pack(2, base_error, *class->beside) : PyTuple_Pack(1, base_error);
     if (!bases) return -1;
-    status_errors[class->status] =
-      add_error(module, class->name, class->doc, bases, class->status);
+    status_errors[class->status] = add_error(module, class->name, class->doc, bases, class->status);
     Py_DECREF(bases);
     if (!status_errors[class->status]) return -1;
   }
-  closed_error = add_error(module, "libsampler.Closed",
-                           "The sampler, state, session or n-grams were closed.", base_error,
-                           SAMPLER_ERROR_INVALID_ARGUMENT);
+  closed_error =
+      add_error(module, "libsampler.Closed", "The sampler, state, session or n-grams were closed.",
+                base_error, SAMPLER_ERROR_INVALID_ARGUMENT);
   return closed_error ? 0 : -1;
 }
 
@@ -89,31 +88,32 @@ PyObject *raise_closed(const char *what) {
 unsigned process_number = 1;
 
 /* A call of another thread of the parent does not go on in the child. */
-static void count_process(void) { ++process_number; }
+static void count_process(void) {
+  ++process_number;
+}
 
 /* ---- Functions ------------------------------------------------------------------------------ */
 
 static PyTypeObject *capabilities_type;
 
 static PyStructSequence_Field capabilities_fields[] = {
-  {"version", "major * 10000 + minor * 100 + patch"},
-  {"abi_version", "the number in the SONAME"},
-  {"isa_compiled", "instruction sets that the library has code for, bits of libsampler.ISA"},
-  {"isa_usable", "those of them that this machine has"},
-  {"isa_active", "the one that a sampler created now would use"},
-  {"cuda_compiled", "1 when the library was built with CUDA"},
-  {"num_cuda_devices", "how many devices a sampler can be created for"},
-  {"num_processors", "that the calling thread may run on"},
-  {NULL, NULL}};
+    {"version", "major * 10000 + minor * 100 + patch"},
+    {"abi_version", "the number in the SONAME"},
+    {"isa_compiled", "instruction sets that the library has code for, bits of libsampler.ISA"},
+    {"isa_usable", "those of them that this machine has"},
+    {"isa_active", "the one that a sampler created now would use"},
+    {"cuda_compiled", "1 when the library was built with CUDA"},
+    {"num_cuda_devices", "how many devices a sampler can be created for"},
+    {"num_processors", "that the calling thread may run on"},
+    {NULL, NULL}};
 
 static PyObject *capabilities(PyObject *module, PyObject *ignored) {
   sampler_capabilities c = {.struct_size = sizeof c};
   (void)module, (void)ignored;
   const sampler_status status = sampler_get_capabilities(&c);
   if (status != SAMPLER_OK) return raise_status(status);
-  const uint32_t values[] = {c.version,       c.abi_version,      c.isa_compiled,
-                             c.isa_usable,    c.isa_active,       c.cuda_compiled,
-                             c.num_cuda_devices, c.num_processors};
+  const uint32_t values[] = {c.version,    c.abi_version,   c.isa_compiled,     c.isa_usable,
+                             c.isa_active, c.cuda_compiled, c.num_cuda_devices, c.num_processors};
   PyObject *result = PyStructSequence_New(capabilities_type);
   for (int i = 0; result && i < (int)(sizeof values / sizeof *values); ++i) {
     PyObject *value = PyLong_FromUnsignedLong(values[i]);
@@ -170,37 +170,43 @@ static PyObject *prune_count(PyObject *module, PyObject *arguments, PyObject *ke
     return NULL;
   }
   const sampler_status status =
-    sampler_prune_count(num_drafted, num_emitted, &target, &drafter, &missing);
+      sampler_prune_count(num_drafted, num_emitted, &target, &drafter, &missing);
   if (status != SAMPLER_OK) return raise_status(status);
   return Py_BuildValue("(LLL)", (long long)target, (long long)drafter, (long long)missing);
 }
 
 static PyMethodDef functions[] = {
-  {"prune_count", (PyCFunction)(void (*)(void))prune_count, METH_VARARGS | METH_KEYWORDS,
-   "prune_count(num_drafted, num_emitted)\n\nWhat to cut off caches after a round of num_drafted "
-   "drafts of which the first num_emitted were kept: (target, drafter, missing), tokens at the "
-   "ends of the two caches, and how many drafts were kept that the drafter has not been fed."},
-  {"capabilities", capabilities, METH_NOARGS,
-   "capabilities()\n--\n\nWhat the library and this machine offer."},
-  {"version", version, METH_NOARGS,
-   "version()\n--\n\nThe version of the library that was loaded, \"0.1.0-rc1\"."},
-  {"preset_names", preset_names, METH_NOARGS,
-   "preset_names()\n--\n\nThe names that Params.preset takes, with their versions."},
-  {"stage_name", stage_name, METH_O,
-   "stage_name(stage, /)\n--\n\nThe name of a stage, \"TOP_P\"; None of what is no stage."},
-  {"status_string", status_string, METH_O,
-   "status_string(status, /)\n--\n\nThe name of a status in C."},
-  {NULL, NULL, 0, NULL}};
+    {"prune_count", (PyCFunction)(void (*)(void))prune_count, METH_VARARGS | METH_KEYWORDS,
+     "prune_count(num_drafted, num_emitted)\n--\n\nWhat to cut off caches after a round of "
+     "num_drafted "
+     "drafts of which the first num_emitted were kept: (target, drafter, missing), tokens at the "
+     "ends of the two caches, and how many drafts were kept that the drafter has not been fed."},
+    {"capabilities", capabilities, METH_NOARGS,
+     "capabilities()\n--\n\nWhat the library and this machine offer."},
+    {"version", version, METH_NOARGS,
+     "version()\n--\n\nThe version of the library that was loaded, \"0.1.0-rc1\"."},
+    {"preset_names", preset_names, METH_NOARGS,
+     "preset_names()\n--\n\nThe names that Params.preset takes, with their versions."},
+    {"stage_name", stage_name, METH_O,
+     "stage_name(stage, /)\n--\n\nThe name of a stage, \"TOP_P\"; None of what is no stage."},
+    {"status_string", status_string, METH_O,
+     "status_string(status, /)\n--\n\nThe name of a status in C."},
+    {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "libsampler._core",
-                                        "The C API of libsampler.", -1, functions,
-                                        NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "libsampler._core",
+                                        "The C API of libsampler.",
+                                        -1,
+                                        functions,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
 
 /* A library of another ABI has other structs. */
 static int check_abi(void) {
   if (sampler_abi_version() == SAMPLER_ABI_VERSION) return 0;
-  PyErr_Format(PyExc_ImportError,
-               "libsampler.so has ABI %lu; this package was built for %d",
+  PyErr_Format(PyExc_ImportError, "libsampler.so has ABI %lu; this package was built for %d",
                (unsigned long)sampler_abi_version(), SAMPLER_ABI_VERSION);
   return -1;
 }

@@ -170,11 +170,10 @@ static PyObject *next_token(PyObject *object, PyObject *arguments, PyObject *key
   call_begin(&call, NULL, "next_token");
   if (take(&call, "context", context, 0, &ids) == 0 && enter(self) == 0) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->ngram.next_token(self->ngram.user, ids.ids, ids.count, seed, offset, &token,
-                                    &known);
-    Py_END_ALLOW_THREADS
-    result = leave(self, status, Py_BuildValue("(iO)", token, known ? Py_True : Py_False));
+    Py_BEGIN_ALLOW_THREADS status =
+        self->ngram.next_token(self->ngram.user, ids.ids, ids.count, seed, offset, &token, &known);
+    Py_END_ALLOW_THREADS result =
+        leave(self, status, Py_BuildValue("(iO)", token, known ? Py_True : Py_False));
   }
   call_end(&call);
   return result;
@@ -189,10 +188,9 @@ static PyObject *has_gram(PyObject *object, PyObject *context) {
   call_begin(&call, NULL, "has_gram");
   if (take(&call, "context", context, 0, &ids) == 0 && enter(self) == 0) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->ngram.has_gram(self->ngram.user, ids.ids, ids.count, &has);
-    Py_END_ALLOW_THREADS
-    result = leave(self, status, PyBool_FromLong(has));
+    Py_BEGIN_ALLOW_THREADS status =
+        self->ngram.has_gram(self->ngram.user, ids.ids, ids.count, &has);
+    Py_END_ALLOW_THREADS result = leave(self, status, PyBool_FromLong(has));
   }
   call_end(&call);
   return result;
@@ -211,10 +209,9 @@ static PyObject *update(PyObject *object, PyObject *arguments, PyObject *keyword
   if (take(&call, "context", context, 0, &ids) == 0 &&
       take(&call, "next_token_ids", next, 0, &next_ids) == 0 && enter(self) == 0) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->ngram.update(self->ngram.user, ids.ids, ids.count, next_ids.ids, next_ids.count);
-    Py_END_ALLOW_THREADS
-    result = leave(self, status, Py_NewRef(Py_None));
+    Py_BEGIN_ALLOW_THREADS status =
+        self->ngram.update(self->ngram.user, ids.ids, ids.count, next_ids.ids, next_ids.count);
+    Py_END_ALLOW_THREADS result = leave(self, status, Py_NewRef(Py_None));
   }
   call_end(&call);
   return result;
@@ -230,11 +227,10 @@ static PyObject *learn(PyObject *object, PyObject *token_ids, Learn way) {
   call_begin(&call, NULL, "initialize");
   if (take(&call, "token_ids", token_ids, 0, &ids) == 0 && enter(self) == 0) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = way == APPEND ? sampler_prompt_lookup_append(self->handle, ids.ids, ids.count)
-                           : self->ngram.initialize(self->ngram.user, ids.ids, ids.count);
-    Py_END_ALLOW_THREADS
-    result = leave(self, status, Py_NewRef(Py_None));
+    Py_BEGIN_ALLOW_THREADS status =
+        way == APPEND ? sampler_prompt_lookup_append(self->handle, ids.ids, ids.count)
+                      : self->ngram.initialize(self->ngram.user, ids.ids, ids.count);
+    Py_END_ALLOW_THREADS result = leave(self, status, Py_NewRef(Py_None));
   }
   call_end(&call);
   return result;
@@ -252,8 +248,8 @@ static PyObject *append(PyObject *self, PyObject *token_ids) {
 static PyObject *drafts_array(PyObject *out, int64_t num_drafts) {
   if (out != Py_None) return Py_NewRef(out);
   PyObject *module = PyImport_ImportModule("libsampler._arrays");
-  PyObject *array = module ? PyObject_CallMethod(module, "int32_array", "L", (long long)num_drafts)
-                           : NULL;
+  PyObject *array =
+      module ? PyObject_CallMethod(module, "int32_array", "L", (long long)num_drafts) : NULL;
   Py_XDECREF(module);
   return array;
 }
@@ -267,8 +263,7 @@ static PyObject *drafts_result(PyObject *given, PyObject *array, int64_t count) 
 static int check_num_drafts(int64_t num_drafts) {
   if (num_drafts >= 0 && num_drafts <= MAX_PROPOSED) return 0;
   PyErr_Format(error_of(SAMPLER_ERROR_INVALID_ARGUMENT),
-               "num_drafts is %lld; it must be in [0, %d]", (long long)num_drafts,
-               MAX_PROPOSED);
+               "num_drafts is %lld; it must be in [0, %d]", (long long)num_drafts, MAX_PROPOSED);
   return -1;
 }
 
@@ -299,11 +294,10 @@ static PyObject *propose(PyObject *object, PyObject *arguments, PyObject *keywor
     }
     if (call_check(&call) == 0 && enter(self) == 0) {
       sampler_status status;
-      Py_BEGIN_ALLOW_THREADS
-      status = self->ngram.propose(self->ngram.user, ids.ids, ids.count, num_drafts, least_count,
-                                   least_share, (int32_t *)drafts.ids, &found);
-      Py_END_ALLOW_THREADS
-      result = leave(self, status, drafts_result(out, array, found));
+      Py_BEGIN_ALLOW_THREADS status =
+          self->ngram.propose(self->ngram.user, ids.ids, ids.count, num_drafts, least_count,
+                              least_share, (int32_t *)drafts.ids, &found);
+      Py_END_ALLOW_THREADS result = leave(self, status, drafts_result(out, array, found));
     }
   }
   call_end(&call);
@@ -316,10 +310,8 @@ static PyObject *reset(PyObject *object, PyObject *ignored) {
   (void)ignored;
   if (enter(self)) return NULL;
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = self->ngram.reset(self->ngram.user);
-  Py_END_ALLOW_THREADS
-  return leave(self, status, Py_NewRef(Py_None));
+  Py_BEGIN_ALLOW_THREADS status = self->ngram.reset(self->ngram.user);
+  Py_END_ALLOW_THREADS return leave(self, status, Py_NewRef(Py_None));
 }
 
 /* ---- Of a storage --------------------------------------------------------------------------- */
@@ -353,8 +345,8 @@ static PyObject *serialize(PyObject *object, PyObject *ignored) {
     result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
     char *buffer = result ? PyBytes_AsString(result) : NULL;
     if (buffer) {
-      Py_BEGIN_ALLOW_THREADS
-      status = sampler_ngram_storage_serialize(self->handle, buffer, bytes, &bytes);
+      Py_BEGIN_ALLOW_THREADS status =
+          sampler_ngram_storage_serialize(self->handle, buffer, bytes, &bytes);
       Py_END_ALLOW_THREADS
     }
   }
@@ -368,10 +360,9 @@ static PyObject *deserialize(PyObject *object, PyObject *data) {
   PyObject *result = NULL;
   if (enter(self) == 0) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_ngram_storage_deserialize(self->handle, view.buf, (size_t)view.len);
-    Py_END_ALLOW_THREADS
-    result = leave(self, status, Py_NewRef(Py_None));
+    Py_BEGIN_ALLOW_THREADS status =
+        sampler_ngram_storage_deserialize(self->handle, view.buf, (size_t)view.len);
+    Py_END_ALLOW_THREADS result = leave(self, status, Py_NewRef(Py_None));
   }
   PyBuffer_Release(&view);
   return result;
@@ -399,11 +390,9 @@ static PyObject *propose_next(PyObject *object, PyObject *arguments, PyObject *k
     }
     if (call_check(&call) == 0 && enter(self) == 0) {
       sampler_status status;
-      Py_BEGIN_ALLOW_THREADS
-      status = sampler_prompt_lookup_propose(self->handle, num_drafts, (int32_t *)drafts.ids,
-                                             &found);
-      Py_END_ALLOW_THREADS
-      result = leave(self, status, drafts_result(out, array, found));
+      Py_BEGIN_ALLOW_THREADS status =
+          sampler_prompt_lookup_propose(self->handle, num_drafts, (int32_t *)drafts.ids, &found);
+      Py_END_ALLOW_THREADS result = leave(self, status, drafts_result(out, array, found));
     }
   }
   call_end(&call);
@@ -428,62 +417,69 @@ static PyObject *exit_method(PyObject *self, PyObject *ignored) {
   return close_ngram(self, NULL);
 }
 
-#define KEYWORDS(name) (PyCFunction)(void (*)(void))name, METH_VARARGS | METH_KEYWORDS
-#define NGRAM_METHODS                                                                            \
-  {"next_token", KEYWORDS(next_token),                                                           \
-   "next_token(context, seed, offset)\n\nThe likeliest token to follow the end of the context, "  \
-   "and whether anything is known there: if not, the token is drawn uniformly from seed and "    \
-   "offset. Contexts are int32, the latest token last."},                                        \
-  {"has_gram", has_gram, METH_O,                                                                 \
-   "has_gram(context, /)\n--\n\nWhether a token is known to follow exactly this context."},      \
-  {"update", KEYWORDS(update),                                                                   \
-   "update(context, next_token_ids)\n\nCounts each of the next tokens once, in their order, as "  \
-   "following the end of the context. A PromptLookup appends what the context has beyond its "   \
-   "text instead."},                                                                             \
-  {"initialize", initialize, METH_O,                                                             \
-   "initialize(token_ids, /)\n--\n\nLearns a text. What was known stays."},                      \
-  {"propose", KEYWORDS(propose),                                                                 \
-   "propose(context, num_drafts, least_count=0, least_share=0.0, out_token_ids=None)\n\nUp to "   \
-   "num_drafts tokens, each the likeliest after the context and the tokens before it, up to the " \
-   "first that is unknown, counted fewer than least_count times there, or of a share below "     \
-   "least_share. Returns them as an array, or with out_token_ids their number."},                \
-  {"reset", reset, METH_NOARGS, "reset()\n--\n\nForgets all."},                                  \
-  {"close", close_ngram, METH_NOARGS,                                                            \
-   "close()\n--\n\nReleases the memory. An error while a session uses it."},                     \
-  {"__enter__", enter_method, METH_NOARGS, NULL}, {"__exit__", exit_method, METH_VARARGS, NULL}, \
-  {"__reduce__", refuse_pickle, METH_NOARGS, NULL}
+#define KEYWORDS(name) (PyCFunction)(void (*)(void)) name, METH_VARARGS | METH_KEYWORDS
+#define NGRAM_METHODS                                                                              \
+  {"next_token", KEYWORDS(next_token),                                                             \
+   "next_token($self, context, seed, offset)\n--\n\nThe likeliest token to follow the end of the " \
+   "context, "                                                                                     \
+   "and whether anything is known there: if not, the token is drawn uniformly from seed and "      \
+   "offset. Contexts are int32, the latest token last."},                                          \
+      {"has_gram", has_gram, METH_O,                                                               \
+       "has_gram($self, context, /)\n--\n\nWhether a token is known to follow exactly this "       \
+       "context."},                                                                                \
+      {"update", KEYWORDS(update),                                                                 \
+       "update($self, context, next_token_ids)\n--\n\nCounts each of the next tokens once, in "    \
+       "their order, as "                                                                          \
+       "following the end of the context. A PromptLookup appends what the context has beyond its " \
+       "text instead."},                                                                           \
+      {"initialize", initialize, METH_O,                                                           \
+       "initialize($self, token_ids, /)\n--\n\nLearns a text. What was known stays."},             \
+      {"propose", KEYWORDS(propose),                                                               \
+       "propose($self, context, num_drafts, least_count=0, least_share=0.0, "                      \
+       "out_token_ids=None)\n--\n\nUp to "                                                         \
+       "num_drafts tokens, each the likeliest after the context and the tokens before it, up to "  \
+       "the "                                                                                      \
+       "first that is unknown, counted fewer than least_count times there, or of a share below "   \
+       "least_share. Returns them as an array, or with out_token_ids their number."},              \
+      {"reset", reset, METH_NOARGS, "reset($self)\n--\n\nForgets all."},                           \
+      {"close", close_ngram, METH_NOARGS,                                                          \
+       "close($self)\n--\n\nReleases the memory. An error while a session uses it."},              \
+      {"__enter__", enter_method, METH_NOARGS, NULL},                                              \
+      {"__exit__", exit_method, METH_VARARGS, NULL}, {                                             \
+    "__reduce__", refuse_pickle, METH_NOARGS, NULL                                                 \
+  }
 
 static PyMethodDef storage_methods[] = {
-  NGRAM_METHODS,
-  {"stats", stats, METH_NOARGS, "stats()\n--\n\nThe storage's numbers."},
-  {"serialize", serialize, METH_NOARGS,
-   "serialize()\n--\n\nThe contents as bytes, the same on every machine."},
-  {"deserialize", deserialize, METH_O,
-   "deserialize(data, /)\n--\n\nReplaces the contents by serialised ones; on failure they are as "
-   "before. Errors: InvalidArgument, CorruptData, OutOfMemory."},
-  {NULL, NULL, 0, NULL}};
+    NGRAM_METHODS,
+    {"stats", stats, METH_NOARGS, "stats($self)\n--\n\nThe storage's numbers."},
+    {"serialize", serialize, METH_NOARGS,
+     "serialize($self)\n--\n\nThe contents as bytes, the same on every machine."},
+    {"deserialize", deserialize, METH_O,
+     "deserialize($self, data, /)\n--\n\nReplaces the contents by serialised ones; on failure they "
+     "are as "
+     "before. Errors: InvalidArgument, CorruptData, OutOfMemory."},
+    {NULL, NULL, 0, NULL}};
 
 static PyMethodDef lookup_methods[] = {
-  NGRAM_METHODS,
-  {"append", append, METH_O,
-   "append(token_ids, /)\n--\n\nAppends tokens to the text: all or, where they are more than there "
-   "is room for (InvalidArgument), none."},
-  {"propose_next", KEYWORDS(propose_next),
-   "propose_next(num_drafts, out_token_ids=None)\n\nUp to num_drafts tokens that followed the match "
-   "of the text's end, as an array, or with out_token_ids their number."},
-  {NULL, NULL, 0, NULL}};
+    NGRAM_METHODS,
+    {"append", append, METH_O,
+     "append($self, token_ids, /)\n--\n\nAppends tokens to the text: all or, where they are more "
+     "than there "
+     "is room for (InvalidArgument), none."},
+    {"propose_next", KEYWORDS(propose_next),
+     "propose_next($self, num_drafts, out_token_ids=None)\n--\n\nUp to num_drafts tokens that "
+     "followed the match "
+     "of the text's end, as an array, or with out_token_ids their number."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {{"closed", get_closed, NULL, "Whether it was closed.", NULL},
                                    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyTypeObject *make_type(PyObject *module, const char *name, const char *doc, newfunc make,
                                PyMethodDef *methods) {
-  PyType_Slot slots[] = {{Py_tp_doc, (void *)doc},
-                         {Py_tp_new, (void *)make},
-                         {Py_tp_dealloc, (void *)ngram_dealloc},
-                         {Py_tp_methods, methods},
-                         {Py_tp_getset, attributes},
-                         {0, NULL}};
+  PyType_Slot slots[] = {
+      {Py_tp_doc, (void *)doc}, {Py_tp_new, (void *)make},  {Py_tp_dealloc, (void *)ngram_dealloc},
+      {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, NULL}};
   PyType_Spec spec = {name, sizeof(NgramObject), 0, Py_TPFLAGS_DEFAULT, slots};
   PyObject *type = PyType_FromSpec(&spec);
   if (type && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, type)) return NULL;
@@ -492,11 +488,11 @@ static PyTypeObject *make_type(PyObject *module, const char *name, const char *d
 
 int add_ngram_types(PyObject *module) {
   static PyStructSequence_Field fields[] = {
-    {"num_contexts", "contexts that a token followed, of all lengths kept"},
-    {"num_updates", "next tokens learned, dropped or not"},
-    {"num_dropped", "n-grams that were not counted for want of room"},
-    {"memory_bytes", "what the storage takes now"},
-    {NULL, NULL}};
+      {"num_contexts", "contexts that a token followed, of all lengths kept"},
+      {"num_updates", "next tokens learned, dropped or not"},
+      {"num_dropped", "n-grams that were not counted for want of room"},
+      {"memory_bytes", "what the storage takes now"},
+      {NULL, NULL}};
   static PyStructSequence_Desc desc = {"libsampler.NgramStats", "Numbers of an NgramStorage.",
                                        fields, 4};
   stats_type = PyStructSequence_NewType(&desc);
@@ -506,14 +502,14 @@ int add_ngram_types(PyObject *module) {
     return -1;
   }
   storage_type = make_type(
-    module, "libsampler.NgramStorage",
-    "NgramStorage(*, vocabulary_size, kind=0, order=3, memory_limit=0, allocator=None)\n\n"
-    "Counts which token followed which context, over any number of texts. One call at a time.",
-    storage_new, storage_methods);
+      module, "libsampler.NgramStorage",
+      "NgramStorage(*, vocabulary_size, kind=0, order=3, memory_limit=0, allocator=None)\n\n"
+      "Counts which token followed which context, over any number of texts. One call at a time.",
+      storage_new, storage_methods);
   lookup_type = make_type(
-    module, "libsampler.PromptLookup",
-    "PromptLookup(*, max_tokens, vocabulary_size, min_match=1, max_match=0, allocator=None)\n\n"
-    "One growing text. It tells what followed the longest earlier occurrence of the text's end.",
-    lookup_new, lookup_methods);
+      module, "libsampler.PromptLookup",
+      "PromptLookup(*, max_tokens, vocabulary_size, min_match=1, max_match=0, allocator=None)\n\n"
+      "One growing text. It tells what followed the longest earlier occurrence of the text's end.",
+      lookup_new, lookup_methods);
   return storage_type && lookup_type ? 0 : -1;
 }

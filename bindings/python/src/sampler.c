@@ -25,7 +25,9 @@ int sampler_enter(SamplerObject *sampler) {
   return 0;
 }
 
-void sampler_leave(SamplerObject *sampler) { sampler->busy = 0; }
+void sampler_leave(SamplerObject *sampler) {
+  sampler->busy = 0;
+}
 
 /* ---- States and sessions -------------------------------------------------------------------- */
 
@@ -127,10 +129,18 @@ static int parse_options(sampler_options *options, PyObject *threads, PyObject *
 }
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  static char *names[] = {"device",        "threads",      "max_rows",
-                          "max_cols",      "fallback_token_id", "host_parameters",
-                          "check_pointers", "parallel_for", "parallel_for_user",
-                          "allocator",     "log",          NULL};
+  static char *names[] = {"device",
+                          "threads",
+                          "max_rows",
+                          "max_cols",
+                          "fallback_token_id",
+                          "host_parameters",
+                          "check_pointers",
+                          "parallel_for",
+                          "parallel_for_user",
+                          "allocator",
+                          "log",
+                          NULL};
   PyObject *device = NULL, *threads = NULL, *max_rows = NULL, *max_cols = NULL;
   PyObject *fallback = Py_None, *parallel_for = NULL, *parallel_for_user = NULL;
   PyObject *allocator = Py_None, *log = Py_None;
@@ -164,10 +174,8 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *arguments, PyObject *
   self->host_parameters = host_parameters;
   self->has_workspace = options.max_rows > 0;
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sampler_create(&options, &self->handle);
-  Py_END_ALLOW_THREADS
-  if (status != SAMPLER_OK) {
+  Py_BEGIN_ALLOW_THREADS status = sampler_create(&options, &self->handle);
+  Py_END_ALLOW_THREADS if (status != SAMPLER_OK) {
     raise_status(status);
     Py_DECREF((PyObject *)self);
     return NULL;
@@ -184,8 +192,7 @@ static void release(SamplerObject *self) {
   free(self->workspace);
   self->workspace = NULL;
   self->workspace_bytes = 0;
-  Py_BEGIN_ALLOW_THREADS
-  sampler_destroy(handle); /* waits for its threads */
+  Py_BEGIN_ALLOW_THREADS sampler_destroy(handle); /* waits for its threads */
   Py_END_ALLOW_THREADS
 }
 
@@ -263,17 +270,16 @@ static PyObject *sampler_repr(PyObject *object) {
 }
 
 static PyGetSetDef attributes[] = {
-  {"closed", get_closed, NULL, "Whether it was closed.", NULL},
-  {"device", get_device, NULL, "\"cpu\" or \"cuda:0\".", NULL},
-  {"kept_workspace_bytes", get_kept_workspace, NULL,
-   "Bytes of workspace that a CPU sampler keeps for calls that need more than its own.", NULL},
-  {NULL, NULL, NULL, NULL, NULL}};
+    {"closed", get_closed, NULL, "Whether it was closed.", NULL},
+    {"device", get_device, NULL, "\"cpu\" or \"cuda:0\".", NULL},
+    {"kept_workspace_bytes", get_kept_workspace, NULL,
+     "Bytes of workspace that a CPU sampler keeps for calls that need more than its own.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- The type ------------------------------------------------------------------------------- */
 
-#define CALL(name, doc)                                                            \
-  {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, \
-   doc}
+#define CALL(name, doc) \
+  { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, doc }
 
 PyObject *sampler_state_size_of(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *sampler_session_size_of(PyObject *self, PyObject *arguments, PyObject *keywords);
@@ -284,68 +290,75 @@ PyObject *sampler_session_size_of(PyObject *self, PyObject *arguments, PyObject 
 #define DRAW "temperature, seed, offset, out_token_ids=None, stream=None)\n--\n\n"
 
 static PyMethodDef methods[] = {
-  CALL(argmax, "argmax($self, input, out_token_ids=None, stream=None)\n--\n\n"
-               "The token of the largest value. " INPUT TOKENS),
-  CALL(categorical, "categorical($self, input, " DRAW "Draws from the whole row. " INPUT TOKENS),
-  CALL(top_k, "top_k($self, input, top_k, " DRAW "Draws from the top_k likeliest tokens. " INPUT
-              TOKENS),
-  CALL(top_p, "top_p($self, input, top_p, " DRAW
-              "Draws from the likeliest tokens whose probability reaches top_p. " INPUT TOKENS),
-  CALL(min_p, "min_p($self, input, min_p, " DRAW
-              "Draws from tokens at least min_p times as likely as the likeliest. " INPUT TOKENS),
-  CALL(top_k_top_p, "top_k_top_p($self, input, top_k, top_p, " DRAW
-                    "Draws after top-k, then top-p of what is left. " INPUT TOKENS),
-  CALL(softmax, "softmax($self, input, temperature, output=None, stream=None)\n--\n\n"
-                "Probabilities of logits at the temperature. " INPUT ROWS),
-  CALL(top_k_renorm, "top_k_renorm($self, input, top_k, output=None, stream=None)\n--\n\n"
-                     "Probabilities of the top_k likeliest tokens, 0 elsewhere. " INPUT ROWS),
-  CALL(top_p_renorm, "top_p_renorm($self, input, top_p, output=None, stream=None)\n--\n\n"
-                     "Probabilities of the tokens that top-p keeps, 0 elsewhere. " INPUT ROWS),
-  CALL(top_k_mask, "top_k_mask($self, input, top_k, output=None, stream=None)\n--\n\n"
-                   "Logits, those that are not kept set to -inf. " INPUT ROWS),
-  CALL(top_k_select, "top_k_select($self, input, num_selected, out_values=None, "
-                     "out_token_ids=None, stream=None)\n--\n\n"
-                     "The first num_selected tokens of each row, largest value first. Returns "
-                     "(out_values, out_token_ids), [num_rows, num_selected]; False for one that is "
-                     "not wanted."),
-  CALL(chain_speculative,
-       "chain_speculative($self, target, draft, draft_token_ids, num_drafts, seed, offset, "
-       "out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, stream=None)\n--\n\n"
-       "Verifies a chain of drafts for each sequence. target is [num_sequences, num_drafts + 1, "
-       "num_cols], draft [num_sequences, num_drafts, num_cols] or None, draft_token_ids "
-       "[num_sequences, num_drafts]. Returns (out_token_ids, out_accepted_counts, "
-       "out_emitted_counts)."),
-  CALL(sample, sampler_sample_doc),
-  CALL(filter, sampler_filter_doc),
-  CALL(select, sampler_select_doc),
-  CALL(verify, sampler_verify_doc),
-  CALL(residual, sampler_residual_doc),
-  CALL(sample_workspace_size, sampler_sample_workspace_size_doc),
-  CALL(filter_workspace_size, sampler_filter_workspace_size_doc),
-  CALL(select_workspace_size, sampler_select_workspace_size_doc),
-  CALL(verify_workspace_size, sampler_verify_workspace_size_doc),
-  CALL(residual_workspace_size, sampler_residual_workspace_size_doc),
-  {"state_size", (PyCFunction)(void (*)(void))sampler_state_size_of, METH_VARARGS | METH_KEYWORDS,
-   sampler_state_size_doc},
-  {"session_size", (PyCFunction)(void (*)(void))sampler_session_size_of,
-   METH_VARARGS | METH_KEYWORDS, sampler_session_size_doc},
-  {"close", sampler_close, METH_NOARGS,
-   "close()\n--\n\nReleases the sampler, its states and its sessions. Again: does nothing."},
-  {"__enter__", enter, METH_NOARGS, NULL},
-  {"__exit__", leave, METH_VARARGS, NULL},
-  {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
-  {NULL, NULL, 0, NULL}};
+    CALL(argmax,
+         "argmax($self, input, out_token_ids=None, stream=None)\n--\n\n"
+         "The token of the largest value. " INPUT TOKENS),
+    CALL(categorical, "categorical($self, input, " DRAW "Draws from the whole row. " INPUT TOKENS),
+    CALL(top_k,
+         "top_k($self, input, top_k, " DRAW "Draws from the top_k likeliest tokens. " INPUT TOKENS),
+    CALL(top_p, "top_p($self, input, top_p, " DRAW
+                "Draws from the likeliest tokens whose probability reaches top_p. " INPUT TOKENS),
+    CALL(min_p, "min_p($self, input, min_p, " DRAW
+                "Draws from tokens at least min_p times as likely as the likeliest. " INPUT TOKENS),
+    CALL(top_k_top_p, "top_k_top_p($self, input, top_k, top_p, " DRAW
+                      "Draws after top-k, then top-p of what is left. " INPUT TOKENS),
+    CALL(softmax,
+         "softmax($self, input, temperature, output=None, stream=None)\n--\n\n"
+         "Probabilities of logits at the temperature. " INPUT ROWS),
+    CALL(top_k_renorm,
+         "top_k_renorm($self, input, top_k, output=None, stream=None)\n--\n\n"
+         "Probabilities of the top_k likeliest tokens, 0 elsewhere. " INPUT ROWS),
+    CALL(top_p_renorm,
+         "top_p_renorm($self, input, top_p, output=None, stream=None)\n--\n\n"
+         "Probabilities of the tokens that top-p keeps, 0 elsewhere. " INPUT ROWS),
+    CALL(top_k_mask,
+         "top_k_mask($self, input, top_k, output=None, stream=None)\n--\n\n"
+         "Logits, those that are not kept set to -inf. " INPUT ROWS),
+    CALL(top_k_select,
+         "top_k_select($self, input, num_selected, out_values=None, "
+         "out_token_ids=None, stream=None)\n--\n\n"
+         "The first num_selected tokens of each row, largest value first. Returns "
+         "(out_values, out_token_ids), [num_rows, num_selected]; False for one that is "
+         "not wanted."),
+    CALL(chain_speculative,
+         "chain_speculative($self, target, draft, draft_token_ids, num_drafts, seed, offset, "
+         "out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, "
+         "stream=None)\n--\n\n"
+         "Verifies a chain of drafts for each sequence. target is [num_sequences, num_drafts + 1, "
+         "num_cols], draft [num_sequences, num_drafts, num_cols] or None, draft_token_ids "
+         "[num_sequences, num_drafts]. Returns (out_token_ids, out_accepted_counts, "
+         "out_emitted_counts)."),
+    CALL(sample, sampler_sample_doc),
+    CALL(filter, sampler_filter_doc),
+    CALL(select, sampler_select_doc),
+    CALL(verify, sampler_verify_doc),
+    CALL(residual, sampler_residual_doc),
+    CALL(sample_workspace_size, sampler_sample_workspace_size_doc),
+    CALL(filter_workspace_size, sampler_filter_workspace_size_doc),
+    CALL(select_workspace_size, sampler_select_workspace_size_doc),
+    CALL(verify_workspace_size, sampler_verify_workspace_size_doc),
+    CALL(residual_workspace_size, sampler_residual_workspace_size_doc),
+    {"state_size", (PyCFunction)(void (*)(void))sampler_state_size_of, METH_VARARGS | METH_KEYWORDS,
+     sampler_state_size_doc},
+    {"session_size", (PyCFunction)(void (*)(void))sampler_session_size_of,
+     METH_VARARGS | METH_KEYWORDS, sampler_session_size_doc},
+    {"close", sampler_close, METH_NOARGS,
+     "close($self)\n--\n\nReleases the sampler, its states and its sessions. Again: does nothing."},
+    {"__enter__", enter, METH_NOARGS, NULL},
+    {"__exit__", leave, METH_VARARGS, NULL},
+    {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static const char doc[] =
-  "Sampler(device=\"cpu\", *, threads=0, max_rows=0, max_cols=0, fallback_token_id=None, "
-  "host_parameters=False, check_pointers=False, parallel_for=0, parallel_for_user=0, "
-  "allocator=None, log=None)\n--\n\n"
-  "Serves calls, one at a time; two threads at once are an error. Samplers are independent.\n\n"
-  "device: \"cpu\", \"cuda\" or \"cuda:0\". threads: how many rows the CPU works on at once, in\n"
-  "[1, 256]. max_rows, max_cols: the workspace that it brings; a CPU sampler without one, or\n"
-  "whose is too small, keeps as much as its calls have needed. On CUDA give them, or each call\n"
-  "its workspace. fallback_token_id: what a bad row yields in place of -1. log: called with\n"
-  "(level, line) of each error. parallel_for, allocator: addresses of C functions.";
+    "Sampler(device=\"cpu\", *, threads=0, max_rows=0, max_cols=0, fallback_token_id=None, "
+    "host_parameters=False, check_pointers=False, parallel_for=0, parallel_for_user=0, "
+    "allocator=None, log=None)\n--\n\n"
+    "Serves calls, one at a time; two threads at once are an error. Samplers are independent.\n\n"
+    "device: \"cpu\", \"cuda\" or \"cuda:0\". threads: how many rows the CPU works on at once, in\n"
+    "[1, 256]. max_rows, max_cols: the workspace that it brings; a CPU sampler without one, or\n"
+    "whose is too small, keeps as much as its calls have needed. On CUDA give them, or each call\n"
+    "its workspace. fallback_token_id: what a bad row yields in place of -1. log: called with\n"
+    "(level, line) of each error. parallel_for, allocator: addresses of C functions.";
 
 int add_sampler_type(PyObject *module) {
   static PyType_Slot slots[] = {{Py_tp_doc, (void *)doc},

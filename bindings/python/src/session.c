@@ -27,8 +27,7 @@ typedef struct SessionObject {
 } SessionObject;
 
 typedef struct SpanObject {
-  PyObject_HEAD
-  sampler_span span;
+  PyObject_HEAD sampler_span span;
   PyObject *token_ids;
 } SpanObject;
 
@@ -120,21 +119,19 @@ static PyObject *session_new(PyTypeObject *type, PyObject *arguments, PyObject *
   Call call;
   fields_init(&fields, &session_options_struct, &options, objects);
   if (!PyArg_ParseTuple(arguments, "O!:Session", sampler_type, &sampler) ||
-      parse_keywords(&fields, keywords) ||
-      call_begin(&call, (SamplerObject *)sampler, "Session")) {
+      parse_keywords(&fields, keywords) || call_begin(&call, (SamplerObject *)sampler, "Session")) {
     return NULL;
   }
   if (take_options(&call, &fields, &options) == 0 && (self = new_object(type, &options))) {
     sampler_session_t handle = NULL;
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_session_create(call.sampler->handle, &options, &handle);
-    Py_END_ALLOW_THREADS
-    if (status == SAMPLER_OK) {
+    Py_BEGIN_ALLOW_THREADS status = sampler_session_create(call.sampler->handle, &options, &handle);
+    Py_END_ALLOW_THREADS if (status == SAMPLER_OK) {
       self->child.handle = handle;
       child_adopt(&self->child, call.sampler);
       if (keep_held(self, &call)) Py_CLEAR(self);
-    } else {
+    }
+    else {
       Py_CLEAR(self);
       raise_status(status);
     }
@@ -208,8 +205,7 @@ static int take_resumed(PyObject *object, sampler_session_sequence *out) {
   if (!entropy) goto end;
   for (int i = 0; i < SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
     PyObject *value = PySequence_GetItem(values, i);
-    const int failed =
-      !value || to_f32("resumed.adaptive_values", value, &out->adaptive_values[i]);
+    const int failed = !value || to_f32("resumed.adaptive_values", value, &out->adaptive_values[i]);
     Py_XDECREF(value);
     if (failed) goto end;
   }
@@ -284,10 +280,9 @@ static PyObject *session_add(PyObject *object, PyObject *const *arguments, Py_ss
       take_add(&call, &fields, &args, &resumed, &ngram) == 0 &&
       (!ngram || keep_ngram(self, ngram) == 0)) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_session_add(self->child.handle, &args, &sequence);
-    Py_END_ALLOW_THREADS
-    result = status == SAMPLER_OK ? PyLong_FromLong(sequence) : raise_status(status);
+    Py_BEGIN_ALLOW_THREADS status = sampler_session_add(self->child.handle, &args, &sequence);
+    Py_END_ALLOW_THREADS result =
+        status == SAMPLER_OK ? PyLong_FromLong(sequence) : raise_status(status);
   }
   call_end(&call);
   return result;
@@ -314,10 +309,9 @@ static PyObject *session_fork(PyObject *object, PyObject *const *arguments, Py_s
     args.seed = &seed;
   }
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sampler_session_fork(self->child.handle, &args, &sequence);
-  Py_END_ALLOW_THREADS
-  result = status == SAMPLER_OK ? PyLong_FromLong(sequence) : raise_status(status);
+  Py_BEGIN_ALLOW_THREADS status = sampler_session_fork(self->child.handle, &args, &sequence);
+  Py_END_ALLOW_THREADS result =
+      status == SAMPLER_OK ? PyLong_FromLong(sequence) : raise_status(status);
 end:
   call_end(&call);
   return result;
@@ -343,8 +337,7 @@ static PyObject *ints(const int32_t *values, int64_t count) {
   PyObject *module = PyImport_ImportModule("libsampler._arrays");
   PyObject *bytes = PyBytes_FromStringAndSize((const char *)values,
                                               (Py_ssize_t)(count * (int64_t)sizeof *values));
-  PyObject *array =
-    module && bytes ? PyObject_CallMethod(module, "int32_array", "O", bytes) : NULL;
+  PyObject *array = module && bytes ? PyObject_CallMethod(module, "int32_array", "O", bytes) : NULL;
   Py_XDECREF(module);
   Py_XDECREF(bytes);
   return array;
@@ -410,7 +403,7 @@ static PyObject *span_object(const sampler_span *span, PyObject *all_ids, int64_
   if (!object) return NULL;
   object->span = *span;
   object->token_ids =
-    PySequence_GetSlice(all_ids, (Py_ssize_t)start, (Py_ssize_t)(start + span->num_tokens));
+      PySequence_GetSlice(all_ids, (Py_ssize_t)start, (Py_ssize_t)(start + span->num_tokens));
   if (!object->token_ids) {
     Py_DECREF((PyObject *)object);
     return NULL;
@@ -478,9 +471,9 @@ static PyObject *parents_object(const SessionObject *self, const PlanMemory *mem
   PyObject *flat = ints(memory->parents, memory->num_spans * self->max_drafts);
   PyObject *module = flat ? PyImport_ImportModule("libsampler._arrays") : NULL;
   PyObject *shaped =
-    module ? PyObject_CallMethod(module, "shaped", "O(LL)", flat, (long long)memory->num_spans,
-                                 (long long)self->max_drafts)
-           : NULL;
+      module ? PyObject_CallMethod(module, "shaped", "O(LL)", flat, (long long)memory->num_spans,
+                                   (long long)self->max_drafts)
+             : NULL;
   Py_XDECREF(flat);
   Py_XDECREF(module);
   return shaped;
@@ -490,7 +483,7 @@ static PyObject *plan_object(const SessionObject *self, const PlanMemory *memory
   PyObject *ids = NULL, *drafter_ids = NULL;
   PyObject *spans = span_list(memory->spans, memory->num_spans, &ids);
   PyObject *drafter_spans =
-    spans ? span_list(memory->drafter_spans, memory->num_drafter_spans, &drafter_ids) : NULL;
+      spans ? span_list(memory->drafter_spans, memory->num_drafter_spans, &drafter_ids) : NULL;
   PyObject *parents = drafter_spans ? parents_object(self, memory) : NULL;
   PyObject *values[] = {spans, drafter_spans, ids, drafter_ids, parents};
   PyObject *result = parents ? PyStructSequence_New(plan_type) : NULL;
@@ -530,8 +523,7 @@ static PyObject *session_plan(PyObject *object, PyObject *const *arguments, Py_s
   /* None of them: NULL and 0 would be all. */
   sampler_status status = SAMPLER_OK;
   if (!sequences || room) {
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_session_plan(self->child.handle, &args);
+    Py_BEGIN_ALLOW_THREADS status = sampler_session_plan(self->child.handle, &args);
     Py_END_ALLOW_THREADS
   }
   result = status == SAMPLER_OK ? plan_object(self, &memory) : raise_status(status);
@@ -598,8 +590,8 @@ static int take_logits(Call *call, Fields *f, int index, int stride_index,
   if (fields_given(f, stride_index) || array.values.ndim < 2) {
     const int64_t needed = extent(rows, self->vocabulary_size, *stride);
     if (array.values.count < needed) {
-      call_break(call, "%s has %lld elements; it needs %lld", label,
-                 (long long)array.values.count, (long long)needed);
+      call_break(call, "%s has %lld elements; it needs %lld", label, (long long)array.values.count,
+                 (long long)needed);
     }
   } else {
     if (rows > 0 && (view.num_rows < rows || view.num_cols != self->vocabulary_size)) {
@@ -654,8 +646,8 @@ static PyObject *session_advance(PyObject *object, PyObject *const *arguments, P
       !(spans = copy_spans("spans", OBJECT(&fields, session_advance_args__spans), &args.num_spans,
                            &rows)) ||
       !(drafter_spans =
-          copy_spans("drafter_spans", OBJECT(&fields, session_advance_args__drafter_spans),
-                     &args.num_drafter_spans, &drafter_rows)) ||
+            copy_spans("drafter_spans", OBJECT(&fields, session_advance_args__drafter_spans),
+                       &args.num_drafter_spans, &drafter_rows)) ||
       take_advance(&call, &fields, &args, self, rows, drafter_rows) || call_check(&call) ||
       allocate_outputs(&call)) {
     goto end;
@@ -663,11 +655,10 @@ static PyObject *session_advance(PyObject *object, PyObject *const *arguments, P
   args.spans = spans;
   args.drafter_spans = drafter_spans;
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sampler_session_advance(self->child.handle, &args);
-  Py_END_ALLOW_THREADS
-  result = status == SAMPLER_OK ? call_results(&call, &session_advance_args_struct)
-                                : raise_status(status);
+  Py_BEGIN_ALLOW_THREADS status = sampler_session_advance(self->child.handle, &args);
+  Py_END_ALLOW_THREADS result = status == SAMPLER_OK
+                                    ? call_results(&call, &session_advance_args_struct)
+                                    : raise_status(status);
 end:
   free(spans);
   free(drafter_spans);
@@ -680,11 +671,16 @@ end:
 static PyObject *span_number(PyObject *self, void *closure) {
   const sampler_span *span = &((SpanObject *)self)->span;
   switch ((intptr_t)closure) {
-    case 0: return PyLong_FromLong(span->sequence);
-    case 1: return PyLong_FromLong(span->plan);
-    case 2: return PyLong_FromLongLong(span->start);
-    case 3: return PyLong_FromLongLong(span->num_tokens);
-    default: return PyLong_FromLongLong(span->num_logits);
+    case 0:
+      return PyLong_FromLong(span->sequence);
+    case 1:
+      return PyLong_FromLong(span->plan);
+    case 2:
+      return PyLong_FromLongLong(span->start);
+    case 3:
+      return PyLong_FromLongLong(span->num_tokens);
+    default:
+      return PyLong_FromLongLong(span->num_logits);
   }
 }
 
@@ -708,15 +704,15 @@ static void span_dealloc(PyObject *self) {
 }
 
 static PyGetSetDef span_attributes[] = {
-  {"sequence", span_number, NULL, "Whose tokens they are.", (void *)0},
-  {"plan", span_number, NULL, "Which plan of the session it is of.", (void *)1},
-  {"start", span_number, NULL,
-   "The length that the cache must have: what it holds beyond is cut off.", (void *)2},
-  {"num_tokens", span_number, NULL, "At least one; the last of them may be drafts.", (void *)3},
-  {"num_logits", span_number, NULL,
-   "Rows of logits that advance wants, those that follow the last so many tokens.", (void *)4},
-  {"token_ids", span_ids, NULL, "int32, [num_tokens].", NULL},
-  {NULL, NULL, NULL, NULL, NULL}};
+    {"sequence", span_number, NULL, "Whose tokens they are.", (void *)0},
+    {"plan", span_number, NULL, "Which plan of the session it is of.", (void *)1},
+    {"start", span_number, NULL,
+     "The length that the cache must have: what it holds beyond is cut off.", (void *)2},
+    {"num_tokens", span_number, NULL, "At least one; the last of them may be drafts.", (void *)3},
+    {"num_logits", span_number, NULL,
+     "Rows of logits that advance wants, those that follow the last so many tokens.", (void *)4},
+    {"token_ids", span_ids, NULL, "int32, [num_tokens].", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- The types ------------------------------------------------------------------------------ */
 
@@ -741,38 +737,43 @@ static int session_traverse(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-#define CALL(name)                                                                               \
-  {#name, (PyCFunction)(void (*)(void))session_##name, METH_FASTCALL | METH_KEYWORDS,            \
-   session_##name##_doc}
+#define CALL(name)                                                                     \
+  {                                                                                    \
+#name, (PyCFunction)(void (*)(void))session_##name, METH_FASTCALL | METH_KEYWORDS, \
+        session_##name##_doc                                                           \
+  }
 
 static PyMethodDef methods[] = {
-  CALL(add),
-  CALL(fork),
-  CALL(plan),
-  CALL(advance),
-  {"remove", session_remove, METH_O,
-   "remove(sequence, /)\n--\n\nRemoves a sequence, finished or not. Its number may be given to "
-   "another one."},
-  {"get", session_get, METH_O, "get(sequence, /)\n--\n\nWhat there is of a sequence."},
-  {"close", child_close_method, METH_NOARGS, "close()\n--\n\nReleases the session's memory."},
-  {"__enter__", child_enter_method, METH_NOARGS, NULL},
-  {"__exit__", child_exit_method, METH_VARARGS, NULL},
-  {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
-  {NULL, NULL, 0, NULL}};
+    CALL(add),
+    CALL(fork),
+    CALL(plan),
+    CALL(advance),
+    {"remove", session_remove, METH_O,
+     "remove($self, sequence, /)\n--\n\nRemoves a sequence, finished or not. Its number may be "
+     "given to "
+     "another one."},
+    {"get", session_get, METH_O, "get($self, sequence, /)\n--\n\nWhat there is of a sequence."},
+    {"close", child_close_method, METH_NOARGS,
+     "close($self)\n--\n\nReleases the session's memory."},
+    {"__enter__", child_enter_method, METH_NOARGS, NULL},
+    {"__exit__", child_exit_method, METH_VARARGS, NULL},
+    {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
-  {"closed", child_get_closed, NULL, "Whether it, or its sampler, was closed.", NULL},
-  {"sampler", child_get_sampler, NULL, "Whose session it is.", NULL},
-  {NULL, NULL, NULL, NULL, NULL}};
+    {"closed", child_get_closed, NULL, "Whether it, or its sampler, was closed.", NULL},
+    {"sampler", child_get_sampler, NULL, "Whose session it is.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static const char doc[] =
-  "Session(sampler, *, max_sequences, max_context, vocabulary_size, **options)\n\n"
-  "Sequences that come and go while others run, around models that the caller runs:\n\n"
-  "    sequence = session.add(token_ids, params=params, seed=seed)\n"
-  "    plan = session.plan()                          in each step: which tokens to run\n"
-  "    result = session.advance(plan.spans, logits)   logits in, new tokens out\n\n"
-  "Options are the members of sampler_session_options. Arrays of the pipeline are read in each\n"
-  "advance. On a CUDA sampler logits and these arrays are device memory, all else is host memory.";
+    "Session(sampler, *, max_sequences, max_context, vocabulary_size, **options)\n\n"
+    "Sequences that come and go while others run, around models that the caller runs:\n\n"
+    "    sequence = session.add(token_ids, params=params, seed=seed)\n"
+    "    plan = session.plan()                          in each step: which tokens to run\n"
+    "    result = session.advance(plan.spans, logits)   logits in, new tokens out\n\n"
+    "Options are the members of sampler_session_options. Arrays of the pipeline are read in each\n"
+    "advance. On a CUDA sampler logits and these arrays are device memory, all else is host "
+    "memory.";
 
 static PyTypeObject *add_sequence_class(PyObject *module, const char *name,
                                         PyStructSequence_Field *fields, int count) {
@@ -783,28 +784,28 @@ static PyTypeObject *add_sequence_class(PyObject *module, const char *name,
 }
 
 static PyStructSequence_Field plan_fields[] = {
-  {"spans", "of the target: a list of Span"},
-  {"drafter_spans", "of the drafter"},
-  {"token_ids", "those of all spans, one span after the other"},
-  {"drafter_token_ids", "the same of the drafter"},
-  {"parents", "[spans, max_drafts] what each draft follows; None without has_draft_trees"},
-  {NULL, NULL}};
+    {"spans", "of the target: a list of Span"},
+    {"drafter_spans", "of the drafter"},
+    {"token_ids", "those of all spans, one span after the other"},
+    {"drafter_token_ids", "the same of the drafter"},
+    {"parents", "[spans, max_drafts] what each draft follows; None without has_draft_trees"},
+    {NULL, NULL}};
 
 static PyStructSequence_Field sequence_fields[] = {
-  {"token_ids", "a copy of the text, the prompt first"},
-  {"prompt_length", NULL},
-  {"cache_length", "how much of the text the target's cache holds"},
-  {"drafter_cache_length", NULL},
-  {"finish_reason", "a FinishReason; NONE: it runs"},
-  {"row_status", "why finish_reason is BAD_ROW"},
-  {"stop_sequence", "of STOP_SEQUENCE: which, from 0; else -1"},
-  {"num_steps", "that gave a token"},
-  {"num_drafted", NULL},
-  {"num_accepted", NULL},
-  {"is_drafting", NULL},
-  {"adaptive_values", NULL},
-  {"drafter_entropy", NULL},
-  {NULL, NULL}};
+    {"token_ids", "a copy of the text, the prompt first"},
+    {"prompt_length", NULL},
+    {"cache_length", "how much of the text the target's cache holds"},
+    {"drafter_cache_length", NULL},
+    {"finish_reason", "a FinishReason; NONE: it runs"},
+    {"row_status", "why finish_reason is BAD_ROW"},
+    {"stop_sequence", "of STOP_SEQUENCE: which, from 0; else -1"},
+    {"num_steps", "that gave a token"},
+    {"num_drafted", NULL},
+    {"num_accepted", NULL},
+    {"is_drafting", NULL},
+    {"adaptive_values", NULL},
+    {"drafter_entropy", NULL},
+    {NULL, NULL}};
 
 int add_session_type(PyObject *module) {
   static PyType_Slot span_slots[] = {{Py_tp_doc, "Tokens to run through a model."},

@@ -47,8 +47,7 @@ static int parse(const Spec *spec, PyObject *const *arguments, Py_ssize_t count,
   }
   for (int i = 0; i < num_known; ++i) {
     if (i < spec->num_required && !out[i]) {
-      PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", spec->function,
-                   spec->names[i]);
+      PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", spec->function, spec->names[i]);
       return -1;
     }
     if (out[i] == Py_None) out[i] = NULL;
@@ -80,8 +79,8 @@ static void give(Fields *fields, int index, PyObject *object) {
   if (object) fields_set(fields, index, object); /* an object: it cannot fail */
 }
 
-/* 1: the simple function of C has what it needs, the sampler's own workspace, and outputs as large as
- * the input; 0: it has not; -1: an exception. */
+/* 1: the simple function of C has what it needs, the sampler's own workspace, and outputs as large
+ * as the input; 0: it has not; -1: an exception. */
 static int prepare_direct(Call *call) {
   if (!call->sampler->has_workspace || call->broken[0]) return 0;
   if (!call->num_wanted) return 1;
@@ -90,8 +89,8 @@ static int prepare_direct(Call *call) {
   return 1;
 }
 
-/* -1 with an exception; 0: done; 1: the workspace is too small, so that the full call is to be made,
- * which brings one. */
+/* -1 with an exception; 0: done; 1: the workspace is too small, so that the full call is to be
+ * made, which brings one. */
 static int end_direct(const Call *call, sampler_status status) {
   if (status == SAMPLER_OK) return 0;
   if (status == SAMPLER_ERROR_WORKSPACE_TOO_SMALL &&
@@ -121,7 +120,8 @@ typedef struct DrawNumbers {
 static sampler_status draw_direct(Draw draw, sampler_t s, const sampler_rows *input,
                                   const DrawNumbers *n, int32_t *out, sampler_stream stream) {
   switch (draw) {
-    case ARGMAX: return sampler_argmax(s, input, out, stream);
+    case ARGMAX:
+      return sampler_argmax(s, input, out, stream);
     case CATEGORICAL:
       return sampler_categorical(s, input, n->temperature, n->seed, n->offset, out, stream);
     case TOP_K:
@@ -161,11 +161,9 @@ static int run_draw(Simple *s, Draw draw, const DrawNumbers *n, sampler_sample_a
   if (direct < 0) return -1;
   if (direct) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = draw_direct(draw, call->sampler->handle, &args->input, n, args->out_token_ids,
-                         call->stream);
-    Py_END_ALLOW_THREADS
-    const int ended = end_direct(call, status);
+    Py_BEGIN_ALLOW_THREADS status = draw_direct(draw, call->sampler->handle, &args->input, n,
+                                                args->out_token_ids, call->stream);
+    Py_END_ALLOW_THREADS const int ended = end_direct(call, status);
     if (ended <= 0) return ended;
   }
   call->params = sampler_params_default();
@@ -195,8 +193,8 @@ static PyObject *draw_tokens(const Spec *spec, Draw draw, PyObject *self,
     s.call.id_element = ELEMENT_I32; /* simple.h has no others */
     strcpy(s.call.id_label, "a token id of a simple call");
     if (!take_rows(&s.call, &s.fields, sample_args__input, &args.input) &&
-        !take_output(&s.call, &s.fields, "", sample_args__out_token_ids, 1, 1,
-                     args.input.num_rows, 1) &&
+        !take_output(&s.call, &s.fields, "", sample_args__out_token_ids, 1, 1, args.input.num_rows,
+                     1) &&
         !run_draw(&s, draw, &numbers, &args)) {
       result = s.call.results[sample_args_members[sample_args__out_token_ids].result];
       Py_XINCREF(result);
@@ -206,12 +204,12 @@ static PyObject *draw_tokens(const Spec *spec, Draw draw, PyObject *self,
   return result;
 }
 
-#define DRAW(name, draw, required, ...)                                                     \
-  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count,       \
-                        PyObject *names) {                                                  \
-    static const Spec spec = {#name, required, {"input", __VA_ARGS__, "out_token_ids",      \
-                                                "stream", NULL}};                           \
-    return draw_tokens(&spec, draw, self, arguments, count, names);                         \
+#define DRAW(name, draw, required, ...)                                               \
+  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count, \
+                        PyObject *names) {                                            \
+    static const Spec spec = {                                                        \
+        #name, required, {"input", __VA_ARGS__, "out_token_ids", "stream", NULL}};    \
+    return draw_tokens(&spec, draw, self, arguments, count, names);                   \
   }
 
 PyObject *call_argmax(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
@@ -231,13 +229,16 @@ DRAW(top_k_top_p, TOP_K_TOP_P, 6, "top_k", "top_p", "temperature", "seed", "offs
 typedef enum { SOFTMAX, TOP_K_RENORM, TOP_P_RENORM, TOP_K_MASK } Write;
 
 static sampler_status write_direct(Write write, sampler_t s, const sampler_rows *input,
-                                   int32_t top_k, float number, float *out,
-                                   sampler_stream stream) {
+                                   int32_t top_k, float number, float *out, sampler_stream stream) {
   switch (write) {
-    case SOFTMAX: return sampler_softmax(s, input, number, out, stream);
-    case TOP_K_RENORM: return sampler_top_k_renorm(s, input, top_k, out, stream);
-    case TOP_P_RENORM: return sampler_top_p_renorm(s, input, number, out, stream);
-    default: return sampler_top_k_mask(s, input, top_k, out, stream);
+    case SOFTMAX:
+      return sampler_softmax(s, input, number, out, stream);
+    case TOP_K_RENORM:
+      return sampler_top_k_renorm(s, input, top_k, out, stream);
+    case TOP_P_RENORM:
+      return sampler_top_p_renorm(s, input, number, out, stream);
+    default:
+      return sampler_top_k_mask(s, input, top_k, out, stream);
   }
 }
 
@@ -249,11 +250,9 @@ static int run_write(Simple *s, Write write, int32_t top_k, float number,
   if (direct < 0) return -1;
   if (direct) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = write_direct(write, call->sampler->handle, &args->input, top_k, number, args->output,
-                          call->stream);
-    Py_END_ALLOW_THREADS
-    const int ended = end_direct(call, status);
+    Py_BEGIN_ALLOW_THREADS status = write_direct(write, call->sampler->handle, &args->input, top_k,
+                                                 number, args->output, call->stream);
+    Py_END_ALLOW_THREADS const int ended = end_direct(call, status);
     if (ended <= 0) return ended;
   }
   call->params = sampler_params_default();
@@ -284,8 +283,7 @@ static PyObject *write_rows(const Spec *spec, Write write, PyObject *self,
     s.fields.given |= (uint64_t)1 << filter_args__output_stride;
     if (!take_rows(&s.call, &s.fields, filter_args__input, &args.input) &&
         !take_floats(&s.call, &s.fields, filter_args__output, 1, args.input.num_rows,
-                     args.input.num_cols, filter_args__output_dtype,
-                     filter_args__output_stride) &&
+                     args.input.num_cols, filter_args__output_dtype, filter_args__output_stride) &&
         !run_write(&s, write, top_k, number, &args)) {
       result = s.call.results[filter_args_members[filter_args__output].result];
       Py_XINCREF(result);
@@ -295,11 +293,11 @@ static PyObject *write_rows(const Spec *spec, Write write, PyObject *self,
   return result;
 }
 
-#define WRITE(name, write, number)                                                          \
-  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count,       \
-                        PyObject *names) {                                                  \
-    static const Spec spec = {#name, 2, {"input", number, "output", "stream", NULL}};       \
-    return write_rows(&spec, write, self, arguments, count, names);                         \
+#define WRITE(name, write, number)                                                    \
+  PyObject *call_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count, \
+                        PyObject *names) {                                            \
+    static const Spec spec = {#name, 2, {"input", number, "output", "stream", NULL}}; \
+    return write_rows(&spec, write, self, arguments, count, names);                   \
   }
 
 WRITE(softmax, SOFTMAX, "temperature")
@@ -316,11 +314,10 @@ static int run_select(Simple *s, sampler_select_args *args) {
   const int direct = call->num_wanted ? 0 : prepare_direct(call);
   if (direct) {
     sampler_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_top_k_select(call->sampler->handle, &args->input, args->num_selected,
-                                  args->out_values, args->out_token_ids, call->stream);
-    Py_END_ALLOW_THREADS
-    const int ended = end_direct(call, status);
+    Py_BEGIN_ALLOW_THREADS status =
+        sampler_top_k_select(call->sampler->handle, &args->input, args->num_selected,
+                             args->out_values, args->out_token_ids, call->stream);
+    Py_END_ALLOW_THREADS const int ended = end_direct(call, status);
     if (ended <= 0) return ended;
   }
   return call_run(call, OPERATION_SELECT, args, &args->exec);
@@ -333,7 +330,7 @@ static PyObject *pair_of(PyObject *a, PyObject *b) {
 PyObject *call_top_k_select(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
                             PyObject *names) {
   static const Spec spec = {
-    "top_k_select", 2, {"input", "num_selected", "out_values", "out_token_ids", "stream", NULL}};
+      "top_k_select", 2, {"input", "num_selected", "out_values", "out_token_ids", "stream", NULL}};
   PyObject *given[MAX_ARGUMENTS], *result = NULL;
   sampler_select_args args;
   Simple s;
@@ -353,8 +350,8 @@ PyObject *call_top_k_select(PyObject *self, PyObject *const *arguments, Py_ssize
     if (!take_rows(&s.call, &s.fields, select_args__input, &args.input) &&
         !take_floats(&s.call, &s.fields, select_args__out_values, 1, args.input.num_rows,
                      num_selected, select_args__output_dtype, -1) &&
-        !take_output(&s.call, &s.fields, "", select_args__out_token_ids, 1, 2,
-                     args.input.num_rows, num_selected) &&
+        !take_output(&s.call, &s.fields, "", select_args__out_token_ids, 1, 2, args.input.num_rows,
+                     num_selected) &&
         !run_select(&s, &args)) {
       result = pair_of(s.call.results[select_args_members[select_args__out_values].result],
                        s.call.results[select_args_members[select_args__out_token_ids].result]);
@@ -374,13 +371,11 @@ static int run_chain(Simple *s, sampler_verify_args *args) {
   if (direct) {
     sampler_status status;
     const sampler_rows *draft = args->draft.values ? &args->draft : NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = sampler_chain_speculative(
-      call->sampler->handle, &args->target, draft, args->draft_token_ids, args->num_drafts,
-      args->random.seed, args->random.offset, args->out_token_ids, args->out_accepted_counts,
-      args->out_emitted_counts, call->stream);
-    Py_END_ALLOW_THREADS
-    const int ended = end_direct(call, status);
+    Py_BEGIN_ALLOW_THREADS status = sampler_chain_speculative(
+        call->sampler->handle, &args->target, draft, args->draft_token_ids, args->num_drafts,
+        args->random.seed, args->random.offset, args->out_token_ids, args->out_accepted_counts,
+        args->out_emitted_counts, call->stream);
+    Py_END_ALLOW_THREADS const int ended = end_direct(call, status);
     if (ended <= 0) return ended;
   }
   return call_run(call, OPERATION_VERIFY, args, &args->exec);
@@ -404,11 +399,11 @@ static int take_chain(Simple *s, sampler_verify_args *a) {
 
 PyObject *call_chain_speculative(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
                                  PyObject *names) {
-  static const Spec spec = {"chain_speculative",
-                            6,
-                            {"target", "draft", "draft_token_ids", "num_drafts", "seed", "offset",
-                             "out_token_ids", "out_accepted_counts", "out_emitted_counts",
-                             "stream", NULL}};
+  static const Spec spec = {
+      "chain_speculative",
+      6,
+      {"target", "draft", "draft_token_ids", "num_drafts", "seed", "offset", "out_token_ids",
+       "out_accepted_counts", "out_emitted_counts", "stream", NULL}};
   static const int indices[] = {verify_args__target, verify_args__draft,
                                 verify_args__draft_token_ids};
   static const int outputs[] = {verify_args__out_token_ids, verify_args__out_accepted_counts,

@@ -10,7 +10,9 @@ PyObject *refuse_pickle(PyObject *self, PyObject *ignored);
 
 /* ---- Making one ----------------------------------------------------------------------------- */
 
-static void destroy(Child *child) { sampler_state_destroy(child->handle); }
+static void destroy(Child *child) {
+  sampler_state_destroy(child->handle);
+}
 
 /* Keywords of a constructor. */
 static int parse_keywords(Fields *fields, PyObject *keywords) {
@@ -38,10 +40,9 @@ static PyObject *state_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
   }
   sampler_state_t handle = NULL;
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sampler_state_create(((SamplerObject *)sampler)->handle, &options, &handle);
-  Py_END_ALLOW_THREADS
-  sampler_leave((SamplerObject *)sampler);
+  Py_BEGIN_ALLOW_THREADS status =
+      sampler_state_create(((SamplerObject *)sampler)->handle, &options, &handle);
+  Py_END_ALLOW_THREADS sampler_leave((SamplerObject *)sampler);
   if (status != SAMPLER_OK) return raise_status(status);
   StateObject *self = (StateObject *)PyType_GenericAlloc(type, 0);
   if (!self) {
@@ -67,7 +68,7 @@ PyObject *sampler_state_size_of(PyObject *self, PyObject *arguments, PyObject *k
     return NULL;
   }
   const sampler_status status =
-    sampler_state_size(((SamplerObject *)self)->handle, &options, &bytes);
+      sampler_state_size(((SamplerObject *)self)->handle, &options, &bytes);
   sampler_leave((SamplerObject *)self);
   return status == SAMPLER_OK ? PyLong_FromSize_t(bytes) : raise_status(status);
 }
@@ -87,12 +88,18 @@ typedef union StateArgs {
 
 static sampler_status make(Action action, sampler_t s, const StateArgs *args) {
   switch (action) {
-    case APPEND: return sampler_state_append(s, &args->append);
-    case ACCEPT: return sampler_accept(s, &args->accept);
-    case TRUNCATE: return sampler_state_truncate(s, &args->truncate);
-    case COPY: return sampler_state_copy(s, &args->copy);
-    case RESET: return sampler_state_reset(s, &args->reset);
-    default: return sampler_state_read(s, &args->read);
+    case APPEND:
+      return sampler_state_append(s, &args->append);
+    case ACCEPT:
+      return sampler_accept(s, &args->accept);
+    case TRUNCATE:
+      return sampler_state_truncate(s, &args->truncate);
+    case COPY:
+      return sampler_state_copy(s, &args->copy);
+    case RESET:
+      return sampler_state_reset(s, &args->reset);
+    default:
+      return sampler_state_read(s, &args->read);
   }
 }
 
@@ -248,7 +255,8 @@ static int take_all(Call *call, Fields *f, Action action, StateArgs *args, State
     case TRUNCATE:
       args->truncate.state = own->handle;
       return take_truncate(call, f, &args->truncate);
-    case COPY: return take_copy(call, f, &args->copy, own);
+    case COPY:
+      return take_copy(call, f, &args->copy, own);
     case RESET:
       args->reset.state = own->handle;
       return take_reset(call, f, &args->reset);
@@ -284,20 +292,19 @@ static PyObject *run(PyObject *object, const char *function, Action action, cons
     goto end;
   }
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = make(action, call.sampler->handle, &args);
-  Py_END_ALLOW_THREADS
-  result = status == SAMPLER_OK ? call_results(&call, of) : raise_status(status);
+  Py_BEGIN_ALLOW_THREADS status = make(action, call.sampler->handle, &args);
+  Py_END_ALLOW_THREADS result =
+      status == SAMPLER_OK ? call_results(&call, of) : raise_status(status);
 end:
   call_end(&call);
   return result;
 }
 
-#define METHOD(name, action, struct_name)                                                       \
-  static PyObject *state_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count,   \
-                                PyObject *names) {                                              \
-    return run(self, #name, action, &struct_name##_struct, struct_name##__stream, arguments,    \
-               count, names);                                                                   \
+#define METHOD(name, action, struct_name)                                                     \
+  static PyObject *state_##name(PyObject *self, PyObject *const *arguments, Py_ssize_t count, \
+                                PyObject *names) {                                            \
+    return run(self, #name, action, &struct_name##_struct, struct_name##__stream, arguments,  \
+               count, names);                                                                 \
   }
 
 METHOD(append, APPEND, state_append_args)
@@ -324,15 +331,14 @@ static PyObject *serialize(PyObject *object, PyObject *arguments, PyObject *keyw
   if (!self->child.handle) return raise_closed("state");
   if (sampler_enter(self->child.sampler)) return NULL;
   const sampler_t sampler = self->child.sampler->handle;
-  sampler_status status = sampler_state_serialize(sampler, self->child.handle, first_slot,
-                                                  num_slots, NULL, 0, &bytes);
+  sampler_status status =
+      sampler_state_serialize(sampler, self->child.handle, first_slot, num_slots, NULL, 0, &bytes);
   if (status == SAMPLER_OK) {
     result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
     char *buffer = result ? PyBytes_AsString(result) : NULL;
     if (buffer) {
-      Py_BEGIN_ALLOW_THREADS
-      status = sampler_state_serialize(sampler, self->child.handle, first_slot, num_slots, buffer,
-                                       bytes, &bytes);
+      Py_BEGIN_ALLOW_THREADS status = sampler_state_serialize(
+          sampler, self->child.handle, first_slot, num_slots, buffer, bytes, &bytes);
       Py_END_ALLOW_THREADS
     }
   }
@@ -361,11 +367,10 @@ static PyObject *deserialize(PyObject *object, PyObject *arguments, PyObject *ke
   }
   if (sampler_enter(self->child.sampler)) goto end;
   sampler_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sampler_state_deserialize(self->child.sampler->handle, self->child.handle, first_slot,
-                                     data.buf, (size_t)data.len, &num_slots);
-  Py_END_ALLOW_THREADS
-  sampler_leave(self->child.sampler);
+  Py_BEGIN_ALLOW_THREADS status =
+      sampler_state_deserialize(self->child.sampler->handle, self->child.handle, first_slot,
+                                data.buf, (size_t)data.len, &num_slots);
+  Py_END_ALLOW_THREADS sampler_leave(self->child.sampler);
   result = status == SAMPLER_OK ? PyLong_FromLongLong(num_slots) : raise_status(status);
 end:
   PyBuffer_Release(&data);
@@ -427,41 +432,50 @@ static int state_traverse(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-#define CALL(name) \
-  {#name, (PyCFunction)(void (*)(void))state_##name, METH_FASTCALL | METH_KEYWORDS, state_##name##_doc}
+#define CALL(name)                                                                   \
+  {                                                                                  \
+#name, (PyCFunction)(void (*)(void))state_##name, METH_FASTCALL | METH_KEYWORDS, \
+        state_##name##_doc                                                           \
+  }
 
 static PyMethodDef methods[] = {
-  CALL(append),
-  CALL(accept),
-  CALL(truncate),
-  CALL(copy),
-  CALL(reset),
-  CALL(read),
-  {"serialize", (PyCFunction)(void (*)(void))serialize, METH_VARARGS | METH_KEYWORDS,
-   "serialize(first_slot=0, num_slots=None)\n\nThe sequences of these slots as bytes, the same on "
-   "every machine. By default all from first_slot on."},
-  {"deserialize", (PyCFunction)(void (*)(void))deserialize, METH_VARARGS | METH_KEYWORDS,
-   "deserialize(data, first_slot=0)\n\nPuts serialised sequences into the slots from first_slot on, "
-   "and returns how many slots that were. On failure all are as before. Errors: InvalidArgument, "
-   "CorruptData."},
-  {"close", child_close_method, METH_NOARGS, "close()\n--\n\nReleases the state's memory."},
-  {"__enter__", child_enter_method, METH_NOARGS, NULL},
-  {"__exit__", child_exit_method, METH_VARARGS, NULL},
-  {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
-  {NULL, NULL, 0, NULL}};
+    CALL(append),
+    CALL(accept),
+    CALL(truncate),
+    CALL(copy),
+    CALL(reset),
+    CALL(read),
+    {"serialize", (PyCFunction)(void (*)(void))serialize, METH_VARARGS | METH_KEYWORDS,
+     "serialize($self, first_slot=0, num_slots=None)\n--\n\nThe sequences of these slots as bytes, "
+     "the same on "
+     "every machine. By default all from first_slot on."},
+    {"deserialize", (PyCFunction)(void (*)(void))deserialize, METH_VARARGS | METH_KEYWORDS,
+     "deserialize($self, data, first_slot=0)\n--\n\nPuts serialised sequences into the slots from "
+     "first_slot on, "
+     "and returns how many slots that were. On failure all are as before. Errors: InvalidArgument, "
+     "CorruptData."},
+    {"close", child_close_method, METH_NOARGS, "close($self)\n--\n\nReleases the state's memory."},
+    {"__enter__", child_enter_method, METH_NOARGS, NULL},
+    {"__exit__", child_exit_method, METH_VARARGS, NULL},
+    {"__reduce__", refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
-  {"closed", child_get_closed, NULL, "Whether it, or its sampler, was closed.", NULL},
-  {"sampler", child_get_sampler, NULL, "Whose state it is.", NULL},
-  {"num_slots", get_num_slots, NULL, "How many sequences there is room for.", NULL},
-  {NULL, NULL, NULL, NULL, NULL}};
+    {"closed", child_get_closed, NULL, "Whether it, or its sampler, was closed.", NULL},
+    {"sampler", child_get_sampler, NULL, "Whose state it is.", NULL},
+    {"num_slots", get_num_slots, NULL, "How many sequences there is room for.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static const char doc[] =
-  "State(sampler, *, num_slots, max_tokens, max_distinct_tokens=0, keep_adaptive_values=False)\n\n"
-  "What is remembered of sequences, a slot for each: their tokens, where the prompt ends, how often\n"
-  "each token has occurred, and the values of adaptive stages. Pipeline.state gives it to a draw;\n"
-  "what was drawn enters by accept only. It is released by close, by that of the sampler, or when\n"
-  "nothing refers to it any more.";
+    "State(sampler, *, num_slots, max_tokens, max_distinct_tokens=0, "
+    "keep_adaptive_values=False)\n\n"
+    "What is remembered of sequences, a slot for each: their tokens, where the prompt ends, how "
+    "often\n"
+    "each token has occurred, and the values of adaptive stages. Pipeline.state gives it to a "
+    "draw;\n"
+    "what was drawn enters by accept only. It is released by close, by that of the sampler, or "
+    "when\n"
+    "nothing refers to it any more.";
 
 int add_state_type(PyObject *module) {
   static PyType_Slot slots[] = {{Py_tp_doc, (void *)doc},

@@ -1,5 +1,5 @@
-/* Params, Rows, Pipeline and the others: objects that hold a struct of C. Numbers are written into it
- * as they are set; arrays are kept, and looked at by each call that gets the object. */
+/* Params, Rows, Pipeline and the others: objects that hold a struct of C. Numbers are written into
+ * it as they are set; arrays are kept, and looked at by each call that gets the object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "generated.h"
 
 static const Struct *const class_structs[] = {
-  &rows_struct,        &token_lists_struct, &params_struct,       &row_params_struct,
-  &pipeline_struct,    &report_args_struct, &draft_layout_struct, &acceptance_params_struct};
+    &rows_struct,     &token_lists_struct, &params_struct,       &row_params_struct,
+    &pipeline_struct, &report_args_struct, &draft_layout_struct, &acceptance_params_struct};
 enum { NUM_CLASSES = sizeof class_structs / sizeof *class_structs };
 
 static PyTypeObject *class_types[NUM_CLASSES];
@@ -33,7 +33,9 @@ Fields struct_fields(PyObject *object) {
   return (Fields){self->of, data, (PyObject **)(data + self->of->size), self->given};
 }
 
-static void own(StructObject *self, const Fields *fields) { self->given = fields->given; }
+static void own(StructObject *self, const Fields *fields) {
+  self->given = fields->given;
+}
 
 static PyObject *struct_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   StructObject *self = (StructObject *)PyType_GenericAlloc(type, 0);
@@ -127,13 +129,20 @@ static PyObject *get_member(PyObject *self, int index) {
   }
   if (!fields_given(&fields, index) && is_derived(member)) return Py_NewRef(Py_None);
   switch (member->kind) {
-    case KIND_I32: return PyLong_FromLong(*(const int32_t *)place);
-    case KIND_U32: return PyLong_FromUnsignedLong(*(const uint32_t *)place);
-    case KIND_I64: return PyLong_FromLongLong(*(const int64_t *)place);
-    case KIND_F32: return PyFloat_FromDouble(*(const float *)place);
-    case KIND_F64: return PyFloat_FromDouble(*(const double *)place);
-    case KIND_I32S: return tuple_of(member, place);
-    default: return PyLong_FromUnsignedLongLong(*(const uint64_t *)place);
+    case KIND_I32:
+      return PyLong_FromLong(*(const int32_t *)place);
+    case KIND_U32:
+      return PyLong_FromUnsignedLong(*(const uint32_t *)place);
+    case KIND_I64:
+      return PyLong_FromLongLong(*(const int64_t *)place);
+    case KIND_F32:
+      return PyFloat_FromDouble(*(const float *)place);
+    case KIND_F64:
+      return PyFloat_FromDouble(*(const double *)place);
+    case KIND_I32S:
+      return tuple_of(member, place);
+    default:
+      return PyLong_FromUnsignedLongLong(*(const uint64_t *)place);
   }
 }
 
@@ -227,8 +236,8 @@ static PyObject *struct_compare(PyObject *self, PyObject *other, int operation) 
   }
   const Fields a = struct_fields(self), b = struct_fields(other);
   const int is_equal =
-    memcmp(a.data, b.data, a.of->size) == 0 &&
-    memcmp(a.objects, b.objects, (size_t)a.of->num_objects * sizeof(PyObject *)) == 0;
+      memcmp(a.data, b.data, a.of->size) == 0 &&
+      memcmp(a.objects, b.objects, (size_t)a.of->num_objects * sizeof(PyObject *)) == 0;
   return PyBool_FromLong(is_equal == (operation == Py_EQ));
 }
 
@@ -271,7 +280,8 @@ static PyObject *params_preset(PyObject *ignored, PyObject *name) {
     Py_DECREF(params);
     return raise_status(status);
   }
-  for (int i = 0; i < params_struct.num_members; ++i) { /* what differs from the default was given */
+  for (int i = 0; i < params_struct.num_members;
+       ++i) { /* what differs from the default was given */
     const Member *member = &params_members[i];
     const size_t size = member->length ? 4 * (size_t)member->length : 4;
     if (memcmp(fields.data + member->offset, (char *)&preset + member->offset, size) != 0) {
@@ -284,26 +294,28 @@ static PyObject *params_preset(PyObject *ignored, PyObject *name) {
 }
 
 static PyMethodDef struct_methods[] = {
-  {"replace", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
-   "replace(**changes)\n\nA copy with other members."},
-  {"__replace__", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS, NULL},
-  {"__copy__", struct_copy, METH_NOARGS, NULL},
-  {"__reduce__", struct_reduce, METH_NOARGS, NULL},
-  {"__setstate__", struct_setstate, METH_O, NULL},
-  {NULL, NULL, 0, NULL}};
+    {"replace", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
+     "replace(**changes)\n\nA copy with other members."},
+    {"__replace__", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
+     NULL},
+    {"__copy__", struct_copy, METH_NOARGS, NULL},
+    {"__reduce__", struct_reduce, METH_NOARGS, NULL},
+    {"__setstate__", struct_setstate, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
 
 /* The last one ends the list: only Params has presets. */
 static PyMethodDef params_methods[] = {
-  {"preset", params_preset, METH_O | METH_STATIC,
-   "preset(name)\n\nThe stages of an engine in its order, its rules and defaults: \"vllm\", or a "
-   "version of it, \"vllm@0.33\". libsampler.preset_names() has all."},
-  {"replace", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
-   "replace(**changes)\n\nA copy with other members."},
-  {"__replace__", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS, NULL},
-  {"__copy__", struct_copy, METH_NOARGS, NULL},
-  {"__reduce__", struct_reduce, METH_NOARGS, NULL},
-  {"__setstate__", struct_setstate, METH_O, NULL},
-  {NULL, NULL, 0, NULL}};
+    {"preset", params_preset, METH_O | METH_STATIC,
+     "preset(name)\n\nThe stages of an engine in its order, its rules and defaults: \"vllm\", or a "
+     "version of it, \"vllm@0.33\". libsampler.preset_names() has all."},
+    {"replace", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
+     "replace(**changes)\n\nA copy with other members."},
+    {"__replace__", (PyCFunction)(void (*)(void))struct_replace, METH_VARARGS | METH_KEYWORDS,
+     NULL},
+    {"__copy__", struct_copy, METH_NOARGS, NULL},
+    {"__reduce__", struct_reduce, METH_NOARGS, NULL},
+    {"__setstate__", struct_setstate, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static PyObject *make_type(const Struct *of, const char *name) {
   /* Types keep the attributes. */
@@ -314,22 +326,21 @@ static PyObject *make_type(const Struct *of, const char *name) {
     attributes[i] = (PyGetSetDef){member->name, struct_get, struct_set,
                                   *member->doc ? member->doc : NULL, (void *)(intptr_t)i};
   }
-  PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)of->doc},
-    {Py_tp_new, (void *)struct_new},
-    {Py_tp_init, (void *)struct_init},
-    {Py_tp_dealloc, (void *)struct_dealloc},
-    {Py_tp_traverse, (void *)struct_traverse},
-    {Py_tp_clear, (void *)struct_clear},
-    {Py_tp_repr, (void *)struct_repr},
-    {Py_tp_richcompare, (void *)struct_compare},
-    {Py_tp_hash, (void *)PyObject_HashNotImplemented},
-    {Py_tp_getset, attributes},
-    {Py_tp_methods, of == &params_struct ? params_methods : struct_methods},
-    {0, NULL}};
+  PyType_Slot slots[] = {{Py_tp_doc, (void *)of->doc},
+                         {Py_tp_new, (void *)struct_new},
+                         {Py_tp_init, (void *)struct_init},
+                         {Py_tp_dealloc, (void *)struct_dealloc},
+                         {Py_tp_traverse, (void *)struct_traverse},
+                         {Py_tp_clear, (void *)struct_clear},
+                         {Py_tp_repr, (void *)struct_repr},
+                         {Py_tp_richcompare, (void *)struct_compare},
+                         {Py_tp_hash, (void *)PyObject_HashNotImplemented},
+                         {Py_tp_getset, attributes},
+                         {Py_tp_methods, of == &params_struct ? params_methods : struct_methods},
+                         {0, NULL}};
   PyType_Spec spec = {
-    name, (int)(sizeof(StructObject) + of->size + (size_t)of->num_objects * sizeof(PyObject *)), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+      name, (int)(sizeof(StructObject) + of->size + (size_t)of->num_objects * sizeof(PyObject *)),
+      0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);
 }
 
@@ -345,15 +356,14 @@ int prepare_struct(PyObject *module, const Struct *of, const char *result_name) 
   PyStructSequence_Desc desc = {result_name, "The outputs of a call.", fields, count};
   *of->result_type = PyStructSequence_NewType(&desc);
   if (!*of->result_type) return -1;
-  return PyModule_AddObjectRef(module, strrchr(result_name, '.') + 1,
-                               (PyObject *)*of->result_type);
+  return PyModule_AddObjectRef(module, strrchr(result_name, '.') + 1, (PyObject *)*of->result_type);
 }
 
 int add_struct_types(PyObject *module) {
   static const char *const names[NUM_CLASSES] = {
-    "libsampler.Rows",      "libsampler.TokenLists", "libsampler.Params",
-    "libsampler.RowParams", "libsampler.Pipeline",   "libsampler.Reports",
-    "libsampler.DraftLayout", "libsampler.AcceptanceParams"};
+      "libsampler.Rows",        "libsampler.TokenLists",      "libsampler.Params",
+      "libsampler.RowParams",   "libsampler.Pipeline",        "libsampler.Reports",
+      "libsampler.DraftLayout", "libsampler.AcceptanceParams"};
   for (int i = 0; i < NUM_CLASSES; ++i) {
     const Struct *of = class_structs[i];
     const char *result = of == &report_args_struct ? "libsampler.ReportResult" : NULL;

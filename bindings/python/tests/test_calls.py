@@ -3,6 +3,7 @@
 import array
 import copy
 import ctypes
+import inspect
 import math
 import pickle
 import re
@@ -236,11 +237,16 @@ class Library(unittest.TestCase):
             libsampler.prune_count(2, 3)
 
     def test_signatures_and_documentation(self):
-        for class_ in (libsampler.Sampler, libsampler.State, libsampler.Session):
+        for class_ in (libsampler.Sampler, libsampler.State, libsampler.Session,
+                       libsampler.NgramStorage, libsampler.PromptLookup):
             for name in dir(class_):
                 if not name.startswith("_"):
                     self.assertTrue(getattr(class_, name).__doc__, f"{class_}.{name}")
-        self.assertIn("out_token_ids", libsampler.Sampler.sample.__text_signature__)
+                    if callable(getattr(class_, name)):
+                        inspect.signature(getattr(class_, name))
+        parameters = inspect.signature(libsampler.Sampler.residual).parameters
+        self.assertEqual([name for name, one in parameters.items() if one.kind != one.KEYWORD_ONLY],
+                         ["self", "target", "draft"])
         self.assertIn("[output rows]", libsampler.Sampler.sample.__doc__)
         self.assertIn("greedy", Params.temperature.__doc__)
 
