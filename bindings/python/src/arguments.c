@@ -111,7 +111,7 @@ static int take_state(Call *call, Fields *given, int index) {
     return -1;
   }
   *FIELD(given, sampler_state_t, index) = state->child.handle;
-  return 0;
+  return call_keep(call, object); /* another thread may take it from the pipeline meanwhile */
 }
 
 int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64_t num_slots,

@@ -173,6 +173,14 @@ static Held *next_held(Call *call) {
   return &call->held[call->num_held];
 }
 
+int call_keep(Call *call, PyObject *object) {
+  Held *held = next_held(call);
+  if (!held) return -1;
+  held->owner = Py_NewRef(object);
+  ++call->num_held;
+  return 0;
+}
+
 static void finish_array(Array *array) {
   int64_t expected = 1;
   array->count = 1;

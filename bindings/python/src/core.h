@@ -190,6 +190,9 @@ int call_check(const Call *call);
 /* Looks at an array, and holds it. -1 with an exception where it is none. */
 int call_hold(Call *call, const char *of, const char *label, PyObject *object, Array *out);
 
+/* Keeps an object until the call has returned. */
+int call_keep(Call *call, PyObject *object);
+
 typedef enum {
   PLACE_DEVICE,    /* the sampler's memory */
   PLACE_PARAMETER, /* host memory with host_parameters */
