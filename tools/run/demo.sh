@@ -77,11 +77,6 @@ demo_python() {
     bindings/python/examples/recorded_logits.py
 }
 
-has_python_headers() {
-  python3 -c 'import pathlib, sysconfig
-assert pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists()' 2>/dev/null
-}
-
 demo_rust() {
   need rustc command -v rustc
   need cargo command -v cargo

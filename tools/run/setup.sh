@@ -22,6 +22,11 @@ has_jdk() {
   at_least 17 "$(javac -version 2>&1 | sed -n 's/^javac //p')"
 }
 
+has_python_headers() {
+  python3 -c 'import pathlib, sysconfig
+assert pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists()'
+}
+
 need_for_build() {
   need g++ command -v c++
   need cmake command -v cmake
@@ -74,6 +79,7 @@ need_for_gpu_check() {
 need_for_bindings() {
   need pkg-config command -v pkg-config
   want golang-go command -v go
+  want python3-dev has_python_headers
   want swig command -v swig
   want openjdk-17-jdk-headless has_jdk
   want junit5 test -e /usr/share/java/junit-platform-console-standalone.jar
