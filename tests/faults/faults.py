@@ -1587,7 +1587,7 @@ FAULTS = [
     Fault(
         "ngrams_learn_twice",
         "n-grams learn the text of a sequence that was taken out once more",
-        [("src/decoding/session/engine_host.cpp", "|| args.ngram_has_text)", "|| args.reserved)")],
+        [("src/decoding/session/engine_host.cpp", "|| args.ngram_has_text)", ")")],
         [session("SessionResume.NgramsLearnATextOnce")]),
     # ---- Verification by other rules, of trees and with stages
     Fault(

@@ -26,8 +26,10 @@ SessionRequests::SessionRequests(const SessionConfig &config, sampler_handle *ha
   }
   if (const float *const rates = config.acceptance.synthetic_rates) {
     float *const own_rates = arrays->take<float>(max_drafts());
-    if (own_rates) std::copy_n(rates, max_drafts(), own_rates);
-    acceptance_.synthetic_rates = own_rates;
+    if (own_rates) {  // else memory is counted, and the workspace with the caller's
+      std::copy_n(rates, max_drafts(), own_rates);
+      acceptance_.synthetic_rates = own_rates;
+    }
   }
   if (config.options.keep_drafter_rows) {
     drafter_rows_ = arrays->device()->take<unsigned char>(num_sequences() * max_drafts(),

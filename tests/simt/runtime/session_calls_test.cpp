@@ -135,6 +135,30 @@ TEST_F(SessionCalls, WithoutRowsNothingIsAsked) {
   EXPECT_TRUE(runtime::launches().empty());
 }
 
+// The rates are uploaded to the workspace, which has room for them beside all that drafts need.
+TEST_F(SessionCalls, RatesFitInTheWorkspace) {
+  static constexpr float kRates[] = {0.9f, 0.8f, 0.7f};
+  const NextLogits target = table_logits(7, kVocabulary, 1, false);
+  for (const std::int64_t draft_top_k : {0, 2}) {
+    for (const bool has_stages : {false, true}) {
+      SessionOptions options = small_options(1, 3);
+      options.keep_drafter_rows = options.has_draft_trees = 1;
+      options.acceptance_params.synthetic_rates = kRates;
+      Driver driver(options, target, table_logits(8, kVocabulary, 1, false), device_options(0));
+      auto args = sized<sampler_session_add_args>();
+      args.draft_source = SAMPLER_DRAFTS_MODEL;
+      args.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
+      args.draft_top_k = draft_top_k;
+      Wish wish = Mixed::wish(has_stages ? 3 : 0);
+      if (has_stages) wish.draws[0].params.repetition_penalty = 1.4f;
+      driver.add(wish, args);
+      for (int i = 0; i < 40 && driver.runs(0); ++i) driver.run(driver.plan());
+      EXPECT_EQ(driver.text(0).size(), 5u + 7u);
+      EXPECT_GT(driver.get(0).num_accepted, 0);
+    }
+  }
+}
+
 const char *const kFailing[] = {"cudaMemcpyAsync", "cudaStreamSynchronize", "cudaLaunchKernelExC"};
 
 // Whichever fails, an advance says so and changes nothing: the texts are the same in the end.
