@@ -25,8 +25,8 @@ void refuse(Check &check, const ParameterInfo &parameter, const UserParameters &
   if (parameter.array_in(user.arrays)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; %s", parameter.row_path, rule);
   } else if (parameter.turns_on() && parameter.scalar_is_on(user.params, user.arrays)) {
-    const double value = parameter.is_float ? parameter.scalar_in<float>(user.params)
-                                            : parameter.scalar_in<int32_t>(user.params);
+    const double value = parameter.is_float ? double(parameter.scalar_in<float>(user.params))
+                                            : double(parameter.scalar_in<int32_t>(user.params));
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; %s", parameter.path(), value, rule);
   }
 }
