@@ -34,7 +34,6 @@ struct ParameterInfo {
   IsOn *scalar_is_on;  // whether scalars turn the stage on; null: it only tunes it
 
   const char *path() const { return row_path + sizeof "row_" - 1; }  // "params->top_p"
-  bool has_scalar() const { return scalar != kNoScalar; }
   bool turns_on() const { return scalar_is_on != nullptr; }
 
   // A scalar of 4 bytes.
@@ -72,7 +71,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   [](const sampler_params &p, [[maybe_unused]] const sampler_row_params &rows) { return condition; }
 #define TUNES nullptr
 
-// Of Parameters.
+// Members of Parameters.
 #define SAMPLER_FILTER_PARAMETERS(P)                                             \
   P(temperature, temperature, float, SAMPLER_STAGE_TEMPERATURE, kNotNan,         \
     ON(p.temperature != 1.0f))                                                   \
@@ -80,7 +79,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   P(min_p, min_p, float, SAMPLER_STAGE_MIN_P, kNotNan, ON(min_p_is_on(p.min_p))) \
   P(top_k, top_k, int32_t, SAMPLER_STAGE_TOP_K, kAny, ON(top_k_is_on(p.top_k)))
 
-// Of Pipeline.
+// Members of Pipeline.
 #define SAMPLER_STAGE_PARAMETERS(P)                                                              \
   P(repetition_penalty, repetition_penalty, float, SAMPLER_STAGE_PENALTIES, kNotNegative,        \
     ON(p.repetition_penalty != 0.0f && p.repetition_penalty != 1.0f))                            \
@@ -114,7 +113,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   P(xtc_threshold, xtc_threshold, float, SAMPLER_STAGE_XTC, kNotNan, TUNES)                      \
   P(min_keep, min_keep, int32_t, 0, kAny, ON(p.min_keep > 1))
 
-// Of AdaptiveParameters.
+// Members of AdaptiveParameters.
 #define SAMPLER_ADAPTIVE_PARAMETERS(P)                                      \
   P(adaptive_kind, kind, int32_t, SAMPLER_STAGE_ADAPTIVE, kAdaptiveKind,    \
     ON(adaptive_stage_is_on(p, rows)))                                      \
@@ -146,7 +145,6 @@ inline constexpr ParameterInfo kParameters[] = {
 #define SAMPLER_COUNT(name, member, type, stage, values, is_on) +1
 constexpr int kNumFilterParameters = 0 SAMPLER_FILTER_PARAMETERS(SAMPLER_COUNT);
 constexpr int kNumStageParameters = 0 SAMPLER_STAGE_PARAMETERS(SAMPLER_COUNT);
-constexpr int kNumAdaptiveParameters = 0 SAMPLER_ADAPTIVE_PARAMETERS(SAMPLER_COUNT);
 #undef SAMPLER_COUNT
 constexpr int kNumParameters = sizeof kParameters / sizeof *kParameters;
 constexpr int kNumScalars = kNumParameters - 2;

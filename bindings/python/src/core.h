@@ -30,7 +30,7 @@ int to_stream(const char *label, PyObject *value, sampler_stream *out);
  * call, and the largest where they would be larger. */
 int64_t product(int64_t a, int64_t b);
 int64_t sum(int64_t a, int64_t b);
-/* Of rows of num_cols columns; stride 0 is num_cols. */
+/* The extent of rows of num_cols columns; stride 0 is num_cols. */
 int64_t extent(int64_t num_rows, int64_t num_cols, int64_t stride);
 static inline int64_t first_nonzero(int64_t a, int64_t b) {
   return a ? a : b;

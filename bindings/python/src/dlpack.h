@@ -26,7 +26,7 @@ typedef struct DLTensor {
   uint64_t byte_offset;
 } DLTensor;
 
-/* Of a capsule "dltensor". */
+/* The content of a capsule "dltensor". */
 typedef struct DLManagedTensor {
   DLTensor tensor;
   void *manager;
@@ -35,7 +35,7 @@ typedef struct DLManagedTensor {
 
 enum { DLPACK_READ_ONLY = 1 };
 
-/* Of a capsule "dltensor_versioned". What follows `flags` is as long as `major` is 1. */
+/* The content of a capsule "dltensor_versioned". What follows `flags` is as long as `major` is 1. */
 typedef struct DLManagedTensorVersioned {
   uint32_t major;
   uint32_t minor;
@@ -45,7 +45,7 @@ typedef struct DLManagedTensorVersioned {
   DLTensor tensor;
 } DLManagedTensorVersioned;
 
-/* Of a type's attribute __dlpack_c_exchange_api__, a capsule "dlpack_exchange_api". */
+/* The content of a type's attribute __dlpack_c_exchange_api__, a capsule "dlpack_exchange_api". */
 typedef struct DLPackExchangeAPI {
   uint32_t major;
   uint32_t minor;

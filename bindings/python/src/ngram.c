@@ -6,7 +6,7 @@
 
 PyTypeObject *storage_type, *lookup_type;
 
-/* Of a text, which has 2^27 tokens at most. */
+/* The longest text, and so the most drafts. */
 enum { MAX_PROPOSED = 1 << 27 };
 
 PyObject *refuse_pickle(PyObject *self, PyObject *ignored);
