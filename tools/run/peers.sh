@@ -4,7 +4,8 @@ readonly peers=build/peers
 readonly llama_engine=$peers/llama-engine
 
 # The versions that the presets of src/capi/presets.cpp are of.
-readonly peer_python=(torch==2.15.0 transformers==5.23.0 numpy msgspec dill orjson)
+readonly peer_torch=(torch==2.15.0 numpy)
+readonly peer_python=("${peer_torch[@]}" transformers==5.23.0 msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
 readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
@@ -111,11 +112,31 @@ record_verification() {
   mv "$golden.partial" "$golden"
 }
 
+# FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer; and that module's tests.
+run_flashinfer_tests() {
+  local folder=$1 python=$PWD/$peers/python/bin/python
+  need_for_build
+  need python3-dev has_python_headers
+  need python3-venv python3 -c 'import ensurepip'
+  install_missing
+  heading "installing torch and the package into $peers"
+  logged peers-install install_python "${peer_torch[@]}" pytest
+  logged peers-package install_python --force-reinstall --no-deps -Ccmake.define.SAMPLER_CUDA=OFF \
+    ./bindings/python
+  logged peers-flashinfer env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
+    "$python" -W error -m unittest test_flashinfer
+  "$python" tests/tools/peers/flashinfer_suite.py "$folder" "$peers/flashinfer-tests" "${@:2}"
+}
+
 # The engines to record; verification is what they make of drafts, llama what llama.cpp makes of the
 # adapter in integrations/llama_cpp. Without any: all.
 peers() {
   local -a engines=()
   local records=no verification=no llama=no engine
+  if [ "${1:-}" = flashinfer ] && [ -d "${2:-}" ]; then
+    run_flashinfer_tests "${@:2}"
+    return
+  fi
   for engine in "${@:-all}"; do
     case $engine in
       all) records=yes verification=yes llama=yes ;;
