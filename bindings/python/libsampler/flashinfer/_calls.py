@@ -1,39 +1,16 @@
 """Calls of libsampler as FlashInfer's functions make them: on torch's tensors, streams and generators."""
 
-import threading
 from typing import Any
 
 import torch
 
 import libsampler
+from libsampler.torch import INT32_MAX, call, int32
 
-_INT32_MAX = 2**31 - 1
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 # Ties are kept, and filters see the whole row or what the one before left: FlashInfer's rules.
 _KEEP = {"top_k_ties": libsampler.TieRule.KEEP, "top_p_ties": libsampler.TieRule.KEEP}
-
-
-class _Samplers(threading.local):
-    """A sampler serves one call at a time: each thread has its own for each device."""
-
-    def __init__(self) -> None:
-        self.of_device: dict[torch.device, libsampler.Sampler] = {}
-
-    def of(self, device: torch.device) -> libsampler.Sampler:
-        found = self.of_device.get(device)
-        if found is None:
-            if device.type == "cuda":
-                found = libsampler.Sampler(f"cuda:{device.index}", fallback_token_id=0)
-            elif device.type == "cpu":
-                found = libsampler.Sampler(fallback_token_id=0, threads=torch.get_num_threads())
-            else:
-                raise ValueError(f"the tensors are on {device}; they must be on a CPU or CUDA device")
-            self.of_device[device] = found
-        return found
-
-
-_samplers = _Samplers()
 
 
 def rows(values: torch.Tensor, name: str, dimensions: int = 2) -> torch.Tensor:
@@ -45,13 +22,6 @@ def rows(values: torch.Tensor, name: str, dimensions: int = 2) -> torch.Tensor:
     if values.dtype not in _TYPES:
         values = values.float()
     return values.detach() if values.stride(-1) == 1 and dimensions == 2 else values.detach().contiguous()
-
-
-def int32(values: torch.Tensor) -> torch.Tensor:
-    """Ids beyond int32 stay out of range."""
-    if values.dtype == torch.int64:
-        values = values.clamp(-1, _INT32_MAX)
-    return values.to(torch.int32).contiguous()
 
 
 def row_parameter(value: Any, input: torch.Tensor) -> Any:
@@ -84,24 +54,12 @@ def _parameters(
                 value = value.to(torch.float32).contiguous()
             of_rows[name] = value if indices is None else value[indices.clamp(0, value.size(0) - 1).long()]
         else:
-            numbers[name] = min(value, _INT32_MAX) if name == "top_k" else value
+            numbers[name] = min(value, INT32_MAX) if name == "top_k" else value
     return libsampler.Params(**numbers), libsampler.RowParams(**of_rows) if of_rows else None
 
 
-def _exec(sampler: libsampler.Sampler, name: str, tensor: torch.Tensor, arguments: dict[str, Any],
-          positional: tuple[Any, ...]) -> dict[str, Any]:
-    """The stream and the workspace of a call. torch's allocator keeps both in the stream's order."""
-    if tensor.device.type != "cuda":
-        return {}
-    size = getattr(sampler, f"{name}_workspace_size")(*positional, **arguments)
-    return {"stream": torch.cuda.current_stream(tensor.device),
-            "workspace": torch.empty(max(size, 1), dtype=torch.uint8, device=tensor.device)}
-
-
-def _call(name: str, tensor: torch.Tensor, *positional: Any, **arguments: Any) -> None:
-    sampler = _samplers.of(tensor.device)
-    execution = _exec(sampler, name, tensor, arguments, positional)
-    getattr(sampler, name)(*positional, **arguments, **execution)
+def _call(name: str, input: torch.Tensor, *positional: Any, **arguments: Any) -> None:
+    call(name, input.device, 0, *positional, **arguments)  # bad rows yield token 0
 
 
 def generator_seed(generator: torch.Generator | None, device: torch.device) -> tuple[int, int]:
