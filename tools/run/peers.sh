@@ -4,8 +4,8 @@ readonly peers=build/peers
 readonly llama_engine=$peers/llama-engine
 
 # The versions that the presets of src/capi/presets.cpp are of.
-readonly peer_torch=(torch==2.15.0 numpy)
-readonly peer_python=("${peer_torch[@]}" transformers==5.23.0 msgspec dill orjson)
+readonly peer_torch=(torch==2.15.0 transformers==5.23.0 numpy)
+readonly peer_python=("${peer_torch[@]}" msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
 readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
@@ -112,7 +112,8 @@ record_verification() {
   mv "$golden.partial" "$golden"
 }
 
-# FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer; and that module's tests.
+# FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer; before them the package's
+# tests that need torch.
 run_flashinfer_tests() {
   local folder=$1 python=$PWD/$peers/python/bin/python
   need_for_build
@@ -124,7 +125,7 @@ run_flashinfer_tests() {
   logged peers-package install_python --force-reinstall --no-deps -Ccmake.define.SAMPLER_CUDA=OFF \
     ./bindings/python
   logged peers-flashinfer env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -W error -m unittest test_flashinfer
+    "$python" -W error -m unittest test_torch test_flashinfer test_verify
   "$python" tests/tools/peers/flashinfer_suite.py "$folder" "$peers/flashinfer-tests" "${@:2}"
 }
 

@@ -112,7 +112,10 @@ class _Settings:
     """What a string of settings says, read once."""
 
     def __init__(self, settings: str) -> None:
-        preset, params, pipeline, acceptance = None, {}, {}, {}
+        preset: str | None = None
+        params: dict[str, Any] = {}
+        pipeline: dict[str, Any] = {}
+        acceptance: dict[str, Any] = {}
         self.row_names: list[tuple[int, str]] = []
         self.pipeline_names: list[tuple[int, str]] = []
         self.num_tensors = 0
@@ -127,7 +130,7 @@ class _Settings:
                     raise TypeError(f"{name} is a tensor; only members of RowParams and Pipeline are")
                 self.num_tensors += 2 if name in _LISTS else 1
                 continue
-            value = float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
+            value: Any = float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
             if name == "preset":
                 preset = value
             elif name in _PARAMS:
