@@ -50,7 +50,7 @@ class SeededSampler(LogitsProcessor):
             if seeds.numel() != rows:
                 raise ValueError(f"there are {seeds.numel()} seeds for {rows} rows; each row needs one")
             seeds = self.seeds = seeds.to(scores.device)
-        history = {}
+        history: dict[str, Any] = {}
         if "history" not in self.options:
             offsets = torch.arange(0, rows * length + 1, length, device=scores.device)
             history["history"] = (offsets, input_ids.reshape(-1).to(torch.int64))
@@ -68,7 +68,7 @@ def options_of(config: GenerationConfig) -> dict[str, Any]:
 
 def generate(
     model: Any,
-    input_ids: torch.Tensor,
+    input_ids: Any,
     logits_processor: LogitsProcessorList,
     stopping_criteria: Any,
     generation_config: GenerationConfig,
