@@ -1369,10 +1369,10 @@ FAULTS = [
           "row_.count")],
         [complexity("LongTexts.CostAFewReadsWhateverTheirTokensAre")]),
     Fault(
-        "empty_lists_allow_few",
-        "a slot that may draw any token is copied because others may not",
-        [("src/cpu/edits.cpp", "allowed) && allowed.count > 0;", "allowed);")],
-        [complexity("StagesThatAreOff.CostNothing")]),
+        "empty_lists_allow_none",
+        "a slot whose list of allowed tokens is empty may draw none",
+        [("src/cpu/edits.cpp", "find_by_slot(slot, &list) || list.count == 0) {", "find_by_slot(slot, &list)) {")],
+        [masks()]),
     Fault(
         "windows_walked_while_off",
         "a slot without windows is walked because others have some",

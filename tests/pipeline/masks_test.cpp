@@ -20,9 +20,9 @@ const T &one_of(Random &random, const std::vector<T> &choices) {
   return choices[std::size_t(random.between(0, static_cast<std::int64_t>(choices.size()) - 1))];
 }
 
-std::vector<std::uint32_t> random_mask(Random &random, std::int64_t num_cols) {
+// Allows one of `share` tokens; 0: none.
+std::vector<std::uint32_t> random_mask(Random &random, std::int64_t num_cols, std::int64_t share) {
   std::vector<std::uint32_t> mask(std::size_t((num_cols + 31) / 32));
-  const std::int64_t share = one_of<std::int64_t>(random, {0, 1, 1, 2, 20, 400, 3000});
   for (std::int64_t id = 0; id < num_cols; ++id) {
     const bool is_allowed = share > 0 && random.one_in(share);
     if (is_allowed) mask[std::size_t(id / 32)] |= std::uint32_t(1) << (id % 32);
@@ -61,7 +61,8 @@ Problem masked_problem(std::uint64_t seed) {
     }
   }
   if (!problem.has_allowed || random.one_in(2)) {
-    problem.bitmasks = {random_mask(random, problem.num_cols)};
+    const auto share = one_of<std::int64_t>(random, {0, 1, 1, 2, 20, 400, 3000});
+    problem.bitmasks = {random_mask(random, problem.num_cols, share)};
   }
   problem.params.temperature = one_of<float>(random, {0.0F, 0.7F, 1.0F, 1.0F});
   if (random.one_in(2)) problem.params.top_k = one_of<std::int32_t>(random, {1, 5, 50, 1000});
@@ -71,6 +72,15 @@ Problem masked_problem(std::uint64_t seed) {
   problem.params.temperature_order = static_cast<std::int32_t>(random.between(0, 1));
   problem.params.top_k_ties = static_cast<std::int32_t>(random.between(0, 1));
   problem.params.top_p_ties = static_cast<std::int32_t>(random.between(0, 1));
+  if (random.one_in(4)) {  // min-p leaves less than top-k asks for, of the few that are allowed
+    problem.has_allowed = false;
+    problem.bitmasks = {random_mask(random, problem.num_cols, 200)};
+    problem.params.temperature = 1.0F;
+    problem.params.top_k = one_of<std::int32_t>(random, {3, 10, 20});
+    problem.params.top_k_ties = SAMPLER_TIES_EXACT;
+    problem.params.min_p = 0.3F;
+    problem.params.filter_order = SAMPLER_FILTERS_MIN_P_FIRST;
+  }
   return problem;
 }
 
