@@ -34,6 +34,9 @@ class Task<contract::FilterRequest, Row> {
       const int64_t slot = request_.slots[index];
       parameters = stages_.adapt(parameters, slot);
       row_.apply_edits();
+      if (!is_mask() && request_.output_dtype == SAMPLER_F32) {
+        row_.will_write(static_cast<float *>(output_row(index)));
+      }
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
       if (!is_mask()) stages_.reweigh(kept, slot, &row_, false);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());

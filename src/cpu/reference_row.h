@@ -44,6 +44,7 @@ class ReferenceRow {
 
   void copy_values(float *out) const;
 
+  void will_write(float *) {}
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
 

@@ -142,8 +142,18 @@ class Task<contract::SampleRequest, Row> {
       } else {
         std::fill_n(ids, num_outputs, request_.bad_row_token);
       }
-      for (int64_t i = 0; i < num_outputs; ++i) write(outputs[i], ids[i]);
+      if (status_ == SAMPLER_ROW_OK && writes_ids_alone()) {
+        for (int64_t i = 0; i < num_outputs; ++i) {
+          contract::store_id(request_.out_token_ids, outputs[i], ids[i]);
+        }
+      } else {
+        for (int64_t i = 0; i < num_outputs; ++i) write(outputs[i], ids[i]);
+      }
     }
+  }
+
+  bool writes_ids_alone() const {
+    return !request_.out_row_status && !sampled_.has_other_outputs();
   }
 
   void write(int64_t output, int64_t id) const {

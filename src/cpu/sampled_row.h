@@ -91,6 +91,10 @@ class SampledRow {
   // The token's observation for the adaptive stage; NaN: none.
   float observation(int64_t id) const { return stages_.observation(row_, distribution_, id); }
 
+  bool has_other_outputs() const {
+    return request_.out_kept_counts || request_.out_observations || request_.out_logprobs ||
+           request_.out_values || request_.reports;
+  }
   // Writes an output's values besides its token `id` and its status.
   void write_good(int64_t output, int64_t id) const {
     if (request_.out_kept_counts) request_.out_kept_counts[output] = kept_count_;

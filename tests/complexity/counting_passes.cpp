@@ -163,6 +163,12 @@ const cpu::Passes *counting_passes() {
     add_weighed(kWeighCost, end - begin);
     return real->weigh(source, scaling, begin, end, at_least, block_weights);
   };
+  counting.weigh_and_write = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                                int64_t end, float at_least, uint64_t *block_weights, float *out) {
+    add_weighed(kWeighCost, end - begin);
+    add(kWriteCost, end - begin);
+    return real->weigh_and_write(source, scaling, begin, end, at_least, block_weights, out);
+  };
   counting.weigh_between = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                               int64_t end, float at_least, float at_most, uint64_t *block_weights) {
     add_weighed(kWeighBetweenCost, end - begin);
@@ -183,6 +189,10 @@ const cpu::Passes *counting_passes() {
                                     void *out, sampler_dtype out_dtype) {
     add(kWeighCost, end - begin);
     real->write_probabilities(source, scaling, normalizer, begin, end, at_least, out, out_dtype);
+  };
+  counting.multiply = [](float *values, int64_t count, float factor) {
+    add(kWriteCost, count);
+    real->multiply(values, count, factor);
   };
   counting.write_values = [](const RowView &source, int64_t begin, int64_t end, float at_least,
                              void *out, sampler_dtype out_dtype) {

@@ -615,6 +615,41 @@ TEST(Pass, WriteProbabilities) {
                 });
 }
 
+TEST(Pass, WeighAndWrite) {
+  for_each_case(all_rows(kLargeCounts), [](const cpu::Passes *passes, const Row &row, Range range,
+                                           float bound) {
+    const cpu::Scaling scaling = row.scaling();
+    constexpr float kBefore = 12.5f;
+    std::vector<float> out(row.values.size(), kBefore), expected = out;
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      const float x = row.values[size_t(i)];
+      expected[size_t(i)] = x >= bound ? contract::relative_probability(scaling.row, x) : 0.0f;
+    }
+    const size_t num_blocks = row.values.size() / size_t(cpu::kWeightBlock) + 1;
+    std::vector<uint64_t> blocks(num_blocks, 7), expected_blocks = blocks;
+    const uint64_t weight =
+        passes->weigh(row.view(), scaling, range.begin, range.end, bound, expected_blocks.data());
+    EXPECT_EQ(weight, passes->weigh_and_write(row.view(), scaling, range.begin, range.end, bound,
+                                              blocks.data(), out.data()));
+    EXPECT_EQ(expected_blocks, blocks);
+    EXPECT_EQ(expected, out);
+  });
+}
+
+TEST(Pass, Multiply) {
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (const int64_t count : {0, 1, 15, 16, 17, 64, 333}) {
+      std::vector<float> values, expected;
+      for (int64_t i = 0; i < count + 3; ++i) {
+        values.push_back(float(i) * 0.37f);
+        expected.push_back(i < count ? values.back() * 0.7f : values.back());
+      }
+      passes->multiply(values.data(), count, 0.7f);
+      EXPECT_EQ(expected, values) << passes->name << " " << count;
+    }
+  }
+}
+
 // At this temperature the logarithm of a probability is the logit, less the largest.
 TEST(Pass, WriteProbabilitiesAtTheLowestLogarithm) {
   std::vector<float> values = {0};

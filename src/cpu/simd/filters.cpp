@@ -313,7 +313,17 @@ void SimdRow::weigh_kept(Rank cut) {
   distribution_.cut = cut;
   const Kept tokens = kept();
   std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
-  distribution_.kept_weight = weigh(tokens, {distribution_.scale}, block_weights_);
+  const bool is_whole = !list_.covers(cut) && !has_earlier_;
+  relative_.is_written = relative_.out && is_whole;
+  if (!relative_.is_written) {
+    distribution_.kept_weight = weigh(tokens, {distribution_.scale}, block_weights_);
+    return;
+  }
+  distribution_.kept_weight = 0;
+  for_each_range(tokens, 0, row_.count, [&](int64_t begin, int64_t end, float at_least) {
+    distribution_.kept_weight += passes_.weigh_and_write(
+        row_, {distribution_.scale}, begin, end, at_least, block_weights_, relative_.out);
+  });
 }
 
 uint64_t SimdRow::total_weight() const {

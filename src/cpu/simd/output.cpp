@@ -58,6 +58,10 @@ void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
       return distribution_.probability(value, rank);
     });
   }
+  if (relative_.is_written && out == relative_.out) {
+    passes_.multiply(relative_.out, row_.count, distribution_.normalizer);
+    return;
+  }
   for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
                  [&](int64_t begin, int64_t end, float at_least) {
                    passes_.write_probabilities(row_, scaling, distribution_.normalizer, begin, end,

@@ -164,7 +164,11 @@ struct Passes {
   uint64_t (*weigh)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
 
-  // The same for values in [at_least, at_most].
+  // As weigh; also writes the relative probabilities to out[begin, end), 0 for other elements.
+  uint64_t (*weigh_and_write)(const RowView &source, const Scaling &scaling, int64_t begin,
+                              int64_t end, float at_least, uint64_t *block_weights, float *out);
+
+  // The same as weigh for values in [at_least, at_most].
   uint64_t (*weigh_between)(const RowView &source, const Scaling &scaling, int64_t begin,
                             int64_t end, float at_least, float at_most, uint64_t *block_weights);
 
@@ -189,6 +193,9 @@ struct Passes {
   void (*write_probabilities)(const RowView &source, const Scaling &scaling, float normalizer,
                               int64_t begin, int64_t end, float at_least, void *out,
                               sampler_dtype out_dtype);
+
+  // Multiplies each value by `factor`.
+  void (*multiply)(float *values, int64_t count, float factor);
 
   // Writes the values themselves; -inf for those below `at_least`.
   void (*write_values)(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,

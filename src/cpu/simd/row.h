@@ -99,6 +99,9 @@ class SimdRow {
   // Writes the row's values.
   void copy_values(float *out) const;
 
+  // The f32 row that write_probabilities() will write next: distribute() may write relative
+  // probabilities there, so that each is computed once. Until the next load.
+  void will_write(float *out) { relative_ = {out, false}; }
   // Writes probabilities, or the values of kept tokens and -inf.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
@@ -257,6 +260,10 @@ class SimdRow {
   // After draw_from(): whether the row has tokens before first_; whether the list has tokens that
   // are not kept.
   bool has_earlier_ = false, has_others_ = false;
+  struct {
+    float *out = nullptr;
+    bool is_written = false;  // by weigh_kept(), for all of the row
+  } relative_;
   const uint32_t *loaded_with_ = nullptr;  // bitmask of load_allowed()
   const EditedRow *edited_ = nullptr;      // null: row_ has no pending edits
   InverseCdf inverse_cdf_;

@@ -212,6 +212,14 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
   *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
 }
+// Each lane becomes the sum of the lanes up to it.
+SAMPLER_INLINE Ints running_sum(Ints x) {
+  const Ints zero = _mm512_setzero_si512();
+  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
+  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
+  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
+  return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
+}
 // The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(x));

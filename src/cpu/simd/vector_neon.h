@@ -196,6 +196,11 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = vuzp2q_s32(first, second);
 }
 // The sum of signed lanes.
+SAMPLER_INLINE Ints running_sum(Ints x) {
+  const Ints zero = vdupq_n_s32(0);
+  x = vaddq_s32(x, vextq_s32(zero, x, 3));
+  return vaddq_s32(x, vextq_s32(zero, x, 2));
+}
 SAMPLER_INLINE int64_t sum(Ints x) {
   return vaddlvq_s32(x);
 }

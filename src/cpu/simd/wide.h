@@ -199,6 +199,10 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
     native::multiply(a.piece[i], b.piece[i], &high->piece[i], &low->piece[i]);
   }
 }
+// Each lane becomes the sum of the lanes of its native vector up to it.
+SAMPLER_INLINE Ints running_sums(Ints x) {
+  return each<Ints>([&](int i) SAMPLER_INLINE_LAMBDA { return native::running_sum(x.piece[i]); });
+}
 SAMPLER_INLINE int64_t sum(Ints x) {
   int64_t result = 0;
   for (int i = 0; i < kPieces; ++i) result += native::sum(x.piece[i]);

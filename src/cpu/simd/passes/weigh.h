@@ -102,6 +102,64 @@ uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int
   });
 }
 
+template <class Type>
+SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats x) {
+  auto *p = static_cast<typename Type::Element *>(out) + index;
+  if (lanes == kWidth) {
+    Type::write(p, x);
+  } else {
+    write_some<Type>(p, lanes, x);
+  }
+}
+template <class Type>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t lanes, const Floats (&x)[1]) {
+  write_vector<Type>(out, index, lanes, x[0]);
+}
+template <class Type, int kCount>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Floats (&x)[kCount]) {
+  auto *p = static_cast<typename Type::Element *>(out) + index;
+  for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
+}
+
+// The lanes that are not `nonzero` are 0, and weigh nothing either way.
+uint64_t weigh_and_write(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                         float at_least, uint64_t *block_weights, float *out) {
+  return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
+    return with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      const auto *const p = elements<Type>(source.values);
+      uint64_t result = 0;
+      for_each_block(begin, end,
+                     [&](int64_t block, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
+                       WeightSum weights;
+                       for_each_relative<Type>(
+                           p, relative, bounds, from, to,
+                           [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                             weights.take(vectors.x, vectors.power);
+                             int i = 0;
+                             for (Floats &x : vectors.x) {
+                               x = zero_unless(vectors.nonzero[i], vectors.relative(i));
+                               ++i;
+                             }
+                             write_vectors<F32>(out, index, lanes, vectors.x);
+                           });
+                       const uint64_t weight = weights.total();
+                       result += weight;
+                       block_weights[block] += weight;
+                     });
+      return result;
+    });
+  });
+}
+
+void multiply(float *values, int64_t count, float factor) {
+  const Floats times = splat(factor);
+  for_each_vector<F32>(values, 0, count,
+                       [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                         write_vector<F32>(values, index, lanes, mul(x, times));
+                       });
+}
+
 uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                        float at_least, float at_most, uint64_t *block_weights) {
   const Between bounds = {splat(at_least), splat(at_most)};
@@ -151,42 +209,28 @@ uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begi
           for_each_relative<F32>(
               p, relative, bounds, 0, count,
               [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                // Sums of a native vector's limbs fit 32 bits.
                 int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
                 for (int i = 0; i * kWidth < lanes; ++i) {
                   const Limbs limbs = limbs_of(vectors.x[i], vectors.power[i]);
-                  const int64_t place = i * kWidth;
-                  store(high + place, sub(limbs.high, splat(raw_bits(contract::kHighLimb))));
-                  store(low + place, sub(limbs.low, splat(raw_bits(contract::kLowLimb))));
+                  const Ints high_units = sub(limbs.high, splat(raw_bits(contract::kHighLimb)));
+                  const Ints low_units = sub(limbs.low, splat(raw_bits(contract::kLowLimb)));
+                  store(high + i * kWidth, running_sums(high_units));
+                  store(low + i * kWidth, running_sums(low_units));
                 }
-                uint64_t running = sum;  // in a register
-                for (int64_t i = 0; i < lanes; ++i) {
-                  const uint64_t units = uint64_t(high[i]) << contract::kLowLimbBits;
-                  out[first + index + i] = running += units + uint64_t(int64_t(low[i]));
+                for (int64_t i = 0; i < lanes; i += native::kLanes) {
+                  uint64_t *const sums = out + first + index + i;
+                  const int64_t num = smaller(lanes - i, native::kLanes);
+                  for (int64_t j = 0; j < num; ++j) {
+                    const uint64_t units = uint64_t(high[i + j]) << contract::kLowLimbBits;
+                    sums[j] = sum + units + uint64_t(int64_t(low[i + j]));
+                  }
+                  sum = sums[num - 1];
                 }
-                sum = running;
               });
         });
   });
   return sum;
-}
-
-template <class Type>
-SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats x) {
-  auto *p = static_cast<typename Type::Element *>(out) + index;
-  if (lanes == kWidth) {
-    Type::write(p, x);
-  } else {
-    write_some<Type>(p, lanes, x);
-  }
-}
-template <class Type>
-SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t lanes, const Floats (&x)[1]) {
-  write_vector<Type>(out, index, lanes, x[0]);
-}
-template <class Type, int kCount>
-SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Floats (&x)[kCount]) {
-  auto *p = static_cast<typename Type::Element *>(out) + index;
-  for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
 }
 
 void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
