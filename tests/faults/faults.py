@@ -689,8 +689,8 @@ FAULTS = [
         "sums_of_high_limbs_alone",
         "the running weights of many draws lack the weights' lower limbs",
         [("src/cpu/simd/passes/weigh.h",
-          "running += units + uint64_t(int64_t(low[i]));",
-          "running += units;")],
+          "sums[j] = sum + units + uint64_t(int64_t(low[i + j]));",
+          "sums[j] = sum + units;")],
         [row_pass("SumWeights")]),
     Fault(
         "ties_listed_beyond_enough",
