@@ -112,21 +112,34 @@ record_verification() {
   mv "$golden.partial" "$golden"
 }
 
-# FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer; before them the package's
-# tests that need torch.
-run_flashinfer_tests() {
-  local folder=$1 python=$PWD/$peers/python/bin/python
+# torch, and the Python package as pip builds it.
+install_package() {
   need_for_build
   need python3-dev has_python_headers
   need python3-venv python3 -c 'import ensurepip'
+  need unzip command -v unzip
   install_missing
   heading "installing torch and the package into $peers"
   logged peers-install install_python "${peer_torch[@]}" pytest
   logged peers-package install_python --force-reinstall --no-deps -Ccmake.define.SAMPLER_CUDA=OFF \
     ./bindings/python
-  logged peers-flashinfer env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -m unittest test_torch test_flashinfer test_verify test_transformers
-  "$python" tests/tools/peers/flashinfer_suite.py "$folder" "$peers/flashinfer-tests" "${@:2}"
+}
+
+# The package's tests that need torch, transformers, or the interface that is in vLLM's wheel.
+run_python_tests() {
+  install_package
+  logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
+  unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm_v2[@]}" -d "$peers/vllm_v2"
+  heading "the package's tests"
+  env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
+    SAMPLER_VLLM="$PWD/$peers/vllm_v2" "$PWD/$peers/python/bin/python" -m unittest \
+    test_torch test_flashinfer test_verify test_transformers test_vllm
+}
+
+# FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer.
+run_flashinfer_tests() {
+  install_package
+  "$peers/python/bin/python" tests/tools/peers/flashinfer_suite.py "$1" "$peers/flashinfer-tests" "${@:2}"
 }
 
 # The engines to record; verification is what they make of drafts, llama what llama.cpp makes of the
@@ -146,6 +159,10 @@ peers() {
       *) records=yes engines+=("$engine") ;;
     esac
   done
+  if [ "${1:-}" = python ]; then
+    run_python_tests
+    return
+  fi
   need_for_build
   need unzip command -v unzip
   need python3-venv python3 -c 'import ensurepip'
