@@ -125,15 +125,19 @@ install_package() {
     ./bindings/python
 }
 
-# The package's tests that need torch, transformers, or the interface that is in vLLM's wheel.
+# The package's tests that need torch, transformers, or what is in the wheels of vLLM and SGLang.
 run_python_tests() {
   install_package
+  logged peers-install install_python "${peer_python[@]}"
   logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
+  logged peers-sglang download "$peer_sglang" 'sglang-*.whl'
   unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm_v2[@]}" -d "$peers/vllm_v2"
+  unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang"
   heading "the package's tests"
   env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
-    SAMPLER_VLLM="$PWD/$peers/vllm_v2" "$PWD/$peers/python/bin/python" -m unittest \
-    test_torch test_flashinfer test_verify test_transformers test_vllm
+    SAMPLER_VLLM="$PWD/$peers/vllm_v2" SAMPLER_SGLANG="$PWD/$peers/sglang" \
+    "$PWD/$peers/python/bin/python" -m unittest \
+    test_torch test_flashinfer test_verify test_transformers test_vllm test_sglang
 }
 
 # FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer.
