@@ -91,10 +91,8 @@ class SampledRow {
   // The token's observation for the adaptive stage; NaN: none.
   float observation(int64_t id) const { return stages_.observation(row_, distribution_, id); }
 
-  bool has_other_outputs() const {
-    return request_.out_kept_counts || request_.out_observations || request_.out_logprobs ||
-           request_.out_values || request_.reports;
-  }
+  // Whether an output has more than its token and status.
+  bool has_other_outputs() const { return has_distribution_outputs() || request_.out_values; }
   // Writes an output's values besides its token `id` and its status.
   void write_good(int64_t output, int64_t id) const {
     if (request_.out_kept_counts) request_.out_kept_counts[output] = kept_count_;
@@ -125,10 +123,13 @@ class SampledRow {
   const Distribution &distribution() const { return distribution_; }
 
  private:
+  bool has_distribution_outputs() const {
+    return request_.reports || request_.out_kept_counts || request_.out_observations ||
+           request_.out_logprobs;
+  }
   // Whether the only output is a draw by weights.
   bool only_draws() const {
-    return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request_.reports &&
-           !request_.out_kept_counts && !request_.out_observations && !request_.out_logprobs;
+    return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !has_distribution_outputs();
   }
 
   const Elements *elements_if(bool is_replaced) const {

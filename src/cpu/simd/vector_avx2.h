@@ -228,13 +228,14 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
   *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
 }
-// The sum of signed lanes.
+// Each lane becomes the sum of the lanes up to it.
 SAMPLER_INLINE Ints running_sum(Ints x) {
   x = _mm256_add_epi32(x, _mm256_slli_si256(x, 4));
   x = _mm256_add_epi32(x, _mm256_slli_si256(x, 8));
   const __m256i lower = _mm256_permute2x128_si256(x, x, 0x08);  // in the upper half; else 0
   return _mm256_add_epi32(x, _mm256_shuffle_epi32(lower, 0xFF));
 }
+// The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m256i pairs = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x)),
                                          _mm256_cvtepi32_epi64(_mm256_extracti128_si256(x, 1)));

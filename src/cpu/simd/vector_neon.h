@@ -195,12 +195,13 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *low = vuzp1q_s32(first, second);
   *high = vuzp2q_s32(first, second);
 }
-// The sum of signed lanes.
+// Each lane becomes the sum of the lanes up to it.
 SAMPLER_INLINE Ints running_sum(Ints x) {
   const Ints zero = vdupq_n_s32(0);
   x = vaddq_s32(x, vextq_s32(zero, x, 3));
   return vaddq_s32(x, vextq_s32(zero, x, 2));
 }
+// The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   return vaddlvq_s32(x);
 }

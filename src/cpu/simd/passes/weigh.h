@@ -74,34 +74,6 @@ SAMPLER_INLINE void for_each_widened(const RowView &source, int64_t begin, int64
   });
 }
 
-template <class Type, class Relative, class Bounds>
-SAMPLER_INLINE uint64_t sum_blocks(const typename Type::Element *p, const Relative &relative,
-                                   const Bounds &bounds, int64_t begin, int64_t end,
-                                   uint64_t *block_weights) {
-  uint64_t result = 0;
-  for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
-    WeightSum weights;
-    for_each_relative<Type>(p, relative, bounds, from, to,
-                            [&](const auto &vectors, int64_t, int64_t)
-                                SAMPLER_INLINE_LAMBDA { weights.take(vectors.x, vectors.power); });
-    const uint64_t weight = weights.total();
-    result += weight;
-    if (block_weights) block_weights[block] += weight;
-  });
-  return result;
-}
-
-uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
-               float at_least, uint64_t *block_weights) {
-  return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
-    return with_type(source.dtype, [&](auto type) {
-      using Type = decltype(type);
-      return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
-                              block_weights);
-    });
-  });
-}
-
 template <class Type>
 SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats x) {
   auto *p = static_cast<typename Type::Element *>(out) + index;
@@ -121,33 +93,59 @@ SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Float
   for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
 }
 
-// The lanes that are not `nonzero` are 0, and weigh nothing either way.
-uint64_t weigh_and_write(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
-                         float at_least, uint64_t *block_weights, float *out) {
+// Writes scaled(relative probability) of the lanes that are `nonzero`, 0 for others.
+template <class Type, int kCount, class Scaled>
+SAMPLER_INLINE void write_relative(Halfway<kCount> &vectors, const Scaled &scaled, void *out,
+                                   int64_t index, int64_t lanes) {
+  for (int i = 0; i < kCount; ++i) {
+    vectors.x[i] = zero_unless(vectors.nonzero[i], scaled(vectors.relative(i)));
+  }
+  write_vectors<Type>(out, index, lanes, vectors.x);
+}
+
+// `use` is called with the vectors after they are weighed.
+template <class Type, class Relative, class Bounds, class Use>
+SAMPLER_INLINE uint64_t sum_blocks(const typename Type::Element *p, const Relative &relative,
+                                   const Bounds &bounds, int64_t begin, int64_t end,
+                                   uint64_t *block_weights, const Use &use) {
+  uint64_t result = 0;
+  for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
+    WeightSum weights;
+    for_each_relative<Type>(p, relative, bounds, from, to,
+                            [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                              weights.take(vectors.x, vectors.power);
+                              use(vectors, index, lanes);
+                            });
+    const uint64_t weight = weights.total();
+    result += weight;
+    if (block_weights) block_weights[block] += weight;
+  });
+  return result;
+}
+
+constexpr auto kWeighOnly = [](auto &, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {};
+
+uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+               float at_least, uint64_t *block_weights) {
   return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
     return with_type(source.dtype, [&](auto type) {
       using Type = decltype(type);
-      const auto *const p = elements<Type>(source.values);
-      uint64_t result = 0;
-      for_each_block(begin, end,
-                     [&](int64_t block, int64_t from, int64_t to) SAMPLER_INLINE_LAMBDA {
-                       WeightSum weights;
-                       for_each_relative<Type>(
-                           p, relative, bounds, from, to,
-                           [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                             weights.take(vectors.x, vectors.power);
-                             int i = 0;
-                             for (Floats &x : vectors.x) {
-                               x = zero_unless(vectors.nonzero[i], vectors.relative(i));
-                               ++i;
-                             }
-                             write_vectors<F32>(out, index, lanes, vectors.x);
-                           });
-                       const uint64_t weight = weights.total();
-                       result += weight;
-                       block_weights[block] += weight;
-                     });
-      return result;
+      return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
+                              block_weights, kWeighOnly);
+    });
+  });
+}
+
+uint64_t weigh_and_write(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                         float at_least, uint64_t *block_weights, float *out) {
+  const auto unscaled = [](Floats x) SAMPLER_INLINE_LAMBDA { return x; };
+  return with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
+    return with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      return sum_blocks<Type>(
+          elements<Type>(source.values), relative, bounds, begin, end, block_weights,
+          [&](auto &vectors, int64_t index, int64_t lanes)
+              SAMPLER_INLINE_LAMBDA { write_relative<F32>(vectors, unscaled, out, index, lanes); });
     });
   });
 }
@@ -167,7 +165,7 @@ uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t be
     return with_type(source.dtype, [&](auto type) {
       using Type = decltype(type);
       return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
-                              block_weights);
+                              block_weights, kWeighOnly);
     });
   });
 }
@@ -238,22 +236,19 @@ void write_probabilities(const RowView &source, const Scaling &scaling, float no
                          sampler_dtype out_dtype) {
   const FromLeast bounds = {splat(at_least)};
   const Floats factor = splat(normalizer);
+  const auto times_factor = [&](Floats x) SAMPLER_INLINE_LAMBDA { return mul(x, factor); };
   with_relative(scaling.row, [&](auto relative) {
     with_type(out_dtype, [&](auto out_type) {
-      for_each_widened(
-          source, begin, end,
-          [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
-            for_each_relative<F32>(
-                p, relative, bounds, 0, count,
-                [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                  int i = 0;
-                  for (Floats &x : vectors.x) {
-                    x = zero_unless(vectors.nonzero[i], mul(vectors.relative(i), factor));
-                    ++i;
-                  }
-                  write_vectors<decltype(out_type)>(out, first + index, lanes, vectors.x);
-                });
-          });
+      for_each_widened(source, begin, end,
+                       [&](const float *p, int64_t first, int64_t count) SAMPLER_INLINE_LAMBDA {
+                         for_each_relative<F32>(p, relative, bounds, 0, count,
+                                                [&](auto &vectors, int64_t index, int64_t lanes)
+                                                    SAMPLER_INLINE_LAMBDA {
+                                                      write_relative<decltype(out_type)>(
+                                                          vectors, times_factor, out, first + index,
+                                                          lanes);
+                                                    });
+                       });
     });
   });
 }
