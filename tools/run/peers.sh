@@ -4,8 +4,7 @@ readonly peers=build/peers
 readonly llama_engine=$peers/llama-engine
 
 # The versions that the presets of src/capi/presets.cpp are of.
-readonly peer_torch=(torch==2.15.0 transformers==5.23.0 numpy)
-readonly peer_python=("${peer_torch[@]}" msgspec dill orjson)
+readonly peer_python=(torch==2.15.0 transformers==5.23.0 numpy msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
 readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
@@ -120,7 +119,7 @@ install_package() {
   need unzip command -v unzip
   install_missing
   heading "installing torch and the package into $peers"
-  logged peers-install install_python "${peer_torch[@]}" pytest
+  logged peers-install install_python "${peer_python[@]}" pytest
   logged peers-package install_python --force-reinstall --no-deps -Ccmake.define.SAMPLER_CUDA=OFF \
     ./bindings/python
 }
@@ -128,7 +127,6 @@ install_package() {
 # The package's tests that need torch, transformers, or what is in the wheels of vLLM and SGLang.
 run_python_tests() {
   install_package
-  logged peers-install install_python "${peer_python[@]}"
   logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
   logged peers-sglang download "$peer_sglang" 'sglang-*.whl'
   unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm_v2[@]}" -d "$peers/vllm_v2"
@@ -151,7 +149,10 @@ run_flashinfer_tests() {
 peers() {
   local -a engines=()
   local records=no verification=no llama=no engine
-  if [ "${1:-}" = flashinfer ] && [ -d "${2:-}" ]; then
+  if [ "${1:-}" = python ]; then
+    run_python_tests
+    return
+  elif [ "${1:-}" = flashinfer ] && [ -d "${2:-}" ]; then
     run_flashinfer_tests "${@:2}"
     return
   fi
@@ -163,10 +164,6 @@ peers() {
       *) records=yes engines+=("$engine") ;;
     esac
   done
-  if [ "${1:-}" = python ]; then
-    run_python_tests
-    return
-  fi
   need_for_build
   need unzip command -v unzip
   need python3-venv python3 -c 'import ensurepip'

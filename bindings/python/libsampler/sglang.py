@@ -46,11 +46,12 @@ class Sampler(_sglang.Sampler):  # type: ignore[misc]
 
     @staticmethod
     def _draw(rows: torch.Tensor, info: Any, positions: torch.Tensor, **options: Any) -> torch.Tensor:
-        seeds, offsets = info.sampling_seed, positions
+        seeds: Any = info.sampling_seed
+        offsets: Any = 0
         if seeds is None:
-            seeds, offsets = int(torch.randint(2**62, (), device="cpu")), 0
+            seeds = int(torch.randint(2**62, (), device="cpu"))
         else:
-            seeds, offsets = seeds.to(torch.int64), offsets.to(torch.int64)
+            seeds, offsets = seeds.to(torch.int64), positions.to(torch.int64)
         if info.need_top_k_sampling:
             options["top_k"] = info.top_ks
         if info.need_top_p_sampling:

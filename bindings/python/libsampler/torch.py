@@ -37,6 +37,9 @@ def _members(of: type) -> frozenset[str]:
 
 _PARAMS = _members(libsampler.Params) - {"preset", "replace"}
 _ROW_PARAMS = _members(libsampler.RowParams) - {"replace"}
+_DEFAULTS = libsampler.Params()
+# Those that Params lacks, ids of tokens, are integers, too.
+_INTEGERS = frozenset(name for name in _ROW_PARAMS if isinstance(getattr(_DEFAULTS, name, 0), int))
 _PIPELINE = _members(libsampler.Pipeline) - {"replace", "state"}
 _ACCEPTANCE = _members(libsampler.AcceptanceParams) - {"replace", "synthetic_rates"}
 _LISTS = frozenset({"history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers"})
@@ -82,6 +85,20 @@ def int32(values: Tensor) -> Tensor:
     if values.dtype == torch.int64:
         values = values.clamp(-1, INT32_MAX)
     return values.to(torch.int32).contiguous()
+
+
+def row_parameter(name: str, values: Tensor) -> Tensor:
+    """A tensor of this member of RowParams, of the member's type."""
+    return int32(values) if name in _INTEGERS else values.to(torch.float32).contiguous()
+
+
+def plain_rows(input: Tensor) -> Tensor:
+    """The rows as the library takes them: copied where they are of another type or columns lie apart."""
+    if input.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        input = input.float()
+    if input.stride(-1) != 1 or input.dim() != 2:
+        input = input.contiguous()
+    return input.detach()
 
 
 # ---- Options as a string and tensors, which an operator can take ------------------------------------------
@@ -153,7 +170,7 @@ class _Settings:
         result: dict[str, Any] = {"params": self.params}
         if self.row_names:
             result["row_params"] = libsampler.RowParams(
-                **{name: self._row_parameter(name, tensors[i]) for i, name in self.row_names})
+                **{name: row_parameter(name, tensors[i]) for i, name in self.row_names})
         if self.pipeline_names or self.pipeline:
             arrays: dict[str, Any] = {
                 name: libsampler.TokenLists(tensors[i], tensors[i + 1]) if name in _LISTS else tensors[i]
@@ -161,21 +178,13 @@ class _Settings:
             result["pipeline"] = libsampler.Pipeline(**arrays, **self.pipeline)
         return result
 
-    @staticmethod
-    def _row_parameter(name: str, value: Tensor) -> Tensor:
-        return value.to(torch.float32).contiguous() if value.is_floating_point() else int32(value)
-
 
 _settings = functools.lru_cache(maxsize=1024)(_Settings)
 
 
 def _rows(input: Tensor, probabilities: bool) -> libsampler.Rows:
-    if input.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        input = input.float()
-    if input.stride(-1) != 1 or input.dim() != 2:
-        input = input.contiguous()
     kind = libsampler.InputKind.PROBABILITIES if probabilities else libsampler.InputKind.LOGITS
-    return libsampler.Rows(input.detach(), kind=kind)
+    return libsampler.Rows(plain_rows(input), kind=kind)
 
 
 def _random(seed: int, offset: int, seeds: Tensor | None, offsets: Tensor | None) -> dict[str, Any]:

@@ -189,8 +189,12 @@ def _shaped(values: "array.array[Any]", *shape: int) -> _Array:
     return plain.cast(values.typecode, shape)
 
 
+def _plain(result: Any) -> Any:
+    return result.tolist() if hasattr(result, "tolist") else result
+
+
 def _ids(result: Any, rows: int) -> list[int]:
-    ids = [int(each) for each in (result.tolist() if hasattr(result, "tolist") else result)]
+    ids = [int(each) for each in _plain(result)]
     if len(ids) != rows:
         raise ValueError(f"the sampler returned {len(ids)} token ids for {rows} rows")
     return ids
@@ -410,8 +414,7 @@ def check_verifier(verify: Verify, *, draws: int = 50_000, seed: int = 0) -> Rep
             _shaped(flat_draft, draws, drafts, columns),
             _shaped(ids, draws, drafts),
             [source.getrandbits(31) for _ in range(draws)])
-        lists = result.tolist() if hasattr(result, "tolist") else result
-        texts = Counter(tuple(int(x) for x in text if x >= 0) for text in lists)
+        texts = Counter(tuple(int(x) for x in text if x >= 0) for text in _plain(result))
         report.draws += draws
         for place in range(drafts + 1):
             counts: Counter[Any] = Counter()

@@ -5,23 +5,20 @@ from typing import Any
 import torch
 
 import libsampler
-from libsampler.torch import INT32_MAX, call, int32
-
-_TYPES = (torch.float32, torch.float16, torch.bfloat16)
+from libsampler.torch import INT32_MAX, call, int32, plain_rows
+from libsampler.torch import row_parameter as of_members_type
 
 # Ties are kept, and filters see the whole row or what the one before left: FlashInfer's rules.
 _KEEP = {"top_k_ties": libsampler.TieRule.KEEP, "top_p_ties": libsampler.TieRule.KEEP}
 
 
 def rows(values: torch.Tensor, name: str, dimensions: int = 2) -> torch.Tensor:
-    """The tensor as the library takes it: copied where it is of another type or its columns lie apart."""
+    """The tensor as the library takes it."""
     if not isinstance(values, torch.Tensor):
         raise TypeError(f"{name} is a {type(values).__name__}; it must be a torch.Tensor")
     if values.dim() != dimensions:
         raise ValueError(f"{name} has {values.dim()} dimensions; it must have {dimensions}")
-    if values.dtype not in _TYPES:
-        values = values.float()
-    return values.detach() if values.stride(-1) == 1 and dimensions == 2 else values.detach().contiguous()
+    return plain_rows(values)
 
 
 def row_parameter(value: Any, input: torch.Tensor) -> Any:
@@ -48,10 +45,7 @@ def _parameters(
     of_rows = {}
     for name, value in values.items():
         if isinstance(value, torch.Tensor):
-            if name == "top_k":
-                value = int32(value)
-            else:
-                value = value.to(torch.float32).contiguous()
+            value = of_members_type(name, value)
             of_rows[name] = value if indices is None else value[indices.clamp(0, value.size(0) - 1).long()]
         else:
             numbers[name] = min(value, INT32_MAX) if name == "top_k" else value
