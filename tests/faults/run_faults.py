@@ -328,7 +328,9 @@ def report(name, check):
     except Failure as failure:
         text, outcome = str(failure), " FAILED "
     took = round(1000 * (time.monotonic() - start))
-    print(f"[ RUN      ] {name}\n{text}\n[{outcome:>9} ] {name} ({took} ms)", flush=True)
+    # In one piece: print() writes the end of the line apart, where another thread's text may come between.
+    sys.stdout.write(f"[ RUN      ] {name}\n{text}\n[{outcome:>9} ] {name} ({took} ms)\n")
+    sys.stdout.flush()
     return outcome == "      OK"
 
 
