@@ -16,6 +16,7 @@ constexpr const char *kFilterOrders[] = {"sequential", "joint", "min_p_first", n
 constexpr const char *kTemperatureOrders[] = {"first", "last", nullptr};
 constexpr const char *kScopes[] = {"standard", "all", "output", nullptr};
 constexpr const char *kForms[] = {"divide", "reciprocal", "counts_first", nullptr};
+constexpr const char *kPLess[] = {"none", "plain", "norm", nullptr};
 constexpr const char *kKinds[] = {"none", "mirostat_v1", "mirostat_v2", "adaptive_p", nullptr};
 constexpr const char *kMethods[] = {"inverse_cdf", "gumbel", nullptr};
 
@@ -114,6 +115,8 @@ const std::map<std::string, Reader> &own_parameters() {
       {"epsilon_cutoff", set_number<&P::epsilon_cutoff>},
       {"eta_cutoff", set_number<&P::eta_cutoff>},
       {"top_h", set_number<&P::top_h>},
+      {"p_less", set_name<&P::p_less, kPLess>},
+      {"min_k", set_number<&P::min_k>},
       {"xtc_probability", set_number<&P::xtc_probability>},
       {"xtc_threshold", set_number<&P::xtc_threshold>},
       {"typical_p_ties", set_name<&P::typical_p_ties, kTies>},

@@ -90,6 +90,8 @@ type Params struct {
 	EpsilonCutoff  float32 // <= 0, >= 1: off
 	EtaCutoff      float32 // <= 0, >= 1: off
 	TopH           float32 // <= 0, >= 1: off
+	PLess          PLessKind
+	MinK           float32 // min-k's tau. <= 0: off; 3 is its authors'
 	XTCProbability float32 // exclude top choices. <= 0: off. Sample only
 	XTCThreshold   float32 // 0: 0.1; negative: 0; above 0.5: off
 
@@ -159,6 +161,8 @@ type RowParams struct {
 	EpsilonCutoff              Array[float32]
 	EtaCutoff                  Array[float32]
 	TopH                       Array[float32]
+	PLess                      Array[PLessKind] // one that is no such constant: the row is bad
+	MinK                       Array[float32]
 	XTCProbability             Array[float32]
 	XTCThreshold               Array[float32]
 	MinKeep                    Array[int32]

@@ -26,6 +26,8 @@ func arrayOf(field reflect.Value) *array {
 		return &f.array
 	case *Array[AdaptiveKind]:
 		return &f.array
+	case *Array[PLessKind]:
+		return &f.array
 	case *Array[Acceptance]:
 		return &f.array
 	case *Array[byte]:

@@ -101,6 +101,8 @@ const (
 	StageEpsilon   = Stage(raw.SAMPLER_STAGE_EPSILON)
 	StageEta       = Stage(raw.SAMPLER_STAGE_ETA)
 	StageTopH      = Stage(raw.SAMPLER_STAGE_TOP_H)
+	StagePLess     = Stage(raw.SAMPLER_STAGE_P_LESS)
+	StageMinK      = Stage(raw.SAMPLER_STAGE_MIN_K)
 	StageXTC       = Stage(raw.SAMPLER_STAGE_XTC)
 	StageTopK      = Stage(raw.SAMPLER_STAGE_TOP_K)
 	StageTopP      = Stage(raw.SAMPLER_STAGE_TOP_P)
@@ -117,6 +119,17 @@ func (s Stage) String() string {
 
 // MaxStages is how many Params.Stages has room for.
 const MaxStages = int(raw.SAMPLER_MAX_STAGES)
+
+// PLessKind is a threshold of StagePLess: Tan, Wu, Howard 2025.
+type PLessKind int32
+
+const (
+	PLessNone = PLessKind(raw.SAMPLER_P_LESS_NONE) // off
+	// PLessPlain is c, the sum of squared probabilities.
+	PLessPlain = PLessKind(raw.SAMPLER_P_LESS_PLAIN)
+	// PLessNorm is (n c - 1) / (n - 1), which is lower; n tokens are left.
+	PLessNorm = PLessKind(raw.SAMPLER_P_LESS_NORM)
+)
 
 // AdaptiveKind is a window that the tokens drawn before move.
 type AdaptiveKind int32

@@ -39,6 +39,8 @@ func rawParams(p *Params) raw.Params {
 	result.EpsilonCutoff = p.EpsilonCutoff
 	result.EtaCutoff = p.EtaCutoff
 	result.TopH = p.TopH
+	result.PLess = int32(p.PLess)
+	result.MinK = p.MinK
 	result.XtcProbability = p.XTCProbability
 	result.XtcThreshold = p.XTCThreshold
 	result.TypicalPTies = int32(p.TypicalPTies)
@@ -88,6 +90,8 @@ func paramsOf(p *raw.Params) Params {
 	result.EpsilonCutoff = p.EpsilonCutoff
 	result.EtaCutoff = p.EtaCutoff
 	result.TopH = p.TopH
+	result.PLess = PLessKind(p.PLess)
+	result.MinK = p.MinK
 	result.XTCProbability = p.XtcProbability
 	result.XTCThreshold = p.XtcThreshold
 	result.TypicalPTies = TieRule(p.TypicalPTies)
@@ -131,6 +135,8 @@ func (c *check) rawRowParams(of string, p *RowParams, numSlots int64) raw.RowPar
 		EpsilonCutoff:              c.parameter(of, "epsilon_cutoff", p.EpsilonCutoff.array, numSlots),
 		EtaCutoff:                  c.parameter(of, "eta_cutoff", p.EtaCutoff.array, numSlots),
 		TopH:                       c.parameter(of, "top_h", p.TopH.array, numSlots),
+		PLess:                      c.parameter(of, "p_less", p.PLess.array, numSlots),
+		MinK:                       c.parameter(of, "min_k", p.MinK.array, numSlots),
 		XtcProbability:             c.parameter(of, "xtc_probability", p.XTCProbability.array, numSlots),
 		XtcThreshold:               c.parameter(of, "xtc_threshold", p.XTCThreshold.array, numSlots),
 		MinKeep:                    c.parameter(of, "min_keep", p.MinKeep.array, numSlots),

@@ -278,6 +278,8 @@ func fill(t *testing.T, args reflect.Value, next int) int {
 			*f = OnDevice[RowStatus](uintptr(next))
 		case *Array[AdaptiveKind]:
 			*f = OnDevice[AdaptiveKind](uintptr(next))
+		case *Array[PLessKind]:
+			*f = OnDevice[PLessKind](uintptr(next))
 		case *float32:
 			*f = float32(next)
 		case *Array[byte]:

@@ -210,6 +210,8 @@ func setArray(t testing.TB, args any, path, elementType string, values any) {
 		*f = Slice(values.([]int32))
 	case *Array[AdaptiveKind]:
 		*f = Slice(alias[AdaptiveKind](values.([]int32)))
+	case *Array[PLessKind]:
+		*f = Slice(alias[PLessKind](values.([]int32)))
 	case *Array[Acceptance]:
 		*f = Slice(alias[Acceptance](values.([]int32)))
 	case *Array[uint32]:

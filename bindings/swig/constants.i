@@ -24,13 +24,19 @@
 %constant int SAMPLER_STAGE_EPSILON = 9;
 %constant int SAMPLER_STAGE_ETA = 10;
 %constant int SAMPLER_STAGE_TOP_H = 11;
-%constant int SAMPLER_STAGE_XTC = 12;
-%constant int SAMPLER_STAGE_TOP_K = 13;
-%constant int SAMPLER_STAGE_TOP_P = 14;
-%constant int SAMPLER_STAGE_MIN_P = 15;
-%constant int SAMPLER_STAGE_ADAPTIVE = 16;
+%constant int SAMPLER_STAGE_P_LESS = 12;
+%constant int SAMPLER_STAGE_MIN_K = 13;
+%constant int SAMPLER_STAGE_XTC = 14;
+%constant int SAMPLER_STAGE_TOP_K = 15;
+%constant int SAMPLER_STAGE_TOP_P = 16;
+%constant int SAMPLER_STAGE_MIN_P = 17;
+%constant int SAMPLER_STAGE_ADAPTIVE = 18;
 
-%constant int SAMPLER_MAX_STAGES = 16;
+%constant int SAMPLER_MAX_STAGES = 32;
+
+%constant int SAMPLER_P_LESS_NONE = 0;
+%constant int SAMPLER_P_LESS_PLAIN = 1;
+%constant int SAMPLER_P_LESS_NORM = 2;
 
 %constant int SAMPLER_ADAPTIVE_NONE = 0;
 %constant int SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1;

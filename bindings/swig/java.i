@@ -66,7 +66,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 %insert(header) %{
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 128 };
+enum { JAVA_MAX_ARRAYS = 160 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {

@@ -38,6 +38,7 @@ constexpr Real kReals[] = {
     {SAMPLER_STAGE_EPSILON, "epsilon_cutoff", &sampler_params::epsilon_cutoff},
     {SAMPLER_STAGE_ETA, "eta_cutoff", &sampler_params::eta_cutoff},
     {SAMPLER_STAGE_TOP_H, "top_h", &sampler_params::top_h},
+    {SAMPLER_STAGE_MIN_K, "min_k", &sampler_params::min_k},
     {SAMPLER_STAGE_XTC, "xtc_probability", &sampler_params::xtc_probability},
     {SAMPLER_STAGE_XTC, "xtc_threshold", &sampler_params::xtc_threshold},
     {SAMPLER_STAGE_TOP_P, "top_p", &sampler_params::top_p},
@@ -83,6 +84,7 @@ constexpr Choice kChoices[] = {
      {"reaches", "exceeds"}},
     {SAMPLER_STAGE_EPSILON, "cutoff_ties", &sampler_params::cutoff_ties, {"exact", "keep"}},
     {SAMPLER_STAGE_ETA, "cutoff_ties", &sampler_params::cutoff_ties, {"exact", "keep"}},
+    {SAMPLER_STAGE_P_LESS, "p_less", &sampler_params::p_less, {"none", "plain", "norm"}},
     {SAMPLER_STAGE_TOP_K, "top_k_ties", &sampler_params::top_k_ties, {"exact", "keep"}},
     {SAMPLER_STAGE_TOP_P, "top_p_ties", &sampler_params::top_p_ties, {"exact", "keep"}},
     {SAMPLER_STAGE_TOP_P, "top_p_sum", &sampler_params::top_p_sum, {"reaches", "exceeds"}},
@@ -162,6 +164,10 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
       return is_between_0_and_1(params.eta_cutoff);
     case SAMPLER_STAGE_TOP_H:
       return is_between_0_and_1(params.top_h);
+    case SAMPLER_STAGE_P_LESS:
+      return params.p_less != SAMPLER_P_LESS_NONE;
+    case SAMPLER_STAGE_MIN_K:
+      return params.min_k > 0.0f;
     case SAMPLER_STAGE_XTC:
       return params.xtc_probability > 0.0f && params.xtc_threshold <= 0.5f;
     case SAMPLER_STAGE_TOP_K:

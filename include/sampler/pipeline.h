@@ -57,13 +57,23 @@ enum {
   SAMPLER_STAGE_EPSILON = 9,     /* probability at least epsilon */
   SAMPLER_STAGE_ETA = 10,        /* the same, and lower where the entropy is high */
   SAMPLER_STAGE_TOP_H = 11,      /* a share of the entropy */
-  SAMPLER_STAGE_XTC = 12,        /* at random, removes all tokens above a threshold but the last */
-  SAMPLER_STAGE_TOP_K = 13,
-  SAMPLER_STAGE_TOP_P = 14,
-  SAMPLER_STAGE_MIN_P = 15,
-  SAMPLER_STAGE_ADAPTIVE = 16 /* mirostat or adaptive-p; always last */
+  SAMPLER_STAGE_P_LESS = 12,     /* probability at least the sum of squared probabilities */
+  SAMPLER_STAGE_MIN_K = 13,      /* before the steepest fall of the logits */
+  SAMPLER_STAGE_XTC = 14,        /* at random, removes all tokens above a threshold but the last */
+  SAMPLER_STAGE_TOP_K = 15,
+  SAMPLER_STAGE_TOP_P = 16,
+  SAMPLER_STAGE_MIN_P = 17,
+  SAMPLER_STAGE_ADAPTIVE = 18 /* mirostat or adaptive-p; always last */
 };
-enum { SAMPLER_MAX_STAGES = 16 };
+enum { SAMPLER_MAX_STAGES = 32 }; /* more than there are: later versions have more */
+
+/* The threshold of P_LESS (Tan, Wu, Howard 2025). */
+typedef int32_t sampler_p_less_kind;
+enum {
+  SAMPLER_P_LESS_NONE = 0,  /* off */
+  SAMPLER_P_LESS_PLAIN = 1, /* the sum c of squared probabilities */
+  SAMPLER_P_LESS_NORM = 2   /* (n c - 1) / (n - 1), lower; n tokens are left */
+};
 
 /* The name of a stage, as in its constant: "TOP_P" for SAMPLER_STAGE_TOP_P. A static string; NULL
  * for other numbers, 0 included. */

@@ -122,6 +122,13 @@ typedef struct sampler_params {
   float epsilon_cutoff;  /* (Hewitt et al. 2022). <= 0, >= 1: off */
   float eta_cutoff;      /* (Hewitt et al. 2022). <= 0, >= 1: off */
   float top_h;           /* (Potraghloo et al. 2025). <= 0, >= 1: off */
+
+  sampler_p_less_kind p_less; /* (Tan, Wu, Howard 2025). NONE: off */
+
+  /* tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
+   * <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone. */
+  float min_k;
+
   float xtc_probability; /* exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only */
   float xtc_threshold;   /* 0: 0.1; negative: 0; above 0.5: off */
 
@@ -231,6 +238,8 @@ typedef struct sampler_row_params {
   const float *epsilon_cutoff;
   const float *eta_cutoff;
   const float *top_h;
+  const sampler_p_less_kind *p_less; /* an unknown constant makes the row bad */
+  const float *min_k;
   const float *xtc_probability;
   const float *xtc_threshold;
   const int32_t *min_keep;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/filters.h"
@@ -91,6 +92,21 @@ class TeamWindows {
     contract::EntropySums own;
     for_each_run(cut, [&](const float(&x)[kRun], float) { add_entropy(scale, x, &own); });
     return sum_of_team(team_, own);
+  }
+
+  SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const RowScale &row_scale, Window seen) {
+    const Rank cut = look_at(seen);
+    const RowScale scale = row_scale;
+    contract::CollisionSums own;
+    // Padding and other tokens are -inf or 0, and weigh nothing.
+    for_each_run(cut, [&](const float(&x)[kRun], float) {
+      for (int i = 0; i < kRun; ++i) own.add(contract::relative_probability(scale, x[i]));
+    });
+    const uint64_t values[] = {team_.ctx.block_sum(own.weight), team_.ctx.block_sum(own.high),
+                               team_.ctx.block_sum(uint64_t(own.cross)),
+                               team_.ctx.block_sum(own.low)};
+    const Exchanged all = team_.exchange(values);
+    return {all.sum(0), all.sum(1), int64_t(all.sum(2)), all.sum(3)};
   }
 
   SAMPLER_DEVICE_CALL contract::DeviationSums deviations(const RowScale &row_scale,
@@ -464,6 +480,9 @@ class WindowWalk<kernels::TeamTokens<Context>> {
   }
   SAMPLER_DEVICE EntropySums sums(const RowScale &row, Window seen) const {
     return windows_.sums(row, seen);
+  }
+  SAMPLER_DEVICE CollisionSums collisions(const RowScale &row, Window seen) const {
+    return windows_.collisions(row, seen);
   }
   SAMPLER_DEVICE DeviationSums deviations(const RowScale &row, const DeviationScale &unit,
                                           Window seen) const {

@@ -24,6 +24,8 @@ void check_scalar(Check &check, const ParameterInfo &parameter, const UserParame
     check_float(check, parameter, parameter.scalar_in<float>(user.params));
   } else if (parameter.values == ParameterValues::kAdaptiveKind) {
     check.enumeration(parameter.path(), user.params.adaptive_kind, SAMPLER_ADAPTIVE_P + 1);
+  } else if (parameter.values == ParameterValues::kPLessKind) {
+    check.enumeration(parameter.path(), user.params.p_less, SAMPLER_P_LESS_NORM + 1);
   }
 }
 

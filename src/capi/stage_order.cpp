@@ -8,7 +8,7 @@
 namespace sampler::capi {
 
 namespace {
-constexpr int kNumStages = SAMPLER_STAGE_ADAPTIVE + 1;
+constexpr int kNumStages = contract::kNumStages + 1;  // from 0 on
 }  // namespace
 
 bool lists_stages(const sampler_params &params) {
@@ -210,8 +210,9 @@ void read_order(Check &check, const UserParameters &user, contract::FilterRules 
 
 extern "C" const char *sampler_stage_name(sampler_stage stage) {
   constexpr const char *names[sampler::capi::kNumStages] = {
-      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",     "NO_REPEAT_NGRAM",
-      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",     "TOP_H",
-      "XTC",         "TOP_K",     "TOP_P",       "MIN_P",     "ADAPTIVE"};
+      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",   "NO_REPEAT_NGRAM",
+      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",   "TOP_H",
+      "P_LESS",      "MIN_K",     "XTC",         "TOP_K",     "TOP_P", "MIN_P",
+      "ADAPTIVE"};
   return stage > 0 && stage < sampler::capi::kNumStages ? names[stage] : nullptr;
 }

@@ -234,4 +234,19 @@ SAMPLER_HD inline Product128 multiply_128(uint64_t a, uint64_t b) {
 #endif
 }
 
+SAMPLER_HD inline bool is_less_128(const Product128 &a, const Product128 &b) {
+  return a.high < b.high || (a.high == b.high && a.low < b.low);
+}
+SAMPLER_HD inline Product128 plus_128(const Product128 &a, const Product128 &b) {
+  const uint64_t low = a.low + b.low;
+  return {a.high + b.high + (low < a.low ? 1 : 0), low};
+}
+SAMPLER_HD inline Product128 minus_128(const Product128 &a, const Product128 &b) {
+  return {a.high - b.high - (a.low < b.low ? 1 : 0), a.low - b.low};
+}
+// value * 2^bits for bits in [1, 63].
+SAMPLER_HD inline Product128 shifted_128(uint64_t value, int bits) {
+  return {value >> (64 - bits), value << bits};
+}
+
 }  // namespace sampler::contract

@@ -18,7 +18,7 @@
 namespace sampler::contract {
 
 // What a parameter without an array may be.
-enum class ParameterValues { kAny, kNotNan, kFinite, kNotNegative, kAdaptiveKind };
+enum class ParameterValues { kAny, kNotNan, kFinite, kNotNegative, kAdaptiveKind, kPLessKind };
 
 // A parameter of sampler_params, and its array in sampler_row_params.
 struct ParameterInfo {
@@ -108,6 +108,9 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
     ON(fraction_is_on(p.epsilon_cutoff)))                                                        \
   P(eta_cutoff, eta, float, SAMPLER_STAGE_ETA, kNotNan, ON(fraction_is_on(p.eta_cutoff)))        \
   P(top_h, top_h, float, SAMPLER_STAGE_TOP_H, kNotNan, ON(fraction_is_on(p.top_h)))              \
+  P(p_less, p_less, int32_t, SAMPLER_STAGE_P_LESS, kPLessKind,                                   \
+    ON(p.p_less != SAMPLER_P_LESS_NONE))                                                         \
+  P(min_k, min_k, float, SAMPLER_STAGE_MIN_K, kNotNan, ON(min_k_is_on(p.min_k)))                 \
   P(xtc_probability, xtc_probability, float, SAMPLER_STAGE_XTC, kNotNan,                         \
     ON(p.xtc_probability > 0.0f))                                                                \
   P(xtc_threshold, xtc_threshold, float, SAMPLER_STAGE_XTC, kNotNan, TUNES)                      \

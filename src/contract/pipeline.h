@@ -72,6 +72,8 @@ struct EditNumbers {
 struct WindowNumbers {
   float dynamic_range, dynamic_exponent;
   float typical_p, top_n_sigma, epsilon, eta, top_h;
+  sampler_p_less_kind p_less;
+  float min_k;
   float xtc_probability, xtc_threshold;
   int32_t min_keep;
   sampler_adaptive_kind mirostat;  // V1, V2, or NONE: off
@@ -80,8 +82,9 @@ struct WindowNumbers {
   SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
     const bool has_nan = is_nan(dynamic_range) || is_nan(dynamic_exponent) || is_nan(typical_p) ||
                          is_nan(top_n_sigma) || is_nan(epsilon) || is_nan(eta) || is_nan(top_h) ||
-                         is_nan(xtc_probability) || is_nan(xtc_threshold);
-    return !has_nan && !(kind == SAMPLER_PROBABILITIES && dynamic_range > 0.0f);
+                         is_nan(min_k) || is_nan(xtc_probability) || is_nan(xtc_threshold);
+    const bool is_kind = p_less >= SAMPLER_P_LESS_NONE && p_less <= SAMPLER_P_LESS_NORM;
+    return !has_nan && is_kind && !(kind == SAMPLER_PROBABILITIES && dynamic_range > 0.0f);
   }
 };
 
@@ -92,9 +95,11 @@ struct WindowRules {
   sampler_sum_rule typical_p_sum = SAMPLER_SUM_REACHES;
 };
 
-// The stages of a row, in order.
+constexpr int kNumStages = SAMPLER_STAGE_ADAPTIVE;
+
+// The stages of a row, in order, each once.
 struct StageOrder {
-  sampler_stage stages[SAMPLER_MAX_STAGES] = {};
+  sampler_stage stages[kNumStages] = {};
   int count = 0;
 
   SAMPLER_HD void add(sampler_stage stage) { stages[count++] = stage; }
@@ -119,6 +124,8 @@ struct Pipeline {
 
   PerSlot<float> dynamic_range{0}, dynamic_exponent{0};
   PerSlot<float> typical_p{0}, top_n_sigma{0}, epsilon{0}, eta{0}, top_h{0};
+  PerSlot<sampler_p_less_kind> p_less{SAMPLER_P_LESS_NONE};
+  PerSlot<float> min_k{0};
   PerSlot<float> xtc_probability{0}, xtc_threshold{0};
   PerSlot<int32_t> min_keep{0};
 
@@ -182,6 +189,8 @@ struct Pipeline {
             epsilon[slot],
             eta[slot],
             top_h[slot],
+            p_less[slot],
+            min_k[slot],
             xtc_probability[slot],
             threshold == 0.0f ? kDefaultThreshold : threshold,
             min_keep[slot],

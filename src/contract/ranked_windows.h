@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "contract/adaptive.h"
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/filters.h"
@@ -89,6 +90,38 @@ class RankedWindows {
       if (!rule.keeps(prefix)) break;
     }
     return at_least(kept, seen);
+  }
+
+  SAMPLER_HD Window p_less(bool is_norm, Window seen) const {
+    const CollisionSums sums = walk_.collisions(scale(seen), seen);
+    const uint64_t least = p_less_threshold(sums);
+    const int64_t count = seen.count();
+    return at_least(
+        count_of_weight(is_norm ? p_less_norm_threshold(least, sums.weight, count) : least, seen),
+        seen);
+  }
+
+  SAMPLER_HD Window min_k(float tau, Window seen) const {
+    const RowScale row = scale(seen);
+    const float highest = tokens_.value(seen.begin);
+    // Nothing falls between the tokens of the highest value.
+    const int64_t num_highest = walk_.count_while(seen, [=](float x) { return x >= highest; });
+    if (num_highest == seen.count()) return seen;
+
+    SteepestFall steepest;
+    int64_t place = num_highest;
+    float value = sigma_value(row, highest);
+    do {
+      const float next = sigma_value(row, tokens_.value(seen.begin + place));
+      steepest.add(place, distance_below(value, next));
+      value = next;
+    } while (++place < kMinKTokens && place < seen.count());
+
+    const float range =
+        distance_below(sigma_value(row, highest), sigma_value(row, tokens_.value(seen.end - 1)));
+    const int64_t of_flat = min_k_of_range(tau, range, seen.count());
+    const int64_t kept = steepest.place() > of_flat ? steepest.place() : of_flat;
+    return at_least(with_ties(kept, SAMPLER_TIES_KEEP, seen), seen);
   }
 
   SAMPLER_HD Window typical_p(Share share, sampler_tie_rule ties, Window seen) const {

@@ -114,6 +114,10 @@ class StageRunner {
         return fraction_is_on(numbers_.eta);
       case SAMPLER_STAGE_TOP_H:
         return fraction_is_on(numbers_.top_h);
+      case SAMPLER_STAGE_P_LESS:
+        return numbers_.p_less != SAMPLER_P_LESS_NONE;
+      case SAMPLER_STAGE_MIN_K:
+        return min_k_is_on(numbers_.min_k);
       case SAMPLER_STAGE_XTC:
         return xtc_is_on(numbers_.xtc_probability, numbers_.xtc_threshold);
       case SAMPLER_STAGE_TOP_K:
@@ -142,6 +146,10 @@ class StageRunner {
         return windows.eta(numbers_.eta, window_rules_.cutoff_ties, seen);
       case SAMPLER_STAGE_TOP_H:
         return windows.top_h(numbers_.top_h, seen);
+      case SAMPLER_STAGE_P_LESS:
+        return windows.p_less(numbers_.p_less == SAMPLER_P_LESS_NORM, seen);
+      case SAMPLER_STAGE_MIN_K:
+        return windows.min_k(numbers_.min_k, seen);
       case SAMPLER_STAGE_XTC:
         return xtc_coin(xtc_word, numbers_.xtc_probability)
                    ? windows.xtc(numbers_.xtc_threshold, seen)

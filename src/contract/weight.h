@@ -109,12 +109,22 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
 //
 // Two limbs, each the bits of an f32 whose ulp is the unit wanted: 2^-21 in [4, 8), 2^-44 in
 // [2^-21, 2^-20). The rounding error of the first limb is exact in f32.
-SAMPLER_HD inline uint64_t weight_of(float relative) {
+struct WeightLimbs {
+  int32_t high;  // in [0, 2^21]
+  int32_t low;   // in [-2^22, 2^22]
+};
+
+SAMPLER_HD inline WeightLimbs limbs_of_weight(float relative) {
   const float high = relative + kHighLimb;
   const float low = (relative - (high - kHighLimb)) + kLowLimb;
-  const int64_t high_units = int32_t(bits_of(high) - bits_of(kHighLimb));
-  const int64_t low_units = int32_t(bits_of(low) - bits_of(kLowLimb));
-  return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + low_units);
+  return {int32_t(bits_of(high) - bits_of(kHighLimb)), int32_t(bits_of(low) - bits_of(kLowLimb))};
+}
+
+SAMPLER_HD inline uint64_t weight_of(const WeightLimbs &limbs) {
+  return uint64_t(int64_t(limbs.high) * (int64_t(1) << kLowLimbBits) + limbs.low);
+}
+SAMPLER_HD inline uint64_t weight_of(float relative) {
+  return weight_of(limbs_of_weight(relative));
 }
 
 // weight_of() + kWeightBias, which are the bits of kLowLimb: one subtraction less.

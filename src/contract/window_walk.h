@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/filters.h"
@@ -41,6 +42,14 @@ class WindowWalk {
   SAMPLER_HD EntropySums sums(const RowScale &row, Window seen) const {
     EntropySums sums;
     for (int64_t i = seen.begin; i < seen.end; ++i) sums.add(entropy_sums(row, tokens_.value(i)));
+    return sums;
+  }
+
+  SAMPLER_HD CollisionSums collisions(const RowScale &row, Window seen) const {
+    CollisionSums sums;
+    for (int64_t i = seen.begin; i < seen.end; ++i) {
+      sums.add(relative_probability(row, tokens_.value(i)));
+    }
     return sums;
   }
 

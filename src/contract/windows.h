@@ -20,6 +20,9 @@ SAMPLER_HD inline bool fraction_is_on(float fraction) {
 SAMPLER_HD inline bool top_n_sigma_is_on(float top_n_sigma) {
   return top_n_sigma > 0.0f;
 }
+SAMPLER_HD inline bool min_k_is_on(float tau) {
+  return tau > 0.0f;
+}
 SAMPLER_HD inline bool xtc_is_on(float probability, float threshold) {
   return probability > 0.0f && threshold <= 0.5f;
 }
@@ -95,6 +98,36 @@ struct Typical {
     return g > 0.0f ? g : -g;
   }
 };
+
+// ---- min-k ----
+
+constexpr int kMinKTokens = 128;
+
+// The steepest fall from a token's value to the next one's, each divided by its place, from 1 on.
+// Add places in ascending order.
+class SteepestFall {
+ public:
+  SAMPLER_HD void add(int64_t place, float fall) {
+    const float steepness = fall / float(place);
+    if (steepness > steepness_) {
+      steepness_ = steepness;
+      place_ = place;
+    }
+  }
+
+  // 0 if there is no fall.
+  SAMPLER_HD int64_t place() const { return place_; }
+
+ private:
+  float steepness_ = 0.0f;
+  int64_t place_ = 0;
+};
+
+// Number of tokens that min-k keeps of a flat window of `count`. `range`: of its values.
+SAMPLER_HD inline int64_t min_k_of_range(float tau, float range, int64_t count) {
+  const float tokens = tau / range;
+  return tokens < float(count) ? int64_t(tokens) : count;
+}
 
 // ---- XTC ----
 

@@ -504,6 +504,8 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
                            {"epsilon_cutoff", true, true, false},
                            {"eta_cutoff", true, true, false},
                            {"top_h", true, true, false},
+                           {"p_less", false, true, false},
+                           {"min_k", true, true, false},
                            {"xtc_probability", true, true, false},
                            {"xtc_threshold", true, false, false},
                            {"min_keep", false, true, false},
@@ -517,14 +519,19 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
 std::string set_on(Call *call, const Number &number) {
   const std::string member = std::string("params.") + number.name;
   if (!number.is_float) {
-    call->args().set(member, std::int32_t(3));
-    return "3";
+    const bool is_p_less = member == "params.p_less";  // whose constants end with 2
+    call->args().set(member, std::int32_t(is_p_less ? 2 : 3));
+    return is_p_less ? "2" : "3";
   }
   call->args().set(member, 0.5f);
   return "0.5";
 }
 
 void break_adaptive_numbers(Rules *rules) {
+  for (const std::int32_t kind : {-1, 3}) {
+    rules->refuse("params.p_less", kind,
+                  text("params->p_less is %d; it must be one of its constants, 0 to 2", int(kind)));
+  }
   for (const std::int32_t kind : {-1, 4}) {
     rules->refuse(
         "params.adaptive_kind", kind,
@@ -666,35 +673,35 @@ void break_stage_order(Rules *rules) {
     refuse({0, 0, 6}, rule);
     return;
   }
-  refuse({17}, "params->stages[0] is 17; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
-  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
-  for (const sampler_stage after : {13, 6, 1}) {
-    const char *const name = after == 13 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
+  refuse({19}, "params->stages[0] is 19; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
+  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
+  for (const sampler_stage after : {15, 6, 1}) {
+    const char *const name = after == 15 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
     refuse(
-        {16, after},
+        {18, after},
         text("params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must be "
              "the last",
              name));
   }
   refuse({0, 2}, "params->stages[1] is 2; it must be 0, after the 0 that ends the list");
   refuse({1, 2, 1}, "params->stages has SAMPLER_STAGE_BIAS twice; it must have each stage once");
-  refuse({1, 13, 4},
+  refuse({1, 15, 4},
          "params->stages has SAMPLER_STAGE_DRY after SAMPLER_STAGE_TOP_K; edits must come first");
-  refuse({1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+  refuse({1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
          "SAMPLER_STAGE_TEMPERATURE is on and params->stages does not list it");
-  refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+  refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
          "SAMPLER_STAGE_DRY is on and params->stages does not list it");
-  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
          "SAMPLER_STAGE_ADAPTIVE is on and params->stages does not list it");
   rules->refuse_call(
       "params.top_p_decay",
       [](Call *call) {
         call->args().set("params.top_p", 1.0f);
         call->args().set("params.stages",
-                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16});
+                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18});
       },
       "SAMPLER_STAGE_TOP_P is on and params->stages does not list it");
-  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
   const auto with = [&](const char *member, std::int32_t value, const Stages &stages,
                         const std::string &message) {
     rules->refuse_call(
@@ -710,7 +717,7 @@ void break_stage_order(Rules *rules) {
   with("params.temperature_order", SAMPLER_TEMPERATURE_LAST, all,
        "params->stages lists the order and params->temperature_order is another; it must be 0");
   with("params.filter_order", SAMPLER_FILTERS_JOINT,
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15, 16},
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14, 16, 17, 18},
        "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
        "side with SAMPLER_FILTERS_JOINT");
 }

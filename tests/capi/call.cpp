@@ -498,6 +498,8 @@ void Call::add_edit_numbers() {
   floats("epsilon_cutoff", 0.001f);
   floats("eta_cutoff", 0.001f);
   floats("top_h", 0.9f);
+  integers("p_less", SAMPLER_P_LESS_NORM);
+  floats("min_k", 400.0f);
   if (spec_.operation == Op::kSample) floats("xtc_probability", 0.5f);
   floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);

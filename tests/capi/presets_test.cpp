@@ -60,6 +60,8 @@ TEST(StageNames, AreThoseOfTheConstants) {
                                                            STAGE(EPSILON),
                                                            STAGE(ETA),
                                                            STAGE(TOP_H),
+                                                           STAGE(P_LESS),
+                                                           STAGE(MIN_K),
                                                            STAGE(XTC),
                                                            STAGE(TOP_K),
                                                            STAGE(TOP_P),

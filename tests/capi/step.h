@@ -67,6 +67,8 @@ struct Step {
     params.epsilon_cutoff = 1e-5F;
     params.eta_cutoff = 1e-5F;
     params.top_h = 0.95F;
+    params.p_less = SAMPLER_P_LESS_NORM;
+    params.min_k = 400;
     params.xtc_probability = 0.5F;
     params.adaptive_kind = SAMPLER_ADAPTIVE_P;
     params.adaptive_target = 0.3F;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
-                 kDeviationCost = 4, kReweighCost = 8, kRangeCost = 1.5, kScanAllowedCost = 1.5,
-                 kCopyCost = 3;
+                 kCollisionCost = 1.6 * kWeighCost, kDeviationCost = 4, kReweighCost = 8,
+                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
@@ -94,6 +94,11 @@ const cpu::Passes *counting_passes() {
                             int64_t end, float at_least) {
     add_weighed(kEntropyCost, end - begin);
     return real->sum_entropy(source, row, begin, end, at_least);
+  };
+  counting.sum_collisions = [](const RowView &source, const contract::RowScale &row, int64_t begin,
+                               int64_t end, float at_least) {
+    add_weighed(kCollisionCost, end - begin);
+    return real->sum_collisions(source, row, begin, end, at_least);
   };
   counting.sum_deviations = [](const RowView &source, const contract::RowScale &row,
                                const contract::DeviationScale &unit, int64_t begin, int64_t end,

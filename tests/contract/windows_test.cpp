@@ -118,12 +118,15 @@ enum class Stage {
   kEta,
   kTopNSigma,
   kTopH,
+  kPLess,
+  kPLessNorm,
+  kMinK,
   kTypicalP,
   kMirostatV1,
   kMirostatV2,
   kXtc
 };
-constexpr int kNumStages = 11;
+constexpr int kNumStages = 14;
 
 struct Arguments {
   Stage stage;
@@ -173,6 +176,12 @@ Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage,
       return windows.top_n_sigma(stage.other, seen);
     case Stage::kTopH:
       return windows.top_h(stage.fraction, seen);
+    case Stage::kPLess:
+      return windows.p_less(false, seen);
+    case Stage::kPLessNorm:
+      return windows.p_less(true, seen);
+    case Stage::kMinK:
+      return windows.min_k(stage.other, seen);
     case Stage::kTypicalP:
       return windows.typical_p({stage.fraction, stage.sum}, stage.ties, seen);
     case Stage::kMirostatV1:
@@ -205,6 +214,12 @@ oracle::Window::Places by_oracle(const oracle::Window &window, const Arguments &
       return window.top_n_sigma(stage.other);
     case Stage::kTopH:
       return window.top_h(stage.fraction);
+    case Stage::kPLess:
+      return window.p_less(false);
+    case Stage::kPLessNorm:
+      return window.p_less(true);
+    case Stage::kMinK:
+      return window.min_k(stage.other);
     case Stage::kTypicalP:
       return window.typical_p(stage.fraction, ties, exceeds);
     case Stage::kMirostatV1:
@@ -422,6 +437,84 @@ TEST(Stages, OfEqualTokens) {
                 10);  // f32(0.1) is above a tenth
   EXPECT_WINDOW(kept_by(equal, [](const auto &w, Window seen) { return w.xtc(0.09f, seen); }), 9,
                 10);
+}
+
+TEST(PLess, KeepsWhatReachesTheSumOfSquares) {
+  const auto p_less = [](bool is_norm) {
+    return [=](const auto &windows, Window seen) { return windows.p_less(is_norm, seen); };
+  };
+  // c = 1/4 + 1/16 + 2/64 = 11/32; (4 c - 1) / 3 = 1/8, which the last ones reach exactly.
+  EXPECT_WINDOW(kept_by(kHalves, p_less(false)), 0, 1);
+  EXPECT_WINDOW(kept_by(kHalves, p_less(true)), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, p_less(false), 3), 0, 3);
+  // c = 13/32 > 3/8; c = 94/256 < 6/16.
+  EXPECT_WINDOW(kept_by({0.5f, 0.375f, 0.125f}, p_less(false)), 0, 1);
+  EXPECT_WINDOW(kept_by({0.4375f, 0.375f, 0.1875f}, p_less(false)), 0, 2);
+  // Equal ones are all kept, whatever their value.
+  for (const float p : {1.0f, 0.3f, 0.1f, next_up(0.5f), 0x1.fffffep-1f, 1e-30f}) {
+    for (const int count : {1, 2, 3, 7, 1000, 65537}) {
+      const std::vector<float> equal(size_t(count), p);
+      EXPECT_WINDOW(kept_by(equal, p_less(false)), 0, count);
+      EXPECT_WINDOW(kept_by(equal, p_less(true)), 0, count);
+    }
+  }
+  EXPECT_WINDOW(kept_by({1.0f, 0x1p-60f}, p_less(false)), 0, 1);  // the other weighs nothing
+  EXPECT_WINDOW(kept_by({1.0f, 0x1p-60f}, p_less(true)), 0, 1);
+}
+
+// The longest row of the highest weights, and of the largest lower limbs of either sign.
+TEST(PLess, SumsFitTheLongestRows) {
+  for (const float relative : {1.0f, 0.5f + 0x1p-22f, 0.5f + 3 * 0x1p-22f}) {
+    const uint64_t weight = weight_of(relative);
+    constexpr uint64_t kCount = (uint64_t(1) << 20) - 1;
+    CollisionSums sums;
+    for (uint64_t i = 0; i < kCount; ++i) sums.add(relative);
+    EXPECT_EQ(sums.weight, kCount * weight);
+    __extension__ using Wide = unsigned __int128;
+    const Wide squares = Wide(weight) * weight * kCount;
+    EXPECT_EQ(sums.squares().high, uint64_t(squares >> 64));
+    EXPECT_EQ(sums.squares().low, uint64_t(squares));
+    EXPECT_EQ(p_less_threshold(sums), weight);
+    EXPECT_EQ(p_less_norm_threshold(weight, sums.weight, kCount), 0u);
+  }
+}
+
+Window min_k_of(const std::vector<float> &logits, float tau, int64_t min_keep = 1) {
+  const Tokens tokens = {logits};
+  const RankedWindows<Tokens> windows(tokens, SAMPLER_LOGITS, 1.0f, min_keep);
+  return windows.min_k(tau, tokens.everything());
+}
+
+TEST(MinK, KeepsWhatStandsBeforeTheSteepestFall) {
+  constexpr float kLeast = 1e-30f;                          // of a flat row, none
+  EXPECT_WINDOW(min_k_of({10, 9, 8, 2, 1}, kLeast), 0, 3);  // 1, 1/2, 6/3
+  EXPECT_WINDOW(min_k_of({10, 8, 7, 1.5f}, kLeast), 0, 1);  // 2, 1/2, 5.5/3
+  EXPECT_WINDOW(min_k_of({10, 8, 4, 3}, kLeast), 0, 1);     // 2, 4/2: the first of equals
+  EXPECT_WINDOW(min_k_of({5, 5, 5, 4}, kLeast), 0, 3);
+  EXPECT_WINDOW(min_k_of({5, 5, 5}, kLeast), 0, 3);
+  EXPECT_WINDOW(min_k_of({5}, kLeast), 0, 1);
+  EXPECT_WINDOW(min_k_of({10, 9, 8, 2, 1}, kLeast, 4), 0, 4);
+  // A range of 0.5 and tau 2 keep 4 tokens of a flat row, and those that equal the fourth.
+  const std::vector<float> flat = {1, 0.875f, 0.75f, 0.75f, 0.75f, 0.5f};
+  EXPECT_WINDOW(min_k_of(flat, kLeast), 0, 1);
+  EXPECT_WINDOW(min_k_of(flat, 2), 0, 5);
+  EXPECT_WINDOW(min_k_of(flat, 1.4f), 0, 2);
+  EXPECT_WINDOW(min_k_of(flat, kInfinity), 0, 6);
+  EXPECT_WINDOW(min_k_of({3e38f, 1e38f, -3e38f}, kLeast), 0, 1);  // falls that overflow
+}
+
+TEST(MinK, LooksAt128TokensOrAtTheFirstFall) {
+  std::vector<float> logits(300);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = -float(i) * 0x1p-10f;
+  const auto with_fall_after = [&](size_t place) {
+    std::vector<float> result = logits;
+    for (size_t i = place; i < result.size(); ++i) result[i] -= 1000;
+    return min_k_of(result, 1e-30f);
+  };
+  EXPECT_WINDOW(with_fall_after(127), 0, 127);
+  EXPECT_WINDOW(with_fall_after(128), 0, 1);
+  std::fill_n(logits.begin(), 200, 0.0f);
+  EXPECT_WINDOW(with_fall_after(200), 0, 200);
 }
 
 TEST(TopH, LooksAtAHundredTokens) {

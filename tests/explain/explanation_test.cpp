@@ -196,6 +196,8 @@ TEST(Explanation, ListsTheStagesThatAreOn) {
       {"EPSILON", [](P *p) { p->epsilon_cutoff = 0.1f; }},
       {"ETA", [](P *p) { p->eta_cutoff = 0.1f; }},
       {"TOP_H", [](P *p) { p->top_h = 0.5f; }},
+      {"P_LESS", [](P *p) { p->p_less = SAMPLER_P_LESS_PLAIN; }},
+      {"MIN_K", [](P *p) { p->min_k = 3; }},
       {"XTC", [](P *p) { p->xtc_probability = 0.5f; }},
       {"TOP_K", [](P *p) { p->top_k = 2; }},
       {"TOP_P", [](P *p) { p->top_p = 0.5f; }},

@@ -398,9 +398,9 @@ FAULTS = [
         "weights_of_40_bits",
         "weights are rounded down to multiples of 2^-40",
         [("src/contract/weight.h",
-          "return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + low_units);",
-          "return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + "
-          "(low_units & ~int64_t(15)));")],
+          "return uint64_t(int64_t(limbs.high) * (int64_t(1) << kLowLimbBits) + limbs.low);",
+          "return uint64_t(int64_t(limbs.high) * (int64_t(1) << kLowLimbBits) + "
+          "(limbs.low & ~15));")],
         [invariance("Edges.MinPRoundsUp"), ("oracle_test", "*")]),
     # ---- Threads and the host's floating-point environment
     Fault(
@@ -1204,6 +1204,26 @@ FAULTS = [
         [("src/cpu/removals.h", "by == contract::kNotRemoved || by > stage",
           "by == contract::kNotRemoved")],
         [reports("OfWindows")]),
+    Fault(
+        "p_less_of_all_tokens",
+        "normalised p-less divides by the number of tokens, not of the others",
+        [("src/contract/collision.h", "uint64_t(count - 1)", "uint64_t(count)")],
+        [stages("OfWindows")]),
+    Fault(
+        "p_less_rounded_down",
+        "p-less keeps tokens that weigh a unit too little",
+        [("src/contract/collision.h", "least = below + 1;", "least = below;")],
+        [stages("OfWindows")]),
+    Fault(
+        "min_k_of_exactly_k",
+        "min-k splits tokens of one value",
+        [("src/contract/ranked_windows.h", "with_ties(kept, SAMPLER_TIES_KEEP, seen)", "kept")],
+        [stages("OfWindows")]),
+    Fault(
+        "min_k_of_the_last_fall",
+        "of equally steep falls min-k takes the last",
+        [("src/contract/windows.h", "steepness > steepness_", "steepness >= steepness_")],
+        [stages("OfWindows")]),
     # ---- Adaptive stages
     Fault(
         "vocabulary_of_the_window",

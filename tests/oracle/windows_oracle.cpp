@@ -319,6 +319,41 @@ Window::Places Window::top_h(float share) const {
   return finish(kept, rank_order_);
 }
 
+// w * W >= the sum of w * w; the normalised threshold from its least weight.
+Window::Places Window::p_less(bool is_norm) const {
+  Wide squares = 0;
+  for (const Token &token : tokens_) squares += Wide(token.weight) * token.weight;
+  const Wide total = sums_.weight;
+  auto least = static_cast<std::uint64_t>((squares + total - 1) / total);
+  const auto others = static_cast<std::uint64_t>(size() - 1);
+  if (is_norm && others > 0) least -= (sums_.weight - least) / others;
+  return finish(weighing(least), rank_order_);
+}
+
+Window::Places Window::min_k(float tau) const {
+  const Scale scale = scale_of(is_logits_, values_[0], 1.0F);
+  const auto value = [&](std::int64_t place) {
+    return sigma_value(scale, values_[static_cast<std::size_t>(place)]);
+  };
+  const auto fall = [&](std::int64_t from, std::int64_t to) {
+    return std::min(value(from) - value(to), std::numeric_limits<float>::max());
+  };
+  const std::int64_t num_highest = std::count(values_.begin(), values_.end(), values_[0]);
+  if (num_highest == size()) return rank_order_;
+  // The place, from 1 on, after which the values fall most steeply.
+  std::int64_t kept = 0;
+  float steepest = 0;
+  const std::int64_t last = std::min(size() - 1, std::max<std::int64_t>(num_highest, 127));
+  for (std::int64_t place = num_highest; place <= last; ++place) {
+    const float steepness = fall(place - 1, place) / static_cast<float>(place);
+    if (steepness > steepest) kept = place, steepest = steepness;
+  }
+  const float of_flat = tau / fall(0, size() - 1);
+  kept = std::max(
+      kept, of_flat < static_cast<float>(size()) ? static_cast<std::int64_t>(of_flat) : size());
+  return kept == 0 ? top_k(1, Ties::kKeep) : top_k(kept, Ties::kKeep);
+}
+
 Window::Places Window::typical_p(float p, Ties ties, bool exceeds) const {
   const float mean = mean_surprise_of(sums_);
   const auto excess = [&](std::int64_t i) {

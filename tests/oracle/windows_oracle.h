@@ -51,6 +51,8 @@ class Window {
   Places eta(float epsilon, Ties ties) const;
   Places top_n_sigma(float n) const;
   Places top_h(float share) const;
+  Places p_less(bool is_norm) const;
+  Places min_k(float tau) const;
   Places typical_p(float p, Ties ties, bool exceeds) const;
   Places xtc(std::uint32_t word, float probability, float threshold) const;
   // `num_elements`: of the row.

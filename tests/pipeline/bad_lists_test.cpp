@@ -169,9 +169,12 @@ TEST(BadLists, OfOtherKinds) {
   for (const auto member :
        {&Numbers::dry_multiplier, &Numbers::dry_base, &Numbers::dynamic_temperature_range,
         &Numbers::dynamic_temperature_exponent, &Numbers::typical_p, &Numbers::top_n_sigma,
-        &Numbers::epsilon_cutoff, &Numbers::eta_cutoff, &Numbers::top_h, &Numbers::xtc_probability,
-        &Numbers::xtc_threshold}) {
+        &Numbers::epsilon_cutoff, &Numbers::eta_cutoff, &Numbers::top_h, &Numbers::min_k,
+        &Numbers::xtc_probability, &Numbers::xtc_threshold}) {
     with_number("NaN", member, std::nanf(""));
+  }
+  for (const std::int32_t kind : {-1, 3, INT32_MIN, INT32_MAX}) {
+    with_number("p-less", &Numbers::p_less, kind);
   }
 }
 

@@ -79,6 +79,8 @@ void add_windows(Random &random, bool are_logits, Numbers *numbers) {
   if (random.one_in(3)) numbers->epsilon_cutoff = one_of({1e-4F, 0.01F, 0.3F});
   if (random.one_in(3)) numbers->eta_cutoff = one_of({1e-4F, 0.01F, 0.3F});
   if (random.one_in(3)) numbers->top_h = one_of({0.2F, 0.6F, 0.95F});
+  if (random.one_in(3)) numbers->p_less = static_cast<std::int32_t>(random.between(0, 2));
+  if (random.one_in(3)) numbers->min_k = one_of({-1.0F, 1e-30F, 3.0F, 400.0F});
   if (random.one_in(2)) numbers->xtc_probability = one_of({0.5F, 1.0F, 2.0F, -1.0F});
   numbers->xtc_threshold = one_of({0.0F, 0.02F, 0.2F, -1.0F, 0.6F});
   if (random.one_in(3)) numbers->min_keep = static_cast<std::int32_t>(random.between(-1, 9));
@@ -112,11 +114,15 @@ std::vector<sampler_stage> random_stages(Random &random, bool is_joint) {
     return stages;
   };
   std::vector<sampler_stage> stages = shuffle({1, 2, 3, 4, 5});
-  std::vector<sampler_stage> others = is_joint ? shuffle({6, 7, 8, 9, 10, 11, 12, 13})
-                                               : shuffle({6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  constexpr sampler_stage kTopK = SAMPLER_STAGE_TOP_K, kTopP = SAMPLER_STAGE_TOP_P,
+                          kMinP = SAMPLER_STAGE_MIN_P;
+  std::vector<sampler_stage> others(at(kTopK - SAMPLER_STAGE_TEMPERATURE + 1));
+  std::iota(others.begin(), others.end(), sampler_stage(SAMPLER_STAGE_TEMPERATURE));
+  if (!is_joint) others.insert(others.end(), {kTopP, kMinP});
+  others = shuffle(others);
   for (const sampler_stage stage : others) {
     if (is_joint && stage == SAMPLER_STAGE_TOP_K) {
-      for (const sampler_stage filter : shuffle({13, 14, 15})) stages.push_back(filter);
+      for (const sampler_stage filter : shuffle({kTopK, kTopP, kMinP})) stages.push_back(filter);
     } else {
       stages.push_back(stage);
     }
@@ -464,14 +470,15 @@ std::vector<sampler_stage> windows_in_order(const sampler_params &params,
                                             const std::vector<sampler_stage> &listed) {
   if (!listed.empty()) return listed;
   std::vector<sampler_stage> stages;
-  if (params.temperature_order == SAMPLER_TEMPERATURE_FIRST) stages = {6};
-  stages.insert(stages.end(), {7, 8, 9, 10, 11, 12});
+  constexpr sampler_stage kTemperature = SAMPLER_STAGE_TEMPERATURE;
+  if (params.temperature_order == SAMPLER_TEMPERATURE_FIRST) stages = {kTemperature};
+  stages.insert(stages.end(), {7, 8, 9, 10, 11, 12, 13, 14});
   if (params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST) {
-    stages.insert(stages.end(), {15, 13, 14});
+    stages.insert(stages.end(), {17, 15, 16});
   } else {
-    stages.insert(stages.end(), {13, 14, 15});
+    stages.insert(stages.end(), {15, 16, 17});
   }
-  if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) stages.push_back(6);
+  if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) stages.push_back(kTemperature);
   stages.push_back(SAMPLER_STAGE_ADAPTIVE);
   return stages;
 }
@@ -538,6 +545,9 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     if (stage == SAMPLER_STAGE_ETA && fraction_is_on(n.eta_cutoff))
       kept = window.eta(n.eta_cutoff, ties_of(params.cutoff_ties));
     if (stage == SAMPLER_STAGE_TOP_H && fraction_is_on(n.top_h)) kept = window.top_h(n.top_h);
+    if (stage == SAMPLER_STAGE_P_LESS && n.p_less != SAMPLER_P_LESS_NONE)
+      kept = window.p_less(n.p_less == SAMPLER_P_LESS_NORM);
+    if (stage == SAMPLER_STAGE_MIN_K && n.min_k > 0) kept = window.min_k(n.min_k);
     const float threshold = n.xtc_threshold == 0 ? 0.1F : n.xtc_threshold;
     if (stage == SAMPLER_STAGE_XTC && has_coin && n.xtc_probability > 0 && threshold <= 0.5F)
       kept = window.xtc(word, n.xtc_probability, threshold);
@@ -755,6 +765,8 @@ void Call::set_numbers(const Problem &problem) {
   set(&Numbers::epsilon_cutoff, &p.epsilon_cutoff, &epsilon_, &r.epsilon_cutoff);
   set(&Numbers::eta_cutoff, &p.eta_cutoff, &eta_, &r.eta_cutoff);
   set(&Numbers::top_h, &p.top_h, &top_h_, &r.top_h);
+  set(&Numbers::p_less, &p.p_less, &p_less_, &r.p_less);
+  set(&Numbers::min_k, &p.min_k, &min_k_, &r.min_k);
   set(&Numbers::xtc_probability, &p.xtc_probability, &xtc_probability_, &r.xtc_probability);
   set(&Numbers::xtc_threshold, &p.xtc_threshold, &xtc_threshold_, &r.xtc_threshold);
   set(&Numbers::min_keep, &p.min_keep, &min_keep_, &r.min_keep);

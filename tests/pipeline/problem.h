@@ -53,6 +53,8 @@ struct Numbers {
   std::int64_t forced_token_id = -1;
   float dynamic_temperature_range = 0, dynamic_temperature_exponent = 0;
   float typical_p = 0, top_n_sigma = 0, epsilon_cutoff = 0, eta_cutoff = 0, top_h = 0;
+  sampler_p_less_kind p_less = SAMPLER_P_LESS_NONE;
+  float min_k = 0;
   float xtc_probability = 0, xtc_threshold = 0;
   std::int32_t min_keep = 0;
   sampler_adaptive_kind adaptive_kind = SAMPLER_ADAPTIVE_NONE;
@@ -195,6 +197,8 @@ class Call {
   std::vector<float> repetition_, frequency_, presence_, multiplier_, base_;
   std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
   std::vector<float> temperatures_, range_, exponent_, typical_, sigma_, epsilon_, eta_, top_h_;
+  std::vector<float> min_k_;
+  std::vector<std::int32_t> p_less_;
   std::vector<float> xtc_probability_, xtc_threshold_;
   std::vector<std::int32_t> min_keep_, kind_;
   std::vector<float> target_, rate_, decay_, least_, adaptive_values_;

@@ -132,7 +132,7 @@ Problem make_long_problem(std::uint64_t seed) {
   spread_edits(random, &problem);
   if (random.one_in(3)) problem.has_windows = false;
   if (problem.has_windows && random.one_in(6)) {  // min_keep beyond a top-k that comes first
-    problem.stages = {1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16};
+    problem.stages = {1, 2, 3, 4, 5, 15, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18};
     problem.params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
     problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     problem.params.top_k_ties = SAMPLER_TIES_EXACT;

@@ -376,7 +376,7 @@ TEST_F(SessionArguments, ParametersOfASequence) {
   expect_params([](auto *p) { p->top_k_ties = 1; },
                 "params->top_k_ties is 1; it must be the session's, 0");
   expect_params([](auto *p) { p->filter_order = 2; }, "params->filter_order is 2;");
-  expect_params([](auto *p) { p->stages[1] = SAMPLER_STAGE_TOP_P; }, "params->stages[1] is 14;");
+  expect_params([](auto *p) { p->stages[1] = SAMPLER_STAGE_TOP_P; }, "params->stages[1] is 16;");
   expect_params([](auto *p) { p->struct_size = 1; }, "params->struct_size is 1");
   params_ = sampler_params_default();
   EXPECT_EQ(add(add_), SAMPLER_OK);

@@ -12,6 +12,7 @@
 
 #include "../seed.h"
 #include "contract/adaptive.h"
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "contract/elements.h"
 #include "contract/entropy.h"
@@ -100,6 +101,25 @@ TEST(WindowPass, SumEntropy) {
           const auto sums = passes->sum_entropy(row.view(), scale, begin, end, at_least);
           EXPECT_EQ(sums.weight, expected.weight);
           EXPECT_EQ(sums.surprise, expected.surprise);
+        }
+      });
+}
+
+TEST(WindowPass, SumCollisions) {
+  for_each_case(
+      [](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t end, float at_least) {
+        for (const float temperature : {1.0f, 0.05f, 30.0f}) {
+          const auto scale = contract::row_scale(row.kind, max_of(row), temperature);
+          contract::CollisionSums expected;
+          for (int64_t i = begin; i < end; ++i) {
+            const float x = row.values[size_t(i)];
+            if (x >= at_least) expected.add(contract::relative_probability(scale, x));
+          }
+          const auto sums = passes->sum_collisions(row.view(), scale, begin, end, at_least);
+          EXPECT_EQ(sums.weight, expected.weight);
+          EXPECT_EQ(sums.high, expected.high);
+          EXPECT_EQ(sums.cross, expected.cross);
+          EXPECT_EQ(sums.low, expected.low);
         }
       });
 }

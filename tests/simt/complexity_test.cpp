@@ -929,7 +929,7 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
 struct WindowStage {
   const char *name;
   sampler_stage stage;
-  PerSlot<float> Pipeline::*parameter;
+  PerSlot<float> Pipeline::*parameter;  // null: p_less
   float value;
   double most_passes;
 };
@@ -941,6 +941,9 @@ const WindowStage kWindows[] = {
     {"eta", SAMPLER_STAGE_ETA, &Pipeline::eta, 3e-4f, 9.5},
     {"top-n-sigma", SAMPLER_STAGE_TOP_N_SIGMA, &Pipeline::top_n_sigma, 1.0f, 9.5},
     {"top-h", SAMPLER_STAGE_TOP_H, &Pipeline::top_h, 0.4f, 19},
+    {"p-less", SAMPLER_STAGE_P_LESS, nullptr, SAMPLER_P_LESS_PLAIN, 9.5},
+    {"p-less norm", SAMPLER_STAGE_P_LESS, nullptr, SAMPLER_P_LESS_NORM, 9.5},
+    {"min-k", SAMPLER_STAGE_MIN_K, &Pipeline::min_k, 3.0f, 19},
     {"XTC", SAMPLER_STAGE_XTC, &Pipeline::xtc_probability, 1.0f, 13},
 };
 
@@ -951,7 +954,11 @@ void expect_few_passes(const Case &setup, const WindowStage &window) {
   Pipeline pipeline;
   pipeline.has_windows = true;
   pipeline.windows.add(window.stage);
-  (pipeline.*window.parameter).value = window.value;
+  if (window.parameter) {
+    (pipeline.*window.parameter).value = window.value;
+  } else {
+    pipeline.p_less.value = sampler_p_less_kind(window.value);
+  }
   pipeline.xtc_threshold.value = 1e-5f;
   std::vector<NamedRow> rows = kHardRows;
   rows.push_back({"ordinary", ordinary});

@@ -273,6 +273,8 @@ class StagedProblem {
     pipeline_.epsilon.value = 1e-4f;
     pipeline_.eta.value = 1e-3f;
     pipeline_.top_h.value = 0.7f;
+    pipeline_.p_less.value = SAMPLER_P_LESS_NORM;
+    pipeline_.min_k.value = 3.0f;
     pipeline_.xtc_probability.value = 0.5f;
   }
 

@@ -551,6 +551,7 @@ class Maker {
   std::vector<Case> make() {
     if (op_ == Op::kSample || op_ == Op::kFilter) add_stages();
     if (op_ == Op::kSample) add_all_reports();
+    if (op_ == Op::kSample || op_ == Op::kFilter) add_later_stages();
     if (op_ == Op::kVerify) {
       add_rules();
       add_layouts();
@@ -607,7 +608,10 @@ class Maker {
   std::uint64_t next() const { return 1000 + cases_.size(); }
 
   void add_stages();
+  void add_stage(const Stage &stage);
   void add_stages_by_slot();
+  void add_numbers(const Numbers &numbers);
+  void add_later_stages();
   void add_bad_stages();
   void add_all_reports();
   void add_packed_lists();
@@ -620,17 +624,21 @@ class Maker {
   std::vector<Case> cases_;
 };
 
+void Maker::add_stage(const Stage &stage) {
+  add_showing(stage.shown, [&](std::uint64_t seed) {
+    Builder b =
+        vectors_test::sampling(op_, std::string("stages: ") + stage.name, seed, stage.num_cols);
+    stage.edit(b);
+    if (is_sample()) b.out("out_observations", kSlots);
+    return b;
+  });
+}
+
 void Maker::add_stages() {
   int number = 0;
   for (const Stage &stage : single_stages()) {
     if (!is_sample() && number++ % 4 != 0) continue;  // a filter keeps what a sample draws from
-    add_showing(stage.shown, [&](std::uint64_t seed) {
-      Builder b =
-          vectors_test::sampling(op_, std::string("stages: ") + stage.name, seed, stage.num_cols);
-      stage.edit(b);
-      if (is_sample()) b.out("out_observations", kSlots);
-      return b;
-    });
+    add_stage(stage);
   }
   if (is_sample()) {
     Builder b = sampling("xtc");
@@ -663,28 +671,47 @@ void Maker::add_stages() {
   add_bad_stages();
 }
 
+void Maker::add_numbers(const Numbers &numbers) {
+  const std::string name = numbers.name;
+  std::vector<std::string> members;
+  for (const std::string &member : numbers.members) {
+    // Of a stage that only the token that is drawn moves on.
+    const bool moves_on = member == "top_p_decay" || member == "top_p_least";
+    if (!moves_on) members.push_back("row_params." + member);
+  }
+  add_showing(members, [&](std::uint64_t seed) {
+    Builder b = vectors_test::sampling(op_, "stages: by slot, " + name, seed);
+    add_slots(b);
+    numbers.edit(b, 5);
+    if (is_sample()) b.out("out_observations", kSlots);
+    return b;
+  });
+}
+
 void Maker::add_stages_by_slot() {
   for (const Numbers &numbers : numbers_by_slot()) {
-    const std::string name = numbers.name;
-    if (name == "xtc" && !is_sample()) continue;
-    std::vector<std::string> members;
-    for (const std::string &member : numbers.members) {
-      // Of a stage that only the token that is drawn moves on.
-      const bool moves_on = member == "top_p_decay" || member == "top_p_least";
-      if (!moves_on) members.push_back("row_params." + member);
-    }
-    add_showing(members, [&](std::uint64_t seed) {
-      Builder b = vectors_test::sampling(op_, "stages: by slot, " + name, seed);
-      add_slots(b);
-      numbers.edit(b, 5);
-      if (is_sample()) b.out("out_observations", kSlots);
-      return b;
-    });
+    if (numbers.name != std::string("xtc") || is_sample()) add_numbers(numbers);
   }
   if (!is_sample()) return;
   Builder forced = sampling("forced tokens");
   forced.in("row_params.forced_token_id", Longs{-1, 5, kCols});  // the last one is no element
   add(forced);
+}
+
+// After all others, whose random numbers depend on how many stand before them.
+void Maker::add_later_stages() {
+  const Stage stages[] = {
+      {"p_less", [](Builder &b) { b.set("params.p_less", SAMPLER_P_LESS_PLAIN); }},
+      {"p_less norm", [](Builder &b) { b.set("params.p_less", SAMPLER_P_LESS_NORM); }},
+      {"min_k", [](Builder &b) { b.set_float("params.min_k", 1e-30f); }},
+      {"min_k of flat rows", [](Builder &b) { b.set_float("params.min_k", 60.0f); }},
+  };
+  for (const Stage &stage : stages) add_stage(stage);
+  add_numbers({"p_less and min_k", {"p_less", "min_k"}, [](Builder &b, std::int64_t) {
+                 b.in("row_params.p_less",
+                      Ints{SAMPLER_P_LESS_NORM, 0, SAMPLER_P_LESS_PLAIN, 0, SAMPLER_P_LESS_PLAIN});
+                 b.in("row_params.min_k", Floats{0, 3, 0, 60, 60});
+               }});
 }
 
 void Maker::add_bad_stages() {

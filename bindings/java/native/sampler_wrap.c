@@ -699,7 +699,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 128 };
+enum { JAVA_MAX_ARRAYS = 160 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
@@ -737,7 +737,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 189356289; }
+static inline int32_t shim_interface(void) { return 1618008565; }
 
 
 #ifdef __cplusplus

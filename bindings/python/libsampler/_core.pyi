@@ -183,6 +183,11 @@ class Params:
     """(Hewitt et al. 2022). <= 0, >= 1: off"""
     top_h: float
     """(Potraghloo et al. 2025). <= 0, >= 1: off"""
+    p_less: int
+    """(Tan, Wu, Howard 2025). NONE: off"""
+    min_k: float
+    """tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
+    <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone."""
     xtc_probability: float
     """exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"""
     xtc_threshold: float
@@ -255,6 +260,8 @@ class Params:
         epsilon_cutoff: float | None = None,
         eta_cutoff: float | None = None,
         top_h: float | None = None,
+        p_less: int | None = None,
+        min_k: float | None = None,
         xtc_probability: float | None = None,
         xtc_threshold: float | None = None,
         typical_p_ties: int | None = None,
@@ -301,6 +308,9 @@ class RowParams:
     epsilon_cutoff: ArrayLike | None
     eta_cutoff: ArrayLike | None
     top_h: ArrayLike | None
+    p_less: ArrayLike | None
+    """an unknown constant makes the row bad"""
+    min_k: ArrayLike | None
     xtc_probability: ArrayLike | None
     xtc_threshold: ArrayLike | None
     min_keep: ArrayLike | None
@@ -340,6 +350,8 @@ class RowParams:
         epsilon_cutoff: ArrayLike | None = None,
         eta_cutoff: ArrayLike | None = None,
         top_h: ArrayLike | None = None,
+        p_less: ArrayLike | None = None,
+        min_k: ArrayLike | None = None,
         xtc_probability: ArrayLike | None = None,
         xtc_threshold: ArrayLike | None = None,
         min_keep: ArrayLike | None = None,

@@ -211,15 +211,30 @@ class Stage(enum.IntEnum):
     ETA = 10
     # a share of the entropy
     TOP_H = 11
+    # probability at least the sum of squared probabilities
+    P_LESS = 12
+    # before the steepest fall of the logits
+    MIN_K = 13
     # at random, removes all tokens above a threshold but the last
-    XTC = 12
-    TOP_K = 13
-    TOP_P = 14
-    MIN_P = 15
+    XTC = 14
+    TOP_K = 15
+    TOP_P = 16
+    MIN_P = 17
     # mirostat or adaptive-p; always last
-    ADAPTIVE = 16
+    ADAPTIVE = 18
 
-MAX_STAGES = 16
+MAX_STAGES = 32
+
+
+class PLessKind(enum.IntEnum):
+    """The threshold of P_LESS (Tan, Wu, Howard 2025)."""
+
+    # off
+    NONE = 0
+    # the sum c of squared probabilities
+    PLAIN = 1
+    # (n c - 1) / (n - 1), lower; n tokens are left
+    NORM = 2
 
 
 class AdaptiveKind(enum.IntEnum):
@@ -397,6 +412,6 @@ __all__ = [
     "Acceptance", "AdaptiveKind", "DeviceType", "DraftSource", "DrawMethod", "Dtype",
     "FilterOrder", "FinishReason", "GammaRule", "ISA", "IdType", "InputKind", "LogLevel",
     "LogprobKind", "MAX_STAGES", "MaskRule", "NUM_ADAPTIVE_VALUES", "NgramKind", "OutputKind",
-    "Packing", "PenaltyForm", "PenaltyScope", "RowStatus", "SiblingRule", "Stage", "Status",
-    "SumRule", "TemperatureOrder", "TieRule", "TokenKind"
+    "PLessKind", "Packing", "PenaltyForm", "PenaltyScope", "RowStatus", "SiblingRule", "Stage",
+    "Status", "SumRule", "TemperatureOrder", "TieRule", "TokenKind"
 ]

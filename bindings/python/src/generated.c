@@ -174,6 +174,13 @@ const Member params_members[] = {
   {"top_h", "top_h", offsetof(sampler_params, top_h),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "(Potraghloo et al. 2025). <= 0, >= 1: off"},
+  {"p_less", "p_less", offsetof(sampler_params, p_less),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "(Tan, Wu, Howard 2025). NONE: off"},
+  {"min_k", "min_k", offsetof(sampler_params, min_k),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.\n"
+    "<= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone."},
   {"xtc_probability", "xtc_probability", offsetof(sampler_params, xtc_probability),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"},
@@ -236,10 +243,10 @@ const Member params_members[] = {
 
 static const Default params_defaults[] = {{params__temperature, 1.0f}, {params__top_p, 1.0f}};
 
-static PyObject *params_names[41];
+static PyObject *params_names[43];
 static PyTypeObject *params_result_type;
 const Struct params_struct = {
-  "Params", params_members, 41, 0, sizeof(sampler_params), 1,
+  "Params", params_members, 43, 0, sizeof(sampler_params), 1,
   params_defaults, 2, NULL,
   params_names, &params_result_type,
     "Temperature, filters, how they combine, and the parameters of the edits before them."};
@@ -308,44 +315,50 @@ const Member row_params_members[] = {
   {"top_h", "top_h", offsetof(sampler_row_params, top_h),
    KIND_OBJECT, ELEMENT_F32, 0, 20, -1, 0,
     ""},
-  {"xtc_probability", "xtc_probability", offsetof(sampler_row_params, xtc_probability),
-   KIND_OBJECT, ELEMENT_F32, 0, 21, -1, 0,
-    ""},
-  {"xtc_threshold", "xtc_threshold", offsetof(sampler_row_params, xtc_threshold),
+  {"p_less", "p_less", offsetof(sampler_row_params, p_less),
+   KIND_OBJECT, ELEMENT_I32, 0, 21, -1, 0,
+    "an unknown constant makes the row bad"},
+  {"min_k", "min_k", offsetof(sampler_row_params, min_k),
    KIND_OBJECT, ELEMENT_F32, 0, 22, -1, 0,
     ""},
+  {"xtc_probability", "xtc_probability", offsetof(sampler_row_params, xtc_probability),
+   KIND_OBJECT, ELEMENT_F32, 0, 23, -1, 0,
+    ""},
+  {"xtc_threshold", "xtc_threshold", offsetof(sampler_row_params, xtc_threshold),
+   KIND_OBJECT, ELEMENT_F32, 0, 24, -1, 0,
+    ""},
   {"min_keep", "min_keep", offsetof(sampler_row_params, min_keep),
-   KIND_OBJECT, ELEMENT_I32, 0, 23, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 25, -1, 0,
     ""},
   {"forced_token_id", "forced_token_id", offsetof(sampler_row_params, forced_token_id),
-   KIND_OBJECT, ELEMENT_I64, 0, 24, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 26, -1, 0,
     "Token that the slot yields regardless of all else: the end of a thinking budget, a replayed\n"
     "trace. Negative: none. An id outside the row makes it bad (INVALID_PARAMETER).\n"
     "sampler_sample only."},
   {"adaptive_kind", "adaptive_kind", offsetof(sampler_row_params, adaptive_kind),
-   KIND_OBJECT, ELEMENT_I32, 0, 25, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 27, -1, 0,
     "an unknown constant makes the row bad"},
   {"adaptive_target", "adaptive_target", offsetof(sampler_row_params, adaptive_target),
-   KIND_OBJECT, ELEMENT_F32, 0, 26, -1, 0,
-    ""},
-  {"adaptive_rate", "adaptive_rate", offsetof(sampler_row_params, adaptive_rate),
-   KIND_OBJECT, ELEMENT_F32, 0, 27, -1, 0,
-    ""},
-  {"top_p_decay", "top_p_decay", offsetof(sampler_row_params, top_p_decay),
    KIND_OBJECT, ELEMENT_F32, 0, 28, -1, 0,
     ""},
-  {"top_p_least", "top_p_least", offsetof(sampler_row_params, top_p_least),
+  {"adaptive_rate", "adaptive_rate", offsetof(sampler_row_params, adaptive_rate),
    KIND_OBJECT, ELEMENT_F32, 0, 29, -1, 0,
     ""},
+  {"top_p_decay", "top_p_decay", offsetof(sampler_row_params, top_p_decay),
+   KIND_OBJECT, ELEMENT_F32, 0, 30, -1, 0,
+    ""},
+  {"top_p_least", "top_p_least", offsetof(sampler_row_params, top_p_least),
+   KIND_OBJECT, ELEMENT_F32, 0, 31, -1, 0,
+    ""},
   {"top_p_reset_token_id", "top_p_reset_token_id", offsetof(sampler_row_params, top_p_reset_token_id),
-   KIND_OBJECT, ELEMENT_I64, 0, 30, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 32, -1, 0,
     "Token that resets the running top_p to top_p. Negative: none. None: none."},
 };
 
-static PyObject *row_params_names[31];
+static PyObject *row_params_names[33];
 static PyTypeObject *row_params_result_type;
 const Struct row_params_struct = {
-  "RowParams", row_params_members, 31, 31, sizeof(sampler_row_params), 1,
+  "RowParams", row_params_members, 33, 33, sizeof(sampler_row_params), 1,
   NULL, 0, NULL,
   row_params_names, &row_params_result_type,
     "Parameters by slot: [number of slots] each, in the handle's memory, or host memory with the\n"

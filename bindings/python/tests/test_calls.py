@@ -142,13 +142,13 @@ class Parameters(Expects, unittest.TestCase):
             letter = "f" if isinstance(value, float) else "i"
             found = list(memoryview(memory.raw[offset:offset + length]).cast(letter))
             self.assertEqual(list(value) if isinstance(value, tuple) else [value], found, name)
-        self.assertEqual(len(members), 41)
+        self.assertEqual(len(members), 43)
 
     def test_members(self):
         params = Params(top_k=5)
         params.top_p = 0.5
         params.stages = [libsampler.Stage.TOP_K, libsampler.Stage.TOP_P]
-        self.assertEqual((params.top_k, params.top_p, params.stages[:3]), (5, 0.5, (13, 14, 0)))
+        self.assertEqual((params.top_k, params.top_p, params.stages[:3]), (5, 0.5, (15, 16, 0)))
         self.assertEqual(repr(Params(top_k=5, top_p=0.5)), "Params(top_p=0.5, top_k=5)")
         params.top_k = None
         self.assertEqual((params.top_k, Params(temperature=None).temperature), (0, 1.0))
@@ -179,7 +179,7 @@ class Parameters(Expects, unittest.TestCase):
         self.expect(libsampler.InvalidArgument,
                     "top_p is 1e+300; it must be in the range of an f32", Params, top_p=1e300)
         self.expect(libsampler.InvalidArgument,
-                    "stages has 17 elements; it has 16 at most", Params, stages=[1] * 17)
+                    "stages has 33 elements; it has 32 at most", Params, stages=[1] * 33)
         with self.assertRaises(TypeError):
             params.stages = [1, "2"]
         self.assertEqual((params.stages[0], params.top_k), (0, 5))

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "contract/adaptive.h"
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/philox.h"
@@ -179,6 +180,10 @@ struct Passes {
   // Sums of the elements' weights and surprises.
   contract::EntropySums (*sum_entropy)(const RowView &source, const contract::RowScale &row,
                                        int64_t begin, int64_t end, float at_least);
+
+  // Sums of the elements' weights and of their squares.
+  contract::CollisionSums (*sum_collisions)(const RowView &source, const contract::RowScale &row,
+                                            int64_t begin, int64_t end, float at_least);
 
   // Sums of the elements' distances below the first token. Probabilities must be above 0.
   contract::DeviationSums (*sum_deviations)(const RowView &source, const contract::RowScale &row,

@@ -189,6 +189,16 @@ contract::EntropySums RowWindows::sums(const RowScale &scale, Window seen) {
   return result;
 }
 
+contract::CollisionSums RowWindows::collisions(const RowScale &scale, Window seen) {
+  const SimdRow::Kept tokens = kept(look_at(seen));
+  contract::CollisionSums result;
+  SimdRow::for_each_range(
+      tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+        result.add(passes_.sum_collisions(tokens.source, scale, begin, end, at_least));
+      });
+  return result;
+}
+
 contract::DeviationSums RowWindows::deviations(const RowScale &scale,
                                                const contract::DeviationScale &unit, Window seen) {
   const SimdRow::Kept tokens = kept(look_at(seen));

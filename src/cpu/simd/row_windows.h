@@ -34,6 +34,7 @@ class RowWindows {
   float value(int64_t place);
   uint64_t weight(const contract::RowScale &scale, Window seen);
   contract::EntropySums sums(const contract::RowScale &scale, Window seen);
+  contract::CollisionSums collisions(const contract::RowScale &scale, Window seen);
   contract::DeviationSums deviations(const contract::RowScale &scale,
                                      const contract::DeviationScale &unit, Window seen);
   int64_t top_p(const contract::RowScale &scale, contract::Share share, Window seen);
@@ -128,6 +129,9 @@ class WindowWalk<cpu::RowTokens> {
 
   uint64_t weight(const RowScale &row, Window seen) const { return windows_.weight(row, seen); }
   EntropySums sums(const RowScale &row, Window seen) const { return windows_.sums(row, seen); }
+  CollisionSums collisions(const RowScale &row, Window seen) const {
+    return windows_.collisions(row, seen);
+  }
   DeviationSums deviations(const RowScale &row, const DeviationScale &unit, Window seen) const {
     return windows_.deviations(row, unit, seen);
   }

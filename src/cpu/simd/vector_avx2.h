@@ -228,6 +228,17 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
   *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
 }
+// Sums of signed products, in lanes of 64 bits.
+SAMPLER_INLINE Ints add_products(Ints a, Ints b, Ints sums) {
+  const __m256i even = _mm256_mul_epi32(a, b);
+  const __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+  return _mm256_add_epi64(sums, _mm256_add_epi64(even, odd));
+}
+SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
+  const __m128i pair =
+      _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+  return int64_t(uint64_t(_mm_extract_epi64(pair, 0)) + uint64_t(_mm_extract_epi64(pair, 1)));
+}
 // Each lane becomes the sum of the lanes up to it.
 SAMPLER_INLINE Ints running_sum(Ints x) {
   x = _mm256_add_epi32(x, _mm256_slli_si256(x, 4));

@@ -212,6 +212,15 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
   *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
 }
+// Sums of signed products, in lanes of 64 bits.
+SAMPLER_INLINE Ints add_products(Ints a, Ints b, Ints sums) {
+  const __m512i even = _mm512_mul_epi32(a, b);
+  const __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+  return _mm512_add_epi64(sums, _mm512_add_epi64(even, odd));
+}
+SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
+  return _mm512_reduce_add_epi64(sums);
+}
 // Each lane becomes the sum of the lanes up to it.
 SAMPLER_INLINE Ints running_sum(Ints x) {
   const Ints zero = _mm512_setzero_si512();

@@ -195,6 +195,14 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *low = vuzp1q_s32(first, second);
   *high = vuzp2q_s32(first, second);
 }
+// Sums of signed products, in lanes of 64 bits.
+SAMPLER_INLINE Ints add_products(Ints a, Ints b, Ints sums) {
+  const int64x2_t low = vmlal_s32(vreinterpretq_s64_s32(sums), vget_low_s32(a), vget_low_s32(b));
+  return vreinterpretq_s32_s64(vmlal_high_s32(low, a, b));
+}
+SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
+  return vaddvq_s64(vreinterpretq_s64_s32(sums));
+}
 // Each lane becomes the sum of the lanes up to it.
 SAMPLER_INLINE Ints running_sum(Ints x) {
   const Ints zero = vdupq_n_s32(0);

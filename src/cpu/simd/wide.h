@@ -199,6 +199,17 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
     native::multiply(a.piece[i], b.piece[i], &high->piece[i], &low->piece[i]);
   }
 }
+// Sums of signed products; only for add_products() and sum_of_products().
+SAMPLER_INLINE Ints add_products(Ints a, Ints b, Ints sums) {
+  return each<Ints>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::add_products(a.piece[i], b.piece[i], sums.piece[i]);
+  });
+}
+SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
+  uint64_t result = 0;
+  for (int i = 0; i < kPieces; ++i) result += uint64_t(native::sum_of_products(sums.piece[i]));
+  return int64_t(result);
+}
 // Each lane becomes the sum of the lanes of its native vector up to it.
 SAMPLER_INLINE Ints running_sums(Ints x) {
   return each<Ints>([&](int i) SAMPLER_INLINE_LAMBDA { return native::running_sum(x.piece[i]); });

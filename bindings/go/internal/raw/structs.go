@@ -142,11 +142,13 @@ type Params struct {
 	EpsilonCutoff              float32
 	EtaCutoff                  float32
 	TopH                       float32
+	PLess                      int32
+	MinK                       float32
 	XtcProbability             float32
 	XtcThreshold               float32
 	TypicalPTies               int32
 	MinKeep                    int32
-	Stages                     [16]int32
+	Stages                     [32]int32
 	AdaptiveKind               int32
 	AdaptiveTarget             float32
 	AdaptiveRate               float32
@@ -180,6 +182,8 @@ type RowParams struct {
 	EpsilonCutoff              uintptr
 	EtaCutoff                  uintptr
 	TopH                       uintptr
+	PLess                      uintptr
+	MinK                       uintptr
 	XtcProbability             uintptr
 	XtcThreshold               uintptr
 	MinKeep                    uintptr

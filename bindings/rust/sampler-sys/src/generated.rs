@@ -101,6 +101,9 @@ pub type sampler_parallel_for_fn = Option<
 /// The stages, in their default order (no sampler_params.stages).
 pub type sampler_stage = i32;
 
+/// The threshold of P_LESS (Tan, Wu, Howard 2025).
+pub type sampler_p_less_kind = i32;
+
 /// A window that adapts to the drawn tokens.
 pub type sampler_adaptive_kind = i32;
 
@@ -406,14 +409,24 @@ constants! {
     SAMPLER_STAGE_ETA: sampler_stage = 10;
     /// a share of the entropy
     SAMPLER_STAGE_TOP_H: sampler_stage = 11;
+    /// probability at least the sum of squared probabilities
+    SAMPLER_STAGE_P_LESS: sampler_stage = 12;
+    /// before the steepest fall of the logits
+    SAMPLER_STAGE_MIN_K: sampler_stage = 13;
     /// at random, removes all tokens above a threshold but the last
-    SAMPLER_STAGE_XTC: sampler_stage = 12;
-    SAMPLER_STAGE_TOP_K: sampler_stage = 13;
-    SAMPLER_STAGE_TOP_P: sampler_stage = 14;
-    SAMPLER_STAGE_MIN_P: sampler_stage = 15;
+    SAMPLER_STAGE_XTC: sampler_stage = 14;
+    SAMPLER_STAGE_TOP_K: sampler_stage = 15;
+    SAMPLER_STAGE_TOP_P: sampler_stage = 16;
+    SAMPLER_STAGE_MIN_P: sampler_stage = 17;
     /// mirostat or adaptive-p; always last
-    SAMPLER_STAGE_ADAPTIVE: sampler_stage = 16;
-    SAMPLER_MAX_STAGES: u32 = 16;
+    SAMPLER_STAGE_ADAPTIVE: sampler_stage = 18;
+    SAMPLER_MAX_STAGES: u32 = 32;
+    /// off
+    SAMPLER_P_LESS_NONE: sampler_p_less_kind = 0;
+    /// the sum c of squared probabilities
+    SAMPLER_P_LESS_PLAIN: sampler_p_less_kind = 1;
+    /// (n c - 1) / (n - 1), lower; n tokens are left
+    SAMPLER_P_LESS_NORM: sampler_p_less_kind = 2;
     SAMPLER_ADAPTIVE_NONE: sampler_adaptive_kind = 0;
     /// (Basu, Ramachandran, Keskar, Varshney 2021)
     SAMPLER_ADAPTIVE_MIROSTAT_V1: sampler_adaptive_kind = 1;
@@ -816,6 +829,11 @@ structs! {
         eta_cutoff: f32 = 0.0;
         /// (Potraghloo et al. 2025). <= 0, >= 1: off
         top_h: f32 = 0.0;
+        /// (Tan, Wu, Howard 2025). NONE: off
+        p_less: sampler_p_less_kind = 0;
+        /// tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
+        /// <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone.
+        min_k: f32 = 0.0;
         /// exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only
         xtc_probability: f32 = 0.0;
         /// 0: 0.1; negative: 0; above 0.5: off
@@ -885,6 +903,9 @@ structs! {
         epsilon_cutoff: *const f32 = null();
         eta_cutoff: *const f32 = null();
         top_h: *const f32 = null();
+        /// an unknown constant makes the row bad
+        p_less: *const sampler_p_less_kind = null();
+        min_k: *const f32 = null();
         xtc_probability: *const f32 = null();
         xtc_threshold: *const f32 = null();
         min_keep: *const i32 = null();

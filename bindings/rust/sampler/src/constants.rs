@@ -154,6 +154,10 @@ enumerations! {
         ETA = SAMPLER_STAGE_ETA,
         /// Keeps tokens that have a share of the entropy.
         TOP_H = SAMPLER_STAGE_TOP_H,
+        /// Keeps tokens of a probability of at least the sum of squared probabilities.
+        P_LESS = SAMPLER_STAGE_P_LESS,
+        /// Keeps the tokens before the steepest fall of the logits.
+        MIN_K = SAMPLER_STAGE_MIN_K,
         /// By a coin, keeps not those above a threshold, but the last of them.
         XTC = SAMPLER_STAGE_XTC,
         /// Keeps the first tokens.
@@ -164,6 +168,16 @@ enumerations! {
         MIN_P = SAMPLER_STAGE_MIN_P,
         /// Mirostat or adaptive-p; the last one.
         ADAPTIVE = SAMPLER_STAGE_ADAPTIVE,
+    }
+
+    /// A threshold of [`Stage::P_LESS`]: Tan, Wu, Howard 2025.
+    PLessKind {
+        /// The stage is off. The default.
+        NONE = SAMPLER_P_LESS_NONE,
+        /// The sum c of squared probabilities.
+        PLAIN = SAMPLER_P_LESS_PLAIN,
+        /// (n c - 1) / (n - 1), which is lower; n tokens are left.
+        NORM = SAMPLER_P_LESS_NORM,
     }
 
     /// A window that the tokens drawn before move.

@@ -163,6 +163,11 @@ pub struct Params {
     pub eta_cutoff: f32,
     /// Keeps the first tokens that have this share of the entropy. <= 0, >= 1: off.
     pub top_h: f32,
+    /// Keeps tokens of a probability of at least the sum of squared probabilities.
+    pub p_less: PLessKind,
+    /// min-k's tau: keeps the tokens before the steepest fall of the logits, and tau divided by
+    /// their range of a flat row. <= 0: off; 3 is its authors'.
+    pub min_k: f32,
     /// How often top choices are excluded: of those above the threshold only the last is kept.
     /// [`Sampler::sample`](crate::Sampler::sample) only. <= 0: off.
     pub xtc_probability: f32,
@@ -287,6 +292,10 @@ pub struct RowParams<'a> {
     pub eta_cutoff: Array<'a, f32>,
     /// top-h.
     pub top_h: Array<'a, f32>,
+    /// Numbers of [`PLessKind`]: `PLessKind::PLAIN.raw()`. Another one makes the row bad.
+    pub p_less: Array<'a, i32>,
+    /// Taus of min-k.
+    pub min_k: Array<'a, f32>,
     /// Probabilities of XTC.
     pub xtc_probability: Array<'a, f32>,
     /// Thresholds of XTC.
@@ -605,16 +614,20 @@ mod tests {
             numbers: repetition_penalty frequency_penalty presence_penalty penalty_window
                 dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
                 min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p
-                top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep
+                top_n_sigma epsilon_cutoff eta_cutoff top_h min_k xtc_probability xtc_threshold
+                min_keep
                 adaptive_target adaptive_rate top_p_decay top_p_least;
             enumerations: penalty_scope: PenaltyScope penalty_form: PenaltyForm
                 bad_word_scope: PenaltyScope typical_p_ties: TieRule typical_p_sum: SumRule
-                cutoff_ties: TieRule adaptive_kind: AdaptiveKind
+                cutoff_ties: TieRule p_less: PLessKind adaptive_kind: AdaptiveKind
         );
         assert_eq!(params.raw().stages, [0; MAX_STAGES]);
         params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
-        params.stages[15] = Stage::MIN_P;
-        assert_eq!(params.raw().stages, [4, 13, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]);
+        params.stages[31] = Stage::MIN_P;
+        let mut numbers = [0; MAX_STAGES];
+        numbers[..3].copy_from_slice(&[4, 15, 6]);
+        numbers[31] = 17;
+        assert_eq!(params.raw().stages, numbers);
         assert_eq!(Params::from_raw(&params.raw()), params);
     }
 
@@ -647,7 +660,7 @@ mod tests {
             dry_window: i32; no_repeat_ngram_size: i32; min_new_tokens: i32;
             dynamic_temperature_range: f32; dynamic_temperature_exponent: f32; typical_p: f32;
             top_n_sigma: f32; epsilon_cutoff: f32; eta_cutoff: f32; top_h: f32;
-            xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
+            p_less: i32; min_k: f32; xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
             adaptive_kind: i32; adaptive_target: f32; adaptive_rate: f32; top_p_decay: f32;
             top_p_least: f32; top_p_reset_token_id: i64;
         );

@@ -338,6 +338,7 @@ numbers! {
     TemperatureOrder: |number| TemperatureOrder::from_raw(number as i32);
     PenaltyScope: |number| PenaltyScope::from_raw(number as i32);
     PenaltyForm: |number| PenaltyForm::from_raw(number as i32);
+    PLessKind: |number| PLessKind::from_raw(number as i32);
     AdaptiveKind: |number| AdaptiveKind::from_raw(number as i32);
     MaskRule: |number| MaskRule::from_raw(number as i32);
     DrawMethod: |number| DrawMethod::from_raw(number as i32);
@@ -431,7 +432,7 @@ structs! {
         repetition_penalty frequency_penalty presence_penalty penalty_window penalty_scope
         penalty_form dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
         min_new_tokens bad_word_scope dynamic_temperature_range dynamic_temperature_exponent
-        typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold
+        typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h p_less min_k xtc_probability xtc_threshold
         typical_p_ties typical_p_sum cutoff_ties min_keep stages adaptive_kind adaptive_target adaptive_rate top_p_decay
         top_p_least
     }
@@ -439,7 +440,7 @@ structs! {
         temperature top_p min_p top_k repetition_penalty frequency_penalty presence_penalty
         penalty_window dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
         min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p top_n_sigma
-        epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep forced_token_id
+        epsilon_cutoff eta_cutoff top_h p_less min_k xtc_probability xtc_threshold min_keep forced_token_id
         adaptive_kind adaptive_target adaptive_rate top_p_decay top_p_least top_p_reset_token_id
     }
     TokenLists<'a> {

@@ -42,6 +42,7 @@ constexpr Passes passes_of(const char *name, uint32_t isa) {
           weigh_between,
           weigh_split,
           sum_entropy,
+          sum_collisions,
           sum_deviations,
           sum_weights,
           write_probabilities,

@@ -1,6 +1,7 @@
-// Passes for the windows: entropies, deviations, bounds.
+// Passes for the windows: entropies, collisions, deviations, bounds.
 #pragma once
 
+#include "contract/collision.h"
 #include "contract/deviation.h"
 #include "cpu/simd/passes/log2.h"
 #include "cpu/simd/passes/weigh.h"
@@ -40,6 +41,50 @@ contract::EntropySums sum_entropy(const RowView &source, const contract::RowScal
                                  });
           result.weight += weights.total();
           result.surprise += surprises.total();
+        });
+    return result;
+  });
+}
+
+// Sums of up to kWeightBlock weights and of the products of their limbs.
+class CollisionSum {
+ public:
+  template <int kCount>
+  SAMPLER_INLINE void take(const Floats (&x)[kCount], const Floats (&power)[kCount]) {
+    for (int i = 0; i < kCount; ++i) {
+      const Limbs limbs = limbs_of(x[i], power[i]);
+      const Ints high = sub(limbs.high, splat(raw_bits(contract::kHighLimb)));
+      const Ints low = sub(limbs.low, splat(raw_bits(contract::kLowLimb)));
+      highs_ = add(highs_, high);
+      lows_ = add(lows_, low);
+      high_ = add_products(high, high, high_);
+      cross_ = add_products(high, low, cross_);
+      low_ = add_products(low, low, low_);
+    }
+  }
+  SAMPLER_INLINE void add_to(contract::CollisionSums *sums) const {
+    sums->add({uint64_t(sum(highs_) * (int64_t(1) << contract::kLowLimbBits) + sum(lows_)),
+               uint64_t(sum_of_products(high_)), sum_of_products(cross_),
+               uint64_t(sum_of_products(low_))});
+  }
+
+ private:
+  Ints highs_ = splat(int32_t(0)), lows_ = highs_;
+  Ints high_ = highs_, cross_ = highs_, low_ = highs_;
+};
+
+contract::CollisionSums sum_collisions(const RowView &source, const contract::RowScale &row,
+                                       int64_t begin, int64_t end, float at_least) {
+  return with_bounds({row}, at_least, [&](auto relative, auto bounds) {
+    contract::CollisionSums result;
+    for_each_widened(
+        source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {
+          CollisionSum block;
+          for_each_relative<F32>(p, relative, bounds, 0, count,
+                                 [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                                   block.take(vectors.x, vectors.power);
+                                 });
+          block.add_to(&result);
         });
     return result;
   });

@@ -41,6 +41,8 @@ final class ParametersOfC {
     call.put(to + Layout.PARAMS_EPSILON_CUTOFF, params.epsilonCutoff);
     call.put(to + Layout.PARAMS_ETA_CUTOFF, params.etaCutoff);
     call.put(to + Layout.PARAMS_TOP_H, params.topH);
+    call.put(to + Layout.PARAMS_P_LESS, params.pLess.ordinal());
+    call.put(to + Layout.PARAMS_MIN_K, params.minK);
     call.put(to + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
     call.put(to + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
     call.put(to + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
@@ -88,12 +90,14 @@ final class ParametersOfC {
     params.epsilonCutoff = memory.getFloat(Layout.PARAMS_EPSILON_CUTOFF);
     params.etaCutoff = memory.getFloat(Layout.PARAMS_ETA_CUTOFF);
     params.topH = memory.getFloat(Layout.PARAMS_TOP_H);
+    params.pLess = PLessKind.values()[memory.getInt(Layout.PARAMS_P_LESS)];
+    params.minK = memory.getFloat(Layout.PARAMS_MIN_K);
     params.xtcProbability = memory.getFloat(Layout.PARAMS_XTC_PROBABILITY);
     params.xtcThreshold = memory.getFloat(Layout.PARAMS_XTC_THRESHOLD);
     params.typicalPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_TIES)];
     params.minKeep = memory.getInt(Layout.PARAMS_MIN_KEEP);
-    params.stages = new int[16];
-    for (int i = 0; i < 16; ++i) {
+    params.stages = new int[32];
+    for (int i = 0; i < 32; ++i) {
       params.stages[i] = memory.getInt(Layout.PARAMS_STAGES + i * Integer.BYTES);
     }
     params.adaptiveKind = AdaptiveKind.values()[memory.getInt(Layout.PARAMS_ADAPTIVE_KIND)];
@@ -152,6 +156,10 @@ final class ParametersOfC {
         params.etaCutoff, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_TOP_H, of, "top_h",
         params.topH, Call.F32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_P_LESS, of, "p_less",
+        params.pLess, Call.I32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_MIN_K, of, "min_k",
+        params.minK, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_XTC_PROBABILITY, of, "xtc_probability",
         params.xtcProbability, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_XTC_THRESHOLD, of, "xtc_threshold",

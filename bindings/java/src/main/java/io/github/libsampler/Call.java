@@ -26,7 +26,7 @@ final class Call {
   private static final int BYTES = 0;
 
   /** Places of the pinned arrays, then the structs. JAVA_MAX_ARRAYS of java.i. */
-  private static final int MAX_ARRAYS = 128;
+  private static final int MAX_ARRAYS = 160;
   private static final int PARAMS = MAX_ARRAYS * Long.BYTES;
   private static final int ROW_PARAMS = PARAMS + Layout.PARAMS_SIZE;
   private static final int PIPELINE = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;

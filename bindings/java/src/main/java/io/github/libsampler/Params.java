@@ -8,7 +8,7 @@ import java.util.List;
  */
 public final class Params {
   /** How many stages {@link #stages} takes at most. */
-  public static final int MAX_STAGES = 16;
+  public static final int MAX_STAGES = 32;
 
   private static final int[] NO_STAGES = new int[MAX_STAGES];
 
@@ -41,6 +41,8 @@ public final class Params {
   float epsilonCutoff;
   float etaCutoff;
   float topH;
+  PLessKind pLess = PLessKind.NONE;
+  float minK;
   float xtcProbability;
   float xtcThreshold;
   TieRule typicalPTies = TieRule.EXACT;
@@ -412,6 +414,29 @@ public final class Params {
    */
   public Params topH(float topH) {
     this.topH = topH;
+    return more();
+  }
+
+  /**
+   * Keeps tokens of a probability of at least the sum of squared probabilities.
+   *
+   * @param pLess NONE by default: off
+   * @return this
+   */
+  public Params pLess(PLessKind pLess) {
+    this.pLess = Arguments.required("p_less", pLess);
+    return more();
+  }
+
+  /**
+   * Sets min-k's tau: keeps the tokens before the steepest fall of the logits, and tau divided by
+   * their range of a flat row.
+   *
+   * @param minK &lt;= 0, the default: off; 3 is its authors'
+   * @return this
+   */
+  public Params minK(float minK) {
+    this.minK = minK;
     return more();
   }
 

@@ -26,6 +26,8 @@ public final class RowParams {
   Array epsilonCutoff;
   Array etaCutoff;
   Array topH;
+  Array pLess;
+  Array minK;
   Array xtcProbability;
   Array xtcThreshold;
   Array minKeep;
@@ -268,6 +270,29 @@ public final class RowParams {
    */
   public RowParams topH(Array topH) {
     this.topH = topH;
+    return this;
+  }
+
+  /**
+   * Sets the values of pLess.
+   *
+   * @param pLess [number of slots] I32, the ordinals of {@link PLessKind}; another number makes the
+   *     row bad; null, the default: none
+   * @return this
+   */
+  public RowParams pLess(Array pLess) {
+    this.pLess = pLess;
+    return this;
+  }
+
+  /**
+   * Sets the values of minK.
+   *
+   * @param minK [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams minK(Array minK) {
+    this.minK = minK;
     return this;
   }
 

@@ -27,6 +27,10 @@ public enum Stage {
   ETA,
   /** Keeps tokens that have a share of the entropy. */
   TOP_H,
+  /** Keeps tokens of a probability of at least the sum of squared probabilities. */
+  P_LESS,
+  /** Keeps the tokens before the steepest fall of the logits. */
+  MIN_K,
   /** By a coin, keeps not those above a threshold, but the last of them. */
   XTC,
   /** Keeps the first tokens. */

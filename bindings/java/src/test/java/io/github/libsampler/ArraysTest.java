@@ -150,7 +150,7 @@ final class ArraysTest {
         + "|(draft_)?row_params.(forced|top_p_reset)_token_id")) {
       return Set.of(ElementType.I64);
     } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length"
-        + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
+        + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind|p_less)")) {
       return Set.of(ElementType.I32);
     } else if (path.matches("(draft_)?row_params.*|acceptance.synthetic_rates"
         + "|reports.out_(.*logprobs|values|kept_probabilities|entropies|observations)"

@@ -192,10 +192,10 @@ final class PipelineTest {
     assertArrayEquals(new int[Params.MAX_STAGES], params.stages);
     final int[] wanted = new int[Params.MAX_STAGES];
     wanted[0] = 3;
-    wanted[1] = 13;
+    wanted[1] = 15;
     assertArrayEquals(wanted, params.stages(Stage.PENALTIES, Stage.TOP_K).stages);
-    assertEquals("params->stages has 17 elements; it must have at most 16",
-        assertThrows(InvalidArgumentException.class, () -> params.stages(new Stage[17]))
+    assertEquals("params->stages has 33 elements; it must have at most 32",
+        assertThrows(InvalidArgumentException.class, () -> params.stages(new Stage[33]))
             .getMessage());
     assertEquals("stages[1] is null; it is required",
         assertThrows(NullPointerException.class, () -> params.stages(Stage.BIAS, null))

@@ -378,6 +378,7 @@ final class SamplerTest {
     expectNumbers("SAMPLER_PENALTY_SCOPE_", PenaltyScope.values());
     expectNumbers("SAMPLER_MASK_", MaskRule.values());
     expectNumbers("SAMPLER_ADAPTIVE_", AdaptiveKind.values());
+    expectNumbers("SAMPLER_P_LESS_", PLessKind.values());
     expectNumbers("SAMPLER_TOKENS_", TokenKind.values());
     expectNumbers("SAMPLER_ACCEPT_", Acceptance.values());
     expectNumbers("SAMPLER_SIBLINGS_", SiblingRule.values());
