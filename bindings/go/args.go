@@ -91,7 +91,7 @@ type Params struct {
 	EtaCutoff      float32 // <= 0, >= 1: off
 	TopH           float32 // <= 0, >= 1: off
 	PLess          PLessKind
-	MinK           float32 // min-k's tau. <= 0: off; 3 is its authors'
+	MinK           float32 // min-k's tau. <= 0: off; 3 is usual
 	XTCProbability float32 // exclude top choices. <= 0: off. Sample only
 	XTCThreshold   float32 // 0: 0.1; negative: 0; above 0.5: off
 

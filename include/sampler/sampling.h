@@ -126,7 +126,7 @@ typedef struct sampler_params {
   sampler_p_less_kind p_less; /* (Tan, Wu, Howard 2025). NONE: off */
 
   /* tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
-   * <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone. */
+   * <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone. */
   float min_k;
 
   float xtc_probability; /* exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only */

@@ -187,7 +187,7 @@ class Params:
     """(Tan, Wu, Howard 2025). NONE: off"""
     min_k: float
     """tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
-    <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone."""
+    <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone."""
     xtc_probability: float
     """exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"""
     xtc_threshold: float

@@ -180,7 +180,7 @@ const Member params_members[] = {
   {"min_k", "min_k", offsetof(sampler_params, min_k),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.\n"
-    "<= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone."},
+    "<= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone."},
   {"xtc_probability", "xtc_probability", offsetof(sampler_params, xtc_probability),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"},

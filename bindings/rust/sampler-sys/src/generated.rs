@@ -832,7 +832,7 @@ structs! {
         /// (Tan, Wu, Howard 2025). NONE: off
         p_less: sampler_p_less_kind = 0;
         /// tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
-        /// <= 0: off. 3 is the authors'; the smallest float keeps what stands before the fall alone.
+        /// <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone.
         min_k: f32 = 0.0;
         /// exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only
         xtc_probability: f32 = 0.0;

@@ -166,7 +166,7 @@ pub struct Params {
     /// Keeps tokens of a probability of at least the sum of squared probabilities.
     pub p_less: PLessKind,
     /// min-k's tau: keeps the tokens before the steepest fall of the logits, and tau divided by
-    /// their range of a flat row. <= 0: off; 3 is its authors'.
+    /// their range of a flat row. <= 0: off; 3 is usual.
     pub min_k: f32,
     /// How often top choices are excluded: of those above the threshold only the last is kept.
     /// [`Sampler::sample`](crate::Sampler::sample) only. <= 0: off.

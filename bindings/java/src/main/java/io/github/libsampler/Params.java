@@ -432,7 +432,7 @@ public final class Params {
    * Sets min-k's tau: keeps the tokens before the steepest fall of the logits, and tau divided by
    * their range of a flat row.
    *
-   * @param minK &lt;= 0, the default: off; 3 is its authors'
+   * @param minK &lt;= 0, the default: off; 3 is usual
    * @return this
    */
   public Params minK(float minK) {
