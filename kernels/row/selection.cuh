@@ -449,9 +449,9 @@ SAMPLER_DEVICE void add_in_few_turns(Context &ctx, bool in, uint32_t lanes, uint
 }
 
 // Adds a token of each lane that is `in` a bin to the histogram. Called by the whole warp. Tokens
-// of one `value` have one measure. Lanes with the same bin would serialise, possibly all 32: beyond
-// a few, one lane adds for them. With `looks` returns a bin worth holding, that of most of these
-// tokens, the same in all lanes.
+// of one `value` have one measure, or 0 where they are not kept. Lanes with the same bin would
+// serialise, possibly all 32: beyond a few, one lane adds for them. With `looks` returns a bin
+// worth holding, that of most of these tokens, the same in all lanes.
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin, float value,
                                     uint64_t measure, bool looks) {
@@ -462,7 +462,10 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   if (is_first) ctx.add_to_shared(&shared.bins[bin].count, uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
-    const auto alike = [&] { return ctx.warp_match(contract::bits_of(value)); };
+    constexpr uint32_t kNotKept = ~uint32_t(0);  // the bits of no token's value
+    const auto alike = [&] {
+      return ctx.warp_match(measure == 0 ? kNotKept : contract::bits_of(value));
+    };
     add_in_few_turns(ctx, in, lanes, measure, alike,
                      [&](uint64_t sum) { ctx.add_to_shared(&shared.bins[bin].measure, sum); });
   }

@@ -1048,6 +1048,13 @@ FAULTS = [
         [("kernels/row/selection.cuh", "(lanes & ~alike()) == 0;", "(lanes & alike()) != 0;")],
         [crowded_rows("AreCutWhereTheReferenceCuts")]),
     Fault(
+        "ties_that_are_not_kept_weigh",
+        "candidates of one value in one bin of ids all weigh what the first does, kept or not",
+        [("kernels/row/selection.cuh",
+          "ctx.warp_match(measure == 0 ? kNotKept : contract::bits_of(value));",
+          "ctx.warp_match(contract::bits_of(value));")],
+        [crowded_rows("OfWhichSomeTiesAreKeptAreDrawnFromAsInTheReference")]),
+    Fault(
         "marks_of_the_edit_before",
         "an edit finds the tokens marked that the one before it has marked",
         [("src/cpu/edited_row.h", "      mark = kUnmarked;\n", "")],

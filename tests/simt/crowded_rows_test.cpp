@@ -4,6 +4,7 @@
 // keeps the tokens that the reference does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ using namespace sampler::contract;
 
 constexpr int kThreads = 64;
 constexpr int kTiles = 40;
+constexpr int kDraws = 200;  // from one row of ties
 
 struct Crowd {
   int num_groups;       // with tokens above the ties
@@ -91,6 +93,18 @@ std::vector<float> row_of(const FewCandidates &few, std::mt19937_64 &random) {
   return row;
 }
 
+// Candidates of one value of which exact top-p keeps some: in the draw, tokens of one value weigh
+// something or nothing, and many lanes find one bin of ids.
+struct PartlyKept {
+  int count;
+
+  std::string description() const { return std::to_string(count) + " candidates of one value"; }
+};
+
+std::vector<float> row_of(const PartlyKept &partly, std::mt19937_64 &) {
+  return std::vector<float>(size_t(partly.count), 0.5f);
+}
+
 std::vector<int32_t> ids_of(size_t count, std::mt19937_64 &random) {
   std::vector<int32_t> ids(count);
   for (size_t i = 0; i < count; ++i) ids[i] = int32_t(i);
@@ -142,9 +156,9 @@ class CrowdedRows : public testing::Test {
   }
   template <class Run>
   static std::vector<int32_t> drawn_and_kept(SampleRequest request, const Run &run) {
-    std::vector<int32_t> outputs = {-2, -2};
+    std::vector<int32_t> outputs(size_t(2 * request.num_rows), -2);
     request.out_token_ids.data = &outputs[0];
-    request.out_kept_counts = &outputs[1];
+    request.out_kept_counts = &outputs[size_t(request.num_rows)];
     run(request);
     return outputs;
   }
@@ -158,6 +172,14 @@ class CrowdedRows : public testing::Test {
         share_of_near * weight / (weight + float(row_.size()) - float(near.count));
     sample.parameters.rules.top_p_ties = near.ties;
     expect_same_draw(sample, near.description() + ", share " + std::to_string(share_of_near));
+  }
+  void expect_equal(const PartlyKept &partly, float top_p) {
+    SampleRequest sample = sample_of(make_rows(partly, true));
+    const std::vector<int32_t> row_indices(size_t(kDraws), 0);
+    sample.row_indices = row_indices.data();
+    sample.num_rows = kDraws;
+    sample.parameters.top_p.value = top_p;
+    expect_same_draw(sample, partly.description() + ", top-p " + std::to_string(top_p));
   }
 
  private:
@@ -233,6 +255,14 @@ TEST_F(CrowdedRows, AreCutWhereTheReferenceCuts) {
           expect_equal(NearCut{count, num_values, ties, true}, share);
         }
       }
+    }
+  }
+}
+
+TEST_F(CrowdedRows, OfWhichSomeTiesAreKeptAreDrawnFromAsInTheReference) {
+  for (const int count : {kernels::kListCapacity + 1, 3000, 5000}) {
+    for (const float top_p : {0.45f, 0.9f, 0.99f}) {
+      expect_equal(PartlyKept{count}, top_p);
     }
   }
 }
