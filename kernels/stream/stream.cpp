@@ -16,7 +16,6 @@ constexpr int kMostSlots = 512;
 constexpr int64_t kMostListBytes = int64_t(32) << 20;  // group maxima, if a row is read once
 constexpr int kLeastTilesOfChunk = 8;
 constexpr int kMostTilesOfListedChunk = 64;
-constexpr int kMostTilesOfWeighedChunk = 128;
 
 int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -80,7 +79,7 @@ Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int elem
   const int64_t tiles = divided_up(num_cols + kMaxLead, kTile);
   stream.num_tiles = int(tiles);
   // As many chunks as keep all blocks busy, within the limits of their size.
-  const int64_t most_tiles = stream.weighs() ? kMostTilesOfWeighedChunk : kMostTilesOfListedChunk;
+  const int64_t most_tiles = stream.weighs() ? kMostTilesOfChunk : kMostTilesOfListedChunk;
   const int64_t chunks =
       std::max(std::min<int64_t>(blocks_at_once / num_rows, tiles / kLeastTilesOfChunk),
                divided_up(tiles, most_tiles));

@@ -7,6 +7,9 @@
 //     weigh    every chunk once more, from L2, where the weight of all of the row is needed
 //     finish   the last of the row: cuts the list and draws from it, or from the tiles' weights
 //
+// Where top-p keeps more than a list holds, a sample of the row tells about where it is cut. Then
+// the second pass lists the tokens near that value, the band, and weighs those above it by tile.
+//
 // Rows whose tokens do not fit the list are left to the general kernel.
 #pragma once
 
@@ -215,6 +218,7 @@ enum class StreamRest {
   kDone,
   kDraw,     // from the list in shared memory
   kList,     // the same, once the list is published
+  kBand,     // from the tiles' weights, once the band is cut
   kWeights,  // from the tiles' weights
 };
 
@@ -265,6 +269,8 @@ class StreamBlock {
   static constexpr int kBinsOfThread = kStreamedTokens / Context::kThreads;
   static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
+  static constexpr int kIdBits = 20;                 // of kMaxVocabulary
+  static constexpr uint32_t kIdMask = (uint32_t(1) << kIdBits) - 1;
 
   SAMPLER_DEVICE uint32_t take_ticket() const {
     return ctx.atomic_add(&stream.head()->ticket, uint32_t(1));
@@ -322,12 +328,21 @@ class StreamBlock {
     }
     set_maximum(uint32_t(seen >> 32));
     if (!waits_for_bound()) return;
-    uint64_t word = ctx.load_fresh(&slot()->bound);
+    item.row_state.bound = wait_for_value(&slot()->bound);
+    if (may_have_band()) item.row_state.band = wait_for_value(&slot()->band);
+  }
+
+  // Waits for a value with the row's tag.
+  SAMPLER_DEVICE float wait_for_value(const uint64_t *from) const {
+    uint64_t word = ctx.load_fresh(from);
     while (uint32_t(word) != uint32_t(tag())) {
       ctx.pause();
-      word = ctx.load_fresh(&slot()->bound);
+      word = ctx.load_fresh(from);
     }
-    item.row_state.bound = contract::float_of(uint32_t(word >> 32));
+    return contract::float_of(uint32_t(word >> 32));
+  }
+  SAMPLER_DEVICE void publish_value(uint64_t *to, float value) const {
+    ctx.publish(to, uint64_t(contract::bits_of(value)) << 32 | tag());
   }
 
   SAMPLER_DEVICE StreamItem &item() const { return shared.items[turn_]; }
@@ -349,7 +364,11 @@ class StreamBlock {
       if (rest == StreamRest::kList) {
         rest = load_list(&total) ? StreamRest::kDraw : StreamRest::kDone;
         if (rest == StreamRest::kDone && ctx.thread() == 0) set_left();
-      } else if (rest == StreamRest::kWeights) {
+      } else if (rest == StreamRest::kBand) {
+        rest = cut_band() ? StreamRest::kWeights : StreamRest::kDone;
+        if (rest == StreamRest::kDone && ctx.thread() == 0) set_left();
+      }
+      if (rest == StreamRest::kWeights) {
         draw_from_weights();
         rest = StreamRest::kDone;
       }
@@ -506,6 +525,7 @@ class StreamBlock {
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
     row.bound = contract::negative_infinity();
+    row.band = contract::float_of(contract::kInfinityBits);
   }
 
   // ---- Greedy -----------------------------------------------------------------------------------
@@ -636,7 +656,7 @@ class StreamBlock {
       if (waits_for_bound()) {
         const float bound = lowest_weighed();
         if (ctx.thread() == 0) {
-          ctx.publish(&slot()->bound, uint64_t(contract::bits_of(bound)) << 32 | tag());
+          publish_value(&slot()->bound, bound);
           publish_maximum();
         }
       }
@@ -648,7 +668,16 @@ class StreamBlock {
   // Whether min-p excludes weights of tiles.
   SAMPLER_DEVICE bool is_cut() const { return contract::min_p_is_on(state().parameters.min_p); }
   SAMPLER_DEVICE bool waits_for_bound() const {
-    return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kWeights && is_cut();
+    return state().status == SAMPLER_ROW_OK &&
+           ((state().need == StreamNeed::kWeights && is_cut()) || may_have_band());
+  }
+  // Whether top-p is the only filter.
+  SAMPLER_DEVICE bool may_have_band() const {
+    return state().need == StreamNeed::kTotal && !is_cut() && !request.out_kept_counts &&
+           keeps_all(state().parameters.top_k, request.input.num_cols);
+  }
+  SAMPLER_DEVICE bool has_band() const {
+    return state().band < contract::float_of(contract::kInfinityBits);
   }
 
   // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
@@ -755,7 +784,7 @@ class StreamBlock {
           max = largest<SAMPLER_F32, Context>(raw);
         }
         const uint32_t key = key_or_bad(max);
-        shared.bins.keys[bin] = key;
+        shared.row.bins.keys[bin] = key;
         if (key > own) own = key;
       }
       return own;
@@ -768,7 +797,7 @@ class StreamBlock {
         max = Context::larger(max, ctx.load_fresh(&maxima[i]));
       }
       const uint32_t key = key_or_bad(max);
-      shared.bins.keys[bin] = key;
+      shared.row.bins.keys[bin] = key;
       if (key > own) own = key;
     }
     return own;
@@ -789,10 +818,24 @@ class StreamBlock {
                                                       : bound_of_list(what, own);
     const bool fits = list_groups(size, bound) && list_tokens(bound);
     if (!fits && what != StreamNeed::kTotal) return end_with(true);
-    if (fits) {
+    if constexpr (kWeighs) {
+      if (may_have_band()) {
+        const bool is_weighed = fits && place_band(contract::value_of_key(bound));
+        ctx.sync();
+        if (ctx.thread() == 0) {
+          if (!is_weighed) state().need = StreamNeed::kOther;
+          publish_value(&slot()->bound, state().bound);
+          publish_value(&slot()->band, state().band);
+          publish_maximum();
+        }
+        if (!is_weighed) return end_with(true);
+      }
+    }
+    const bool is_listed = fits && !has_band();
+    if (is_listed) {
       sort(contract::value_of_key(bound));
       if (what == StreamNeed::kFirst) {
-        if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.list[0]));
+        if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
       }
       add_up();
@@ -801,17 +844,18 @@ class StreamBlock {
     if constexpr (kWeighs) {
       uint64_t *const words = stream.words(item().slot);
       SAMPLER_KEEP_ROLLED
-      for (int i = ctx.thread(); fits && i < count(); i += Context::kThreads) {
-        ctx.publish(&words[i], shared.list[i]);
-        ctx.publish(&words[kStreamedTokens + i], shared.sums[i]);
+      for (int i = ctx.thread(); is_listed && i < count(); i += Context::kThreads) {
+        ctx.publish(&words[i], shared.row.list[i]);
+        ctx.publish(&words[kStreamedTokens + i], shared.row.sums[i]);
       }
       // If not all fit, the last block at the row leaves it, since it is being weighed.
       if (ctx.thread() == 0) {
-        ctx.publish(&slot()->num_listed, fits ? uint32_t(count()) : ~uint32_t(0));
+        ctx.publish(&slot()->num_listed, is_listed ? uint32_t(count()) : ~uint32_t(0));
       }
     }
     const bool is_last = is_last_at(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1);
-    return is_last ? StreamRest::kList : StreamRest::kNothing;
+    if (!is_last) return StreamRest::kNothing;
+    return has_band() ? StreamRest::kBand : StreamRest::kList;
   }
 
   // A key that at least the wanted number of tokens reach, and not many more.
@@ -833,7 +877,7 @@ class StreamBlock {
       uint32_t keys[kBinsOfThread];
       SAMPLER_UNROLLED
       for (int i = 0; i < kBinsOfThread; ++i) {
-        keys[i] = shared.bins.keys[i * Context::kThreads + ctx.thread()];
+        keys[i] = shared.row.bins.keys[i * Context::kThreads + ctx.thread()];
       }
       key = nth_largest(keys, wanted);
     }
@@ -891,7 +935,7 @@ class StreamBlock {
         for (int i = 0; i < kBinsAtOnce; ++i) {
           const int bin = first + i * Context::kThreads + ctx.thread();
           const int group = bin * size + part;
-          const bool is_wanted = shared.bins.keys[bin] >= bound && group < num_groups;
+          const bool is_wanted = shared.row.bins.keys[bin] >= bound && group < num_groups;
           if (!is_wanted) continue;
           if (size >= 4) {
             raw[i] = ctx.load_fresh(reinterpret_cast<const Vector *>(&maxima[group]));
@@ -907,7 +951,8 @@ class StreamBlock {
         SAMPLER_UNROLLED
         for (int i = 0; i < kBinsAtOnce; ++i) {
           const int bin = first + i * Context::kThreads + ctx.thread();
-          const bool is_wanted = shared.bins.keys[bin] >= bound && bin * size + part < num_groups;
+          const bool is_wanted =
+              shared.row.bins.keys[bin] >= bound && bin * size + part < num_groups;
           SAMPLER_UNROLLED
           for (int j = 0; j < 4; ++j) {
             const bool is_hit = is_wanted && contract::float_of(raw[i].word[j]) >= least;
@@ -920,7 +965,7 @@ class StreamBlock {
           const int hit = Context::lowest_bit(hits);
           hits &= hits - 1;
           const int bin = first + hit / 4 * Context::kThreads + ctx.thread();
-          shared.bins.groups[place] = uint32_t(bin * size + part + hit % 4);
+          shared.row.bins.groups[place] = uint32_t(bin * size + part + hit % 4);
         }
       }
     }
@@ -961,7 +1006,8 @@ class StreamBlock {
         for (int j = 0; j < Row::kElements; ++j) {
           if ((hits >> (i * Row::kElements + j) & 1) == 0) continue;
           if (to < uint32_t(kStreamedTokens)) {
-            shared.list[to] = contract::rank_of(element<kDtype>(raw[i], j), uint32_t(index + j));
+            shared.row.list[to] =
+                contract::rank_of(element<kDtype>(raw[i], j), uint32_t(index + j));
           }
           ++to;
         }
@@ -973,7 +1019,7 @@ class StreamBlock {
 
   // Position of a vector of the listed groups.
   SAMPLER_DEVICE int position_of(int vector) const {
-    const int group = int(shared.bins.groups[vector / Row::kVectors]);
+    const int group = int(shared.row.bins.groups[vector / Row::kVectors]);
     return Row::position(group / 32, group % 32, vector % Row::kVectors);
   }
   SAMPLER_DEVICE int position_of(int vector, int num_vectors) const {
@@ -985,11 +1031,11 @@ class StreamBlock {
   // Sorts the list, whose values reach `least`, into rank order.
   SAMPLER_DEVICE void sort(float least) {
     if (count() <= Context::kThreads) {
-      const Rank own = ctx.thread() < count() ? shared.list[ctx.thread()] : 0;
+      const Rank own = ctx.thread() < count() ? shared.row.list[ctx.thread()] : 0;
       int before = 0;
-      for (int i = 0; i < count(); ++i) before += shared.list[i] > own ? 1 : 0;
+      for (int i = 0; i < count(); ++i) before += shared.row.list[i] > own ? 1 : 0;
       ctx.sync();
-      if (ctx.thread() < count()) shared.list[before] = own;
+      if (ctx.thread() < count()) shared.row.list[before] = own;
       ctx.sync();
       return;
     }
@@ -998,7 +1044,7 @@ class StreamBlock {
     SAMPLER_KEEP_ROLLED
     while (size < count()) size *= 2;
     SAMPLER_KEEP_ROLLED
-    for (int i = count() + ctx.thread(); i < size; i += Context::kThreads) shared.list[i] = 0;
+    for (int i = count() + ctx.thread(); i < size; i += Context::kThreads) shared.row.list[i] = 0;
     ctx.sync();
     SAMPLER_KEEP_ROLLED
     for (int run = 2; run <= size; run *= 2) {
@@ -1007,10 +1053,10 @@ class StreamBlock {
         SAMPLER_KEEP_ROLLED
         for (int i = ctx.thread(); i < size / 2; i += Context::kThreads) {
           const int low = 2 * i - (i & (step - 1)), high = low + step;
-          const Rank a = shared.list[low], b = shared.list[high];
+          const Rank a = shared.row.list[low], b = shared.row.list[high];
           if ((a < b) == ((low & run) == 0)) {
-            shared.list[low] = b;
-            shared.list[high] = a;
+            shared.row.list[low] = b;
+            shared.row.list[high] = a;
           }
         }
         ctx.sync();
@@ -1022,7 +1068,7 @@ class StreamBlock {
   // changed: a bin is too full.
   SAMPLER_DEVICE bool sort_by_bins(float least) {
     constexpr int kMostInBin = 48;
-    uint32_t *const begins = shared.bins.keys;  // first the bins' sizes
+    uint32_t *const begins = shared.row.bins.keys;  // first the bins' sizes
     const float first = contract::value_of_key(state().max_key);
     const float bins_of_unit = float(kStreamedTokens - 1) / (first - least);
     const auto bin_of = [&](Rank rank) {
@@ -1037,7 +1083,7 @@ class StreamBlock {
     SAMPLER_UNROLLED
     for (int i = 0; i < kBinsOfThread; ++i) {
       const int at = i * Context::kThreads + ctx.thread();
-      own[i] = at < count() ? shared.list[at] : 0;
+      own[i] = at < count() ? shared.row.list[at] : 0;
       places.set(i, at < count() ? ctx.atomic_add(&begins[bin_of(own[i])], uint32_t(1)) : 0);
     }
     ctx.sync();
@@ -1063,7 +1109,7 @@ class StreamBlock {
     ctx.sync();
     SAMPLER_UNROLLED
     for (int i = 0; i < kBinsOfThread; ++i) {
-      if (own[i] != 0) shared.list[begins[bin_of(own[i])] + places.get(i)] = own[i];
+      if (own[i] != 0) shared.row.list[begins[bin_of(own[i])] + places.get(i)] = own[i];
     }
     ctx.sync();
     SAMPLER_UNROLLED
@@ -1073,13 +1119,13 @@ class StreamBlock {
       const uint32_t end = bin + 1 < kStreamedTokens ? begins[bin + 1] : uint32_t(count());
       uint32_t place = begins[bin];
       SAMPLER_KEEP_ROLLED
-      for (uint32_t j = begins[bin]; j < end; ++j) place += shared.list[j] > own[i] ? 1 : 0;
+      for (uint32_t j = begins[bin]; j < end; ++j) place += shared.row.list[j] > own[i] ? 1 : 0;
       places.set(i, place);
     }
     ctx.sync();
     SAMPLER_UNROLLED
     for (int i = 0; i < kBinsOfThread; ++i) {
-      if (own[i] != 0) shared.list[places.get(i)] = own[i];
+      if (own[i] != 0) shared.row.list[places.get(i)] = own[i];
     }
     ctx.sync();
     return true;
@@ -1092,8 +1138,8 @@ class StreamBlock {
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = first; i < first + each && i < count(); ++i) {
-      own += contract::weight(scale(), contract::value_of_rank(shared.list[i]));
-      shared.sums[i] = own;
+      own += contract::weight(scale(), contract::value_of_rank(shared.row.list[i]));
+      shared.row.sums[i] = own;
     }
     const uint64_t up_to = ctx.warp_inclusive_sum(own);
     if (ctx.lane() == 31) shared.partial[0][ctx.warp()] = up_to;
@@ -1102,7 +1148,7 @@ class StreamBlock {
     SAMPLER_UNROLLED
     for (int i = 0; i < kWarps; ++i) before += i < ctx.warp() ? shared.partial[0][i] : 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = first; i < first + each && i < count(); ++i) shared.sums[i] += before;
+    for (int i = first; i < first + each && i < count(); ++i) shared.row.sums[i] += before;
     ctx.sync();
   }
 
@@ -1126,9 +1172,9 @@ class StreamBlock {
     }
 
     SAMPLER_DEVICE int top_p(contract::Share share, sampler_tie_rule ties, int seen) const {
-      const uint64_t total = seen == kEverything ? total_ : block_.shared.sums[seen - 1];
+      const uint64_t total = seen == kEverything ? total_ : block_.shared.row.sums[seen - 1];
       const uint64_t least = contract::top_p_threshold(share, total);
-      const uint64_t *const sums = block_.shared.sums;
+      const uint64_t *const sums = block_.shared.row.sums;
       int length = block_.length_of([&](int i) { return i == 0 || sums[i - 1] < least; });
       // The list does not show where the prefix ends.
       if (seen == kEverything && sums[block_.count() - 1] < least) return kEverything;
@@ -1145,18 +1191,336 @@ class StreamBlock {
 
    private:
     SAMPLER_DEVICE uint64_t weight_at(int i) const {
-      return contract::weight(block_.scale(), contract::value_of_rank(block_.shared.list[i]));
+      return contract::weight(block_.scale(), contract::value_of_rank(block_.shared.row.list[i]));
     }
 
     SAMPLER_DEVICE int with_ties(int length) const {
-      const uint32_t key = contract::key_of_rank(block_.shared.list[length - 1]);
+      const uint32_t key = contract::key_of_rank(block_.shared.row.list[length - 1]);
       return block_.length_of(
-          [&](int i) { return contract::key_of_rank(block_.shared.list[i]) >= key; });
+          [&](int i) { return contract::key_of_rank(block_.shared.row.list[i]) >= key; });
     }
 
     const StreamBlock &block_;
     uint64_t total_;
   };
+
+  // ---- The band ---------------------------------------------------------------------------------
+
+  // Vectors that lie in the row: from the first up to the end.
+  SAMPLER_DEVICE int first_vector() const {
+    return (row().lead + Row::kElements - 1) / Row::kElements;
+  }
+  SAMPLER_DEVICE int end_vector() const { return (row().lead + row().count) / Row::kElements; }
+
+  // Calls f(element) for so many of these vectors, at even distances.
+  template <class F>
+  SAMPLER_DEVICE void for_each_sampled(int sampled, const F &f) const {
+    constexpr int kAtOnce = 2;  // what registers allow
+    const auto *const vectors = reinterpret_cast<const Vector *>(row().begin) + first_vector();
+    const int num_vectors = end_vector() - first_vector();
+    SAMPLER_KEEP_ROLLED
+    for (int first = ctx.thread(); first < sampled; first += kAtOnce * Context::kThreads) {
+      Vector raw[kAtOnce];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int place = first + i * Context::kThreads;
+        const int at = place < sampled ? place : first;
+        raw[i] = ctx.load_streamed(&vectors[int64_t(at) * num_vectors / sampled]);
+      }
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + i * Context::kThreads >= sampled) break;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < Row::kElements; ++j) f(element<kDtype>(raw[i], j));
+      }
+    }
+  }
+
+  // Places the band, if top-p keeps more than the list, which has all tokens from `pivot` up.
+  // False: there would be too many tokens. What it estimates decides where a token is looked for,
+  // never which one it is.
+  SAMPLER_DEVICE bool place_band(float pivot) {
+    constexpr int kSampleBins = kStreamedTokens;
+    constexpr float kUnits = 0x1p18f;        // of mass, as many as the pivot weighs
+    constexpr float kOctaves = 18.0f;        // lighter tokens weigh nothing
+    constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
+    constexpr float kLeastDeviations = 2.0f;
+    constexpr int kVectorsOfLowest = 512;
+    constexpr float kMost = 0.97f * kBandTokens;
+    const contract::RowScale scale = this->scale();
+    const float p = state().parameters.top_p;
+    const float of_pivot = contract::relative_for_weight(scale, pivot);
+    uint64_t own_listed = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < count(); i += Context::kThreads) {
+      own_listed += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
+    }
+    const float of_list = float(sum_of_weights(own_listed, 1)) * 0x1p-44f;
+    if (ctx.thread() == 0) state().bound = contract::float_of(contract::kInfinityBits);
+    // No other token weighs more than the pivot.
+    const float most_of_rest = float(int(request.input.num_cols) - count()) * of_pivot;
+    if (of_list > p * 1.0001f * (of_list + most_of_rest)) return true;
+
+    const int num_vectors = end_vector() - first_vector();
+    const int sampled = num_vectors < kSampledVectors ? num_vectors : kSampledVectors;
+    const float floor = pivot - kOctaves / scale.scale;
+    uint32_t lowest_upside_down = 0;
+    for_each_sampled(sampled < kVectorsOfLowest ? sampled : kVectorsOfLowest, [&](float x) {
+      const uint32_t key = ~contract::value_key(x > floor ? x : floor);
+      if (x < pivot && key > lowest_upside_down) lowest_upside_down = key;
+    });
+    lowest_upside_down = max_of_block(lowest_upside_down);
+    const float lowest = contract::value_of_key(~lowest_upside_down);
+    const float bins_of_unit = float(kSampleBins - 1) / (pivot - lowest);
+    if (lowest_upside_down == 0 || !(bins_of_unit < 0x1p60f)) return true;
+
+    uint32_t *const bins = shared.row.bins.keys;  // units of mass
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kSampleBins; i += Context::kThreads) bins[i] = 0;
+    ctx.sync();
+    const float units_of_one = kUnits / of_pivot;
+    for_each_sampled(sampled, [&](float x) {
+      if (x < floor || x >= pivot) return;
+      const float units = contract::relative_for_weight(scale, x) * units_of_one;
+      const float place = (pivot - x) * bins_of_unit;
+      const int bin = place < float(kSampleBins - 1) ? int(place) : kSampleBins - 1;
+      ctx.add_to_shared(&bins[bin], uint32_t(units + 0.5f));
+    });
+    ctx.sync();
+    const int first = ctx.thread() * kBinsOfThread;
+    uint64_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kBinsOfThread; ++i) own += bins[first + i];
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    if (ctx.lane() == 31) shared.partial[1][ctx.warp()] = up_to;
+    ctx.sync();
+    uint64_t before = up_to - own, all = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) {
+      before += i < ctx.warp() ? shared.partial[1][i] : 0;
+      all += shared.partial[1][i];
+    }
+
+    // A sampled token stands for so many. Errors of the mass above the cut and below it move the
+    // cut by their parts 1 - p and p.
+    const float tokens = float(num_vectors) / float(sampled);
+    const float above = of_list * units_of_one;
+    const float wanted = (p * (above + tokens * float(all)) - above) / tokens;
+    const float octaves_of_bin = scale.scale / bins_of_unit;
+    const auto units_at = [&](int bin) {
+      return kUnits * contract::exp2_of_negative(-(float(bin) + 0.5f) * octaves_of_bin);
+    };
+    float variance = 0.0f, mass = float(before);
+    SAMPLER_KEEP_ROLLED
+    for (int i = first; i < first + kBinsOfThread; ++i) {
+      const float part = mass < wanted ? 1.0f - p : p;
+      variance += float(bins[i]) * units_at(i) * part * part;
+      mass += float(bins[i]);
+    }
+    variance = float(sum_of_warps(ctx.warp_sum(uint64_t(variance * 0x1p-8f)), 0)) * 0x1p8f;
+    uint32_t num_above = 0, num_below = 0;
+    SAMPLER_KEEP_ROLLED
+    for (float deviations = kMostDeviations;; deviations -= 0.5f) {
+      if (deviations < kLeastDeviations) return false;
+      const float reach = deviations * deviations * variance;
+      uint32_t own_above = 0, own_below = 0, own_tokens = 0;
+      mass = float(before);
+      SAMPLER_KEEP_ROLLED
+      for (int i = first; i < first + kBinsOfThread; ++i) {
+        const float to_begin = mass - wanted;
+        mass += float(bins[i]);
+        const float from_end = wanted - mass;
+        const bool is_above = from_end > 0.0f && from_end * from_end >= reach;
+        const bool is_below = to_begin > 0.0f && to_begin * to_begin >= reach;
+        own_above += is_above ? 1 : 0;
+        own_below += is_below ? 1 : 0;
+        if (!is_above && !is_below) own_tokens += uint32_t(float(bins[i]) / units_at(i) + 0.5f);
+      }
+      const uint64_t counts =
+          sum_of_warps(ctx.warp_sum(uint64_t(own_tokens) << 24 | own_below << 12 | own_above), 1);
+      num_above = uint32_t(counts) & 0xFFFu, num_below = uint32_t(counts) >> 12 & 0xFFFu;
+      if (num_below == uint32_t(kSampleBins)) return true;  // the list is enough
+      if (num_below == 0) return false;
+      const float in_list = num_above == 0 ? float(count()) : 0.0f;
+      if (in_list + tokens * float(counts >> 24) < kMost) break;
+      ctx.sync();
+    }
+    if (ctx.thread() == 0) {
+      if (num_above != 0) state().bound = pivot - float(num_above) / bins_of_unit;
+      state().band = pivot - float(uint32_t(kSampleBins) - num_below) / bins_of_unit;
+    }
+    ctx.sync();
+    return true;
+  }
+
+  // A number in the order of ranks for the tokens of the band.
+  SAMPLER_DEVICE uint64_t place_in_band(uint32_t key, uint32_t id) const {
+    return uint64_t(key - contract::value_key(state().band)) << kIdBits | (id ^ kIdMask);
+  }
+  SAMPLER_DEVICE float value_in_band(uint64_t place) const {
+    return contract::value_of_key(contract::value_key(state().band) + uint32_t(place >> kIdBits));
+  }
+
+  // Weighs the chunk's tokens above the band, by tile, and all of them; adds those in it to the
+  // band. Lane 0 of each warp has the warp's weights.
+  SAMPLER_DEVICE uint64_t weigh_beside_band(uint64_t *weight_above) {
+    uint64_t *const tiles = stream.tiles(item().slot);
+    const contract::RowScale scale = this->scale();
+    const float bound = state().bound, band = state().band;
+    uint64_t sum = 0;  // in lane 1 of the weights above
+    if (ctx.thread() == 0) shared.num_listed = 0;
+    ctx.sync();
+    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+      contract::WeightSum weights, above;
+      uint32_t in_band = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const float x = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+        const float relative = contract::relative_for_weight(scale, x);
+        weights.add(relative);
+        above.add(x >= bound ? relative : 0.0f);
+        in_band |= x >= band && x < bound ? 1u << i : 0;
+      }
+      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+      const uint64_t of_above = ctx.warp_sum(above.of(kGroup));
+      if (ctx.lane() == 0) ctx.publish(&tiles[tile], of_above);
+      sum += ctx.lane() == 0 ? weight : of_above;
+      if (ctx.ballot(in_band != 0) == 0) return;
+      uint32_t place = reserve(&shared.num_listed, uint32_t(Context::count_bits(in_band)));
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        if ((in_band >> i & 1) == 0) continue;
+        const int index =
+            Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements - row().lead;
+        if (place < uint32_t(kBandTokens)) {
+          shared.band[place] = contract::rank_of(
+              element<kDtype>(raw[i / Row::kElements], i % Row::kElements), uint32_t(index));
+        }
+        ++place;
+      }
+    });
+    ctx.sync();
+    const uint32_t count = shared.num_listed;
+    if (ctx.thread() == 0) {
+      const uint32_t most = uint32_t(kBandTokens) + 1;  // does not fit, and sums do not overflow
+      shared.prefix = int(ctx.atomic_add(&slot()->num_in_band, count < most ? count : most));
+    }
+    ctx.sync();
+    uint64_t *const words = stream.words(item().slot);
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < int(count) && shared.prefix + i < kBandTokens;
+         i += Context::kThreads) {
+      ctx.publish(&words[shared.prefix + i], shared.band[i]);
+    }
+    *weight_above = ctx.warp_broadcast(sum, 1);
+    return sum;
+  }
+
+  // Sum over the warp of the weights of its threads' parts of the band.
+  SAMPLER_DEVICE uint64_t warp_sum_in_band(uint64_t weight) const {
+    if constexpr (kBandTokens / Context::kThreads <= 16) {
+      return ctx.warp_sum(weight);  // below 2^49
+    } else {
+      return (ctx.warp_sum(weight >> 32) << 32) + ctx.warp_sum(uint32_t(weight));
+    }
+  }
+
+  // Loads the published band and cuts it where top-p does; sums what it keeps by chunk. False: the
+  // cut is not in it.
+  SAMPLER_DEVICE bool cut_band() {
+    const uint32_t count = ctx.load_fresh(&slot()->num_in_band);
+    uint64_t above = 0;
+    if (ctx.lane() < stream.num_chunks) above = ctx.load_fresh(&chunk_words()[ctx.lane()]);
+    above = ctx.warp_broadcast(ctx.warp_inclusive_sum(above), 31);
+    const contract::FilterRules &rules = request.parameters.rules;
+    uint64_t least =
+        contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total_weight());
+    if (least == 0) least = 1;
+    ctx.sync();
+    if (ctx.thread() == 0) ctx.publish(&slot()->num_in_band, uint32_t(0));
+    if (count > uint32_t(kBandTokens) || above >= least) return false;
+    uint64_t own = 0;
+    load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
+      shared.band[i] = place_in_band(contract::key_of_rank(rank), contract::id_of_rank(rank));
+    });
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
+      own += contract::weight(scale(), value_in_band(shared.band[i]));
+    }
+    if (ctx.thread() < kMostChunks) shared.of_chunks[ctx.thread()] = {};
+    if (above + sum_of_warps(warp_sum_in_band(own), 0) < least) return false;
+
+    // The highest place from which on the weights reach the threshold, in [low, end). From `end` on
+    // they are `above`.
+    const uint32_t top = has_upper_bound() ? contract::value_key(state().bound) : state().max_key;
+    uint64_t low = 0;
+    uint64_t end = uint64_t(top - contract::value_key(state().band) + 1) << kIdBits;
+    constexpr int kBits = 7;
+    static_assert(1 << kBits == kMostTilesOfChunk && kMostTilesOfChunk == 4 * 32,
+                  "four bins a lane");
+    TwoWords *const bins = shared.of_tiles;
+    int shift = 0;
+    SAMPLER_KEEP_ROLLED
+    while ((end - 1) >> shift >> kBits != 0) shift += kBits;
+    SAMPLER_KEEP_ROLLED
+    for (; shift >= 0; shift -= kBits) {
+      SAMPLER_KEEP_ROLLED
+      for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) bins[i] = {};
+      ctx.sync();
+      SAMPLER_KEEP_ROLLED
+      for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
+        const uint64_t place = shared.band[i];
+        if (place < low || place >= end) continue;
+        ctx.add_to_shared(&bins[(place - low) >> shift],
+                          contract::weight(scale(), value_in_band(place)));
+      }
+      ctx.sync();
+      // Every warp finds the bin: a lane has four, from the highest down.
+      const int highest = kMostTilesOfChunk - 1 - 4 * ctx.lane();
+      uint64_t of_lane = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < 4; ++i) of_lane += bins[highest - i].value();
+      const uint64_t up_to = above + ctx.warp_inclusive_sum(of_lane);
+      const int lane = Context::lowest_bit(ctx.ballot(up_to >= least));
+      uint64_t before = up_to - of_lane;
+      int bin = highest;
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < 3 && before + bins[bin].value() < least; ++i)
+        before += bins[bin--].value();
+      above = ctx.warp_broadcast(before, lane);
+      low += ctx.warp_broadcast(uint64_t(bin), lane) << shift;
+      end = low + (uint64_t(1) << shift);
+      ctx.sync();
+    }
+    if (rules.top_p_ties == SAMPLER_TIES_KEEP) low &= ~uint64_t(kIdMask);
+    if (ctx.thread() == 0) {
+      shared.cut = low;
+      shared.num_listed = count;
+    }
+    ctx.sync();
+    for_each_kept_of_band([&](int tile, uint64_t weight) {
+      ctx.add_to_shared(&shared.of_chunks[tile / stream.tiles_of_chunk], weight);
+    });
+    ctx.sync();
+    return true;
+  }
+
+  SAMPLER_DEVICE bool has_upper_bound() const {
+    return state().bound < contract::float_of(contract::kInfinityBits);
+  }
+
+  // Calls f(tile, weight) for each token of the band that is kept.
+  template <class F>
+  SAMPLER_DEVICE void for_each_kept_of_band(const F &f) const {
+    const uint64_t cut = shared.cut;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < count(); i += Context::kThreads) {
+      const uint64_t place = shared.band[i];
+      if (place < cut) continue;
+      const int id = int(uint32_t(place) & kIdMask) ^ int(kIdMask);
+      f((id + row().lead) / kTile, contract::weight(scale(), value_in_band(place)));
+    }
+  }
 
   // Number of the list's tokens before the first for which `is_in` is false.
   template <class F>
@@ -1180,16 +1544,16 @@ class StreamBlock {
       if (ctx.thread() == 0) set_left();
       return;
     }
-    const uint64_t kept_weight = shared.sums[kept - 1];
+    const uint64_t kept_weight = shared.row.sums[kept - 1];
     const uint64_t target = contract::draw_target(shared.word, kept_weight);
     if (kept <= Context::kThreads) {
       const bool is_own = ctx.thread() < kept;
-      const uint32_t id = is_own ? contract::id_of_rank(shared.list[ctx.thread()]) : 0;
+      const uint32_t id = is_own ? contract::id_of_rank(shared.row.list[ctx.thread()]) : 0;
       uint64_t before = 0, last = 0, own = 0;
       for (int i = 0; i < kept; ++i) {
-        const uint64_t sum = shared.sums[i], weight = sum - last;
+        const uint64_t sum = shared.row.sums[i], weight = sum - last;
         last = sum;
-        if (contract::id_of_rank(shared.list[i]) < id) before += weight;
+        if (contract::id_of_rank(shared.row.list[i]) < id) before += weight;
         if (i == ctx.thread()) own = weight;
       }
       if (is_own && before <= target && target < before + own) {
@@ -1204,8 +1568,8 @@ class StreamBlock {
         ids[i] = 0;
         weights[i] = 0;
         if (at >= kept) continue;
-        ids[i] = contract::id_of_rank(shared.list[at]);
-        weights[i] = shared.sums[at] - (at > 0 ? shared.sums[at - 1] : 0);
+        ids[i] = contract::id_of_rank(shared.row.list[at]);
+        weights[i] = shared.row.sums[at] - (at > 0 ? shared.row.sums[at - 1] : 0);
       }
       uint32_t id = 0;
       int turn = 0;
@@ -1228,19 +1592,29 @@ class StreamBlock {
 
   SAMPLER_DEVICE StreamRest weigh() {
     const bool by_tile = state().need == StreamNeed::kWeights;
-    uint64_t sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
+    uint64_t sum, above = 0;
+    if (has_band()) {
+      sum = weigh_beside_band(&above);
+    } else {
+      sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
+    }
     sum = sum_of_warps(sum, 1);
     if (ctx.thread() == 0) ctx.publish(&chunk_words()[kMostChunks + item().chunk], sum);
+    if (has_band()) {
+      above = sum_of_warps(above, 0);
+      if (ctx.thread() == 0) ctx.publish(&chunk_words()[item().chunk], above);
+    }
     // The list arrives, too.
     const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
     if (!is_last_at(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
-    return by_tile ? StreamRest::kWeights : StreamRest::kList;
+    if (by_tile) return StreamRest::kWeights;
+    return has_band() ? StreamRest::kBand : StreamRest::kList;
   }
 
   // The chunk's weight; lane 0 of each warp has the warp's.
   template <bool kIsCut>
   SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile) const {
-    uint64_t *const tiles = stream.words(item().slot);
+    uint64_t *const tiles = stream.tiles(item().slot);
     uint64_t sum = 0;
     const contract::RowScale scale = this->scale();
     const float below =
@@ -1270,6 +1644,26 @@ class StreamBlock {
     return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
   }
 
+  // Calls f(index, word) for each published word, with several in flight.
+  template <class F>
+  SAMPLER_DEVICE void load_words(const uint64_t *words, int count, const F &f) const {
+    constexpr int kAtOnce = 4;
+    SAMPLER_KEEP_ROLLED
+    for (int first = ctx.thread(); first < count; first += kAtOnce * Context::kThreads) {
+      uint64_t loaded[kAtOnce];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int at = first + i * Context::kThreads;
+        loaded[i] = ctx.load_fresh(&words[at < count ? at : first]);
+      }
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int at = first + i * Context::kThreads;
+        if (at < count) f(at, loaded[i]);
+      }
+    }
+  }
+
   // Loads the published list and total. False: there is no list.
   SAMPLER_DEVICE bool load_list(uint64_t *total) const {
     const uint32_t count = ctx.load_fresh(&slot()->num_listed);
@@ -1279,11 +1673,9 @@ class StreamBlock {
       set_maximum(uint32_t(ctx.load_fresh(&slot()->maximum) >> 32));
     }
     const uint64_t *const words = stream.words(item().slot);
-    SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
-      shared.list[i] = ctx.load_fresh(&words[i]);
-      shared.sums[i] = ctx.load_fresh(&words[kStreamedTokens + i]);
-    }
+    load_words(words, int(count), [&](int i, uint64_t word) { shared.row.list[i] = word; });
+    load_words(words + kStreamedTokens, int(count),
+               [&](int i, uint64_t word) { shared.row.sums[i] = word; });
     *total = total_weight();
     ctx.sync();
     return true;
@@ -1299,24 +1691,52 @@ class StreamBlock {
     return lane;
   }
 
-  // Called when the tiles' weights are published.
+  // Called when the tiles' weights are published, and the band is cut, if there is one.
   SAMPLER_DEVICE void draw_from_weights() {
+    const bool is_banded = has_band();
     if (ctx.warp() == 0) {
       uint64_t own = 0;
       if (ctx.lane() < stream.num_chunks) {
-        own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
+        own = ctx.load_fresh(&chunk_words()[(is_banded ? 0 : kMostChunks) + ctx.lane()]);
+        if (is_banded) own += shared.of_chunks[ctx.lane()].value();
       }
       const uint64_t total = ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
       uint64_t target = contract::draw_target(random_word(), total);
       const int chunk = find(own, &target);
-      const uint64_t *const tiles = stream.words(item().slot);
-      int tile = chunk * stream.tiles_of_chunk;
+      if (ctx.lane() == 0) {
+        shared.prefix = chunk;
+        shared.target = target;
+        shared.total = total;
+      }
+    }
+    if (is_banded) {
       SAMPLER_KEEP_ROLLED
-      for (int first = tile;; first += 32) {
-        const int last = (chunk + 1) * stream.tiles_of_chunk;
-        own = 0;
-        if (first + ctx.lane() < last && first + ctx.lane() < stream.num_tiles) {
-          own = ctx.load_fresh(&tiles[first + ctx.lane()]);
+      for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) {
+        shared.of_tiles[i] = {};
+      }
+    }
+    ctx.sync();
+    const int first_tile = shared.prefix * stream.tiles_of_chunk;
+    if (is_banded) {
+      for_each_kept_of_band([&](int tile, uint64_t weight) {
+        if (tile >= first_tile && tile < first_tile + stream.tiles_of_chunk) {
+          ctx.add_to_shared(&shared.of_tiles[tile - first_tile], weight);
+        }
+      });
+      ctx.sync();
+    }
+    if (ctx.warp() == 0) {
+      uint64_t target = shared.target;
+      const uint64_t total = shared.total;
+      const uint64_t *const tiles = stream.tiles(item().slot);
+      int tile = first_tile;
+      SAMPLER_KEEP_ROLLED
+      for (int first = first_tile;; first += 32) {
+        const int own_tile = first + ctx.lane();
+        uint64_t own = 0;
+        if (own_tile < first_tile + stream.tiles_of_chunk && own_tile < stream.num_tiles) {
+          own = ctx.load_fresh(&tiles[own_tile]);
+          if (is_banded) own += shared.of_tiles[own_tile - first_tile].value();
         }
         const int lane = find(own, &target);
         tile = first + lane;
@@ -1344,7 +1764,11 @@ class StreamBlock {
   SAMPLER_DEVICE uint64_t weight_at(int index) const {
     if (index < 0 || index >= row().count) return 0;
     const float x = row().value(index);
-    return x >= state().bound ? contract::weight(scale(), x) : 0;
+    bool is_kept = x >= state().bound;
+    if (!is_kept && x >= state().band) {
+      is_kept = place_in_band(contract::value_key(x), uint32_t(index)) >= shared.cut;
+    }
+    return is_kept ? contract::weight(scale(), x) : 0;
   }
 
   const Context &ctx;

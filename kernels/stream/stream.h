@@ -18,6 +18,9 @@ constexpr int kMostStreamedK = 1024;     // largest streamed top-k
 constexpr int kStreamedTokens = 2048;    // candidates in a row's list
 constexpr int kLeastStreamedTiles = 16;  // fewest tiles of a streamed row
 constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p lists tokens above it
+constexpr int kBandTokens = 2 * kStreamedTokens;  // candidates in a row's band
+constexpr int kSampledVectors = 4096;             // of a row, to place its band
+constexpr int kMostTilesOfChunk = 128;
 
 // What a launch computes for each row.
 enum class StreamKind : int {
@@ -63,13 +66,15 @@ struct alignas(kStreamAlignment) StreamHead {
 };
 
 // Per row in progress; all 0 at the start of the launch.
-struct alignas(32) StreamSlot {
+struct alignas(64) StreamSlot {
   uint32_t num_read;      // chunks read
   uint32_t num_weighed;   // chunks weighed, and the list
   uint32_t num_listed;    // tokens; ~0: more than the list holds
   uint32_t num_finished;  // rows that this slot has completed
   uint64_t maximum;       // key of the row's largest value, with the row's tag
-  uint64_t bound;         // lowest value with weight, with the row's tag
+  uint64_t bound;         // lowest value with weight, or above the band; with the row's tag
+  uint64_t band;          // lowest value of the band, with the row's tag
+  uint32_t num_in_band;   // tokens; more than kBandTokens: they do not fit
 };
 
 // Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
@@ -107,10 +112,12 @@ struct Stream {
   SAMPLER_HD uint64_t *chunk_words(int slot) const {
     return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (2 * kMostChunks);
   }
-  // The list's ranks and running weights, or the tiles' weights.
+  // The list's ranks and running weights, or the band's ranks.
   SAMPLER_HD uint64_t *words(int slot) const {
     return reinterpret_cast<uint64_t *>(memory + offset_of_words()) + size_t(slot) * slot_words();
   }
+  // The tiles' weights.
+  SAMPLER_HD uint64_t *tiles(int slot) const { return words(slot) + kBandTokens; }
   SAMPLER_HD float *maxima(int slot) const {
     return reinterpret_cast<float *>(memory + offset_of_maxima()) +
            size_t(slot) * size_t(num_groups());
@@ -127,7 +134,9 @@ struct Stream {
   SAMPLER_HD static size_t lines(size_t bytes) {
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
   }
-  SAMPLER_HD size_t slot_words() const { return weighs() ? 2 * kStreamedTokens : 0; }
+  SAMPLER_HD size_t slot_words() const {
+    return weighs() ? size_t(kBandTokens) + size_t(num_tiles + 1) / 2 * 2 : 0;
+  }
   SAMPLER_HD size_t offset_of_words() const {
     return cleared_bytes() + size_t(num_slots) * 2 * kMostChunks * sizeof(uint64_t);
   }
@@ -139,7 +148,6 @@ struct Stream {
            (has_maxima() ? lines(size_t(num_slots) * size_t(num_groups()) * sizeof(float)) : 0);
   }
 };
-static_assert(2 * kStreamedTokens >= kMaxTiles);
 
 // State of a row.
 struct StreamedRowState {
@@ -149,7 +157,8 @@ struct StreamedRowState {
   StreamNeed need;
   uint32_t status;   // of the parameters
   uint32_t max_key;  // of the largest value
-  float bound;       // lowest value with weight
+  float bound;       // lowest value with weight, or above the band
+  float band;        // lowest value of the band, which reaches up to the bound; infinity: none
 };
 
 // The chunk of a row that a block works on.
@@ -178,6 +187,18 @@ struct StreamedOutcome {
   bool is_left;  // left to the general kernel
 };
 
+// The candidates of a row.
+struct StreamedList {
+  uint64_t list[kStreamedTokens];
+  union {
+    uint64_t sums[kStreamedTokens];
+    struct {  // while the list is made
+      uint32_t keys[kStreamedTokens];
+      uint32_t groups[kStreamedTokens];
+    } bins;
+  };
+};
+
 // A block's shared memory.
 struct alignas(16) StreamShared {
   StreamItem items[2];
@@ -190,13 +211,13 @@ struct alignas(16) StreamShared {
   uint32_t num_groups;
   uint32_t num_listed;
   int prefix;
-  uint64_t list[kStreamedTokens];
+  uint64_t cut;  // of the band
+  TwoWords
+      of_chunks[kMostChunks];  // the kept tokens of the band, by chunk, and of one chunk by tile
+  TwoWords of_tiles[kMostTilesOfChunk];
   union {
-    uint64_t sums[kStreamedTokens];
-    struct {  // while the list is made
-      uint32_t keys[kStreamedTokens];
-      uint32_t groups[kStreamedTokens];
-    } bins;
+    StreamedList row;
+    uint64_t band[kBandTokens];
   };
 };
 

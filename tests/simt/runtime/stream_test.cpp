@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -97,6 +98,12 @@ struct Batch {
 
   int num_rows() const { return int(contents.size()); }
   std::int64_t stride() const { return num_cols + 13; }
+
+  void set(std::int64_t element, float x) {
+    floats[std::size_t(element)] = x;
+    if (dtype == SAMPLER_F16) halves[std::size_t(element)] = contract::narrow_f16(x);
+    if (dtype == SAMPLER_BF16) halves[std::size_t(element)] = contract::narrow_bf16(x);
+  }
 
   const void *values() const {
     if (dtype == SAMPLER_F32) return floats.data() + lead;
@@ -221,7 +228,9 @@ Stream laid_out(StreamKind kind, const Batch &batch, int num_chunks, int wave_ro
                 int num_blocks) {
   const int num_rows = batch.num_rows();
   Stream stream = kernels::plan_stream(kind, num_rows, batch.num_cols, 4, 100);
-  stream.num_chunks = num_chunks;
+  constexpr int kMostTiles = kernels::kMostTilesOfChunk;
+  stream.num_chunks = std::max(num_chunks, (stream.num_tiles + kMostTiles - 1) / kMostTiles);
+  num_chunks = stream.num_chunks;
   stream.tiles_of_chunk = (stream.num_tiles + num_chunks - 1) / num_chunks;
   stream.num_chunks = (stream.num_tiles + stream.tiles_of_chunk - 1) / stream.tiles_of_chunk;
   stream.wave_rows = wave_rows;
@@ -360,6 +369,42 @@ TEST_P(Streams, OfFirstTokensEqualTheCpuInAnySlots) {
   launch<64, StreamKind::kGreedy>(request, stream, seed);
   EXPECT_EQ(0u, stream.head()->num_left);
   compare(batch, stream, expected, actual);
+}
+
+// Top-p that keeps far more tokens than a list holds: of ranks with weights as of words, of nearly
+// flat rows, of few values.
+TEST_P(Streams, OfManyTokensAreCutInABand) {
+  const auto seed = std::uint64_t(GetParam());
+  constexpr sampler_dtype kTypes[] = {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16};
+  const int num_rows = 4;
+  Batch batch = make_batch(num_rows, kWidths[1 + seed % 2], kTypes[seed / 3 % 3], int(seed % 5), 0);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> uniform;
+  batch.floats.resize(std::size_t(batch.lead + num_rows * batch.stride()));
+  batch.rules.order = SAMPLER_FILTERS_SEQUENTIAL;
+  for (std::size_t row = 0; row < std::size_t(num_rows); ++row) {
+    for (int i = 0; i < batch.num_cols; ++i) {
+      const float x = row % 2 == 0 ? -1.1f * std::log(1 + uniform(random) * float(batch.num_cols)) +
+                                         0.3f * normal(random)
+                                   : 0.3f * normal(random);
+      batch.set(batch.lead + std::int64_t(row) * batch.stride() + i, x);
+    }
+    batch.temperature[row] = row % 3 == 0 ? 1.0f : 1.2f;
+    batch.top_k[row] = 0;
+    batch.min_p[row] = 0.0f;
+    batch.top_p[row] = seed % 2 == 0 ? 0.9f : 0.6f;
+  }
+  const Result expected = on_cpu(batch);
+  Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), 2, 4, 2);
+  const Workspace workspace(&stream, seed);
+  for (int replay = 0; replay < 2; ++replay) {
+    Result actual(num_rows);
+    const contract::SampleRequest request = request_of(batch, &actual);
+    launch<64, StreamKind::kAny>(request, stream, seed + std::uint64_t(replay));
+    EXPECT_EQ(0u, stream.head()->num_left);
+    compare(batch, stream, expected, actual);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Streams, testing::Range(0, 32));
