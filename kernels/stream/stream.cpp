@@ -25,9 +25,7 @@ bool is_streamed(const contract::SampleRequest &request) {
   const contract::Rows &input = request.input;
   return !input.ids && !input.counts && input.kind == SAMPLER_LOGITS &&
          request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.pipeline && !request.reports &&
-         !request.out_observations &&
-         !(request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW) &&
-         input.num_cols >= kLeastStreamedTiles * kTile;
+         !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
 }
 
 }  // namespace
@@ -35,12 +33,12 @@ bool is_streamed(const contract::SampleRequest &request) {
 StreamKind stream_kind(const contract::SampleRequest &request) {
   if (!is_streamed(request)) return StreamKind::kNone;
   const contract::Parameters &all = request.parameters;
+  const StreamWanted wanted = StreamWanted::of(request);
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
-    return StreamKind::kGreedy;
+    return wanted.raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
   }
   if (all.differ_by_slot()) return StreamKind::kAny;
-  switch (stream_need(all.of(0), all.rules, request.input.num_cols,
-                      request.out_kept_counts != nullptr)) {
+  switch (stream_need(all.of(0), all.rules, request.input.num_cols, wanted)) {
     case StreamNeed::kList:
       return StreamKind::kList;
     case StreamNeed::kOther:

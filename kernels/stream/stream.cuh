@@ -448,6 +448,9 @@ class StreamBlock {
   SAMPLER_DEVICE contract::RowScale scale() const {
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
+  SAMPLER_DEVICE contract::RowScale raw_scale() const {
+    return contract::logits_row_scale(state().max, 1.0f);
+  }
   SAMPLER_DEVICE StreamSlot *slot() const { return stream.slot(item().slot); }
   SAMPLER_DEVICE uint64_t *chunk_words() const { return stream.chunk_words(item().slot); }
   SAMPLER_DEVICE uint64_t tag() const { return uint64_t(output()) + 1; }
@@ -497,9 +500,11 @@ class StreamBlock {
     const float x = is_good ? row().value(int(outcome.id)) : contract::quiet_nan();
     if (request.out_values) request.out_values[output] = x;
     if (!request.out_logprobs) return;
-    float logprob = outcome.is_greedy ? 0.0f : x;
-    if (is_good && !outcome.is_greedy) {
-      logprob = contract::log_probability(scale(), x, outcome.kept_weight);
+    const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
+    float logprob = outcome.is_greedy && !is_raw ? 0.0f : x;
+    if (is_good && (is_raw || !outcome.is_greedy)) {
+      logprob = contract::log_probability(is_raw ? raw_scale() : scale(), x,
+                                          is_raw ? shared.total_of_row : outcome.kept_weight);
     }
     request.out_logprobs[output] = logprob;
   }
@@ -514,7 +519,7 @@ class StreamBlock {
     }
     if (row.status != SAMPLER_ROW_OK) return;
     row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
-                           request.out_kept_counts != nullptr);
+                           StreamWanted::of(request));
   }
 
   // Called by one thread, with the row's parameters.
@@ -680,11 +685,16 @@ class StreamBlock {
     return state().band < contract::float_of(contract::kInfinityBits);
   }
 
+  // Whether the row is weighed for its list.
+  SAMPLER_DEVICE static bool has_total(StreamNeed need) {
+    return need == StreamNeed::kTotal || need == StreamNeed::kRaw;
+  }
+
   // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
   SAMPLER_DEVICE void publish_maximum() const {
     const StreamedRowState &row = state();
-    const bool is_weighed = row.status == SAMPLER_ROW_OK &&
-                            (row.need == StreamNeed::kTotal || row.need == StreamNeed::kWeights);
+    const bool is_weighed =
+        row.status == SAMPLER_ROW_OK && (has_total(row.need) || row.need == StreamNeed::kWeights);
     ctx.publish(&slot()->maximum, uint64_t(row.max_key) << 32 | tag() * 2 | (is_weighed ? 1u : 0u));
     ctx.fence();
   }
@@ -814,10 +824,11 @@ class StreamBlock {
       if (ctx.thread() == 0) set_maximum(own_max);
       if (status_of_key(own_max) != SAMPLER_ROW_OK) return end_with(false);
     }
-    const uint32_t bound = what == StreamNeed::kFirst ? (kWeighs ? state().max_key : own_max)
-                                                      : bound_of_list(what, own);
+    const bool is_first = contract::is_greedy(state().parameters.temperature);
+    const uint32_t bound =
+        is_first ? (kWeighs ? state().max_key : own_max) : bound_of_list(what, own);
     const bool fits = list_groups(size, bound) && list_tokens(bound);
-    if (!fits && what != StreamNeed::kTotal) return end_with(true);
+    if (!fits && !has_total(what)) return end_with(true);
     if constexpr (kWeighs) {
       if (may_have_band()) {
         const bool is_weighed = fits && place_band(contract::value_of_key(bound));
@@ -838,9 +849,9 @@ class StreamBlock {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
       }
-      add_up();
+      if (!is_first) add_up();
     }
-    if (what != StreamNeed::kTotal) return StreamRest::kDraw;
+    if (!has_total(what)) return StreamRest::kDraw;
     if constexpr (kWeighs) {
       uint64_t *const words = stream.words(item().slot);
       SAMPLER_KEEP_ROLLED
@@ -1433,11 +1444,14 @@ class StreamBlock {
     if (ctx.lane() < stream.num_chunks) above = ctx.load_fresh(&chunk_words()[ctx.lane()]);
     above = ctx.warp_broadcast(ctx.warp_inclusive_sum(above), 31);
     const contract::FilterRules &rules = request.parameters.rules;
-    uint64_t least =
-        contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total_weight());
+    const uint64_t total = total_weight();
+    uint64_t least = contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total);
     if (least == 0) least = 1;
     ctx.sync();
-    if (ctx.thread() == 0) ctx.publish(&slot()->num_in_band, uint32_t(0));
+    if (ctx.thread() == 0) {
+      ctx.publish(&slot()->num_in_band, uint32_t(0));
+      shared.total_of_row = total;
+    }
     if (count > uint32_t(kBandTokens) || above >= least) return false;
     uint64_t own = 0;
     load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
@@ -1535,6 +1549,11 @@ class StreamBlock {
 
   // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
   SAMPLER_DEVICE void draw_from_list(uint64_t total) {
+    if (ctx.thread() == 0) shared.total_of_row = total;
+    if (contract::is_greedy(state().parameters.temperature)) {
+      if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
+      return;
+    }
     if (ctx.thread() == Context::kThreads - 1) shared.word = random_word();
     Prefixes prefixes(*this, total);
     const int kept =
@@ -1616,7 +1635,7 @@ class StreamBlock {
   SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile) const {
     uint64_t *const tiles = stream.tiles(item().slot);
     uint64_t sum = 0;
-    const contract::RowScale scale = this->scale();
+    const contract::RowScale scale = state().need == StreamNeed::kRaw ? raw_scale() : this->scale();
     const float below =
         kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
     for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
@@ -1707,6 +1726,7 @@ class StreamBlock {
         shared.prefix = chunk;
         shared.target = target;
         shared.total = total;
+        if (!is_banded) shared.total_of_row = total;
       }
     }
     if (is_banded) {

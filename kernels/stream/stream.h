@@ -36,6 +36,7 @@ enum class StreamNeed : int {
   kFirst,    // its first token
   kList,     // its first tokens
   kTotal,    // its first tokens and the weight of all
+  kRaw,      // its first tokens and the weight of all at temperature 1
   kWeights,  // the weights of all, by tile
   kOther,    // not streamed: the general kernel
 };
@@ -44,19 +45,35 @@ SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
   return !contract::top_k_is_on(top_k) || top_k >= num_cols;
 }
 
+// What is wanted of a row besides its token.
+struct StreamWanted {
+  bool counts_kept;
+  bool raw_logprob;  // which needs the weight of all at temperature 1
+
+  SAMPLER_HD static StreamWanted of(const contract::SampleRequest &request) {
+    return {request.out_kept_counts != nullptr,
+            request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW};
+  }
+};
+
 SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
                                          const contract::FilterRules &rules, int64_t num_cols,
-                                         bool counts_kept) {
-  if (contract::is_greedy(row.temperature)) return StreamNeed::kFirst;
-  const bool by_k = !keeps_all(row.top_k, num_cols), by_p = contract::top_p_is_on(row.top_p);
-  if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
-  if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
-    const bool of_some =
-        rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(row.min_p);
-    return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
+                                         const StreamWanted &wanted) {
+  if (contract::is_greedy(row.temperature)) {
+    return wanted.raw_logprob ? StreamNeed::kRaw : StreamNeed::kFirst;
   }
-  if (by_k) return StreamNeed::kList;
-  return counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
+  const bool by_k = !keeps_all(row.top_k, num_cols), by_p = contract::top_p_is_on(row.top_p);
+  const bool by_min_p = contract::min_p_is_on(row.min_p);
+  if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
+  // One pass sums weights at one temperature.
+  const bool one_sum = !wanted.raw_logprob || row.temperature == 1.0f;
+  if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
+    const bool of_some = rules.order == SAMPLER_FILTERS_MIN_P_FIRST && by_min_p;
+    return of_some || !one_sum ? StreamNeed::kOther : StreamNeed::kTotal;
+  }
+  if (by_k) return wanted.raw_logprob ? StreamNeed::kRaw : StreamNeed::kList;
+  const bool sums_all = one_sum && !(wanted.raw_logprob && by_min_p);
+  return wanted.counts_kept || !sums_all ? StreamNeed::kOther : StreamNeed::kWeights;
 }
 
 // Per launch; all 0 at its start.
@@ -207,6 +224,7 @@ struct alignas(16) StreamShared {
   uint64_t word;            // random word
   uint64_t target;
   uint64_t total;
+  uint64_t total_of_row;
   uint32_t is_last;
   uint32_t num_groups;
   uint32_t num_listed;

@@ -95,6 +95,7 @@ struct Batch {
   std::vector<std::int32_t> top_k;
   std::vector<std::uint64_t> seeds;
   contract::FilterRules rules;
+  sampler_logprob_kind logprobs = SAMPLER_LOGPROB_PROCESSED;
 
   int num_rows() const { return int(contents.size()); }
   std::int64_t stride() const { return num_cols + 13; }
@@ -190,7 +191,7 @@ Result on_cpu(const Batch &batch) {
   args.row_params = &rows;
   args.random.seeds = batch.seeds.data();
   args.random.num_seeds = batch.num_rows();
-  args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  args.report_args.logprob_kind = batch.logprobs;
   args.out_token_ids = result.tokens.data();
   args.report_args.out_logprobs = result.logprobs.data();
   args.report_args.out_values = result.values.data();
@@ -215,7 +216,7 @@ contract::SampleRequest request_of(const Batch &batch, Result *result) {
   request.parameters.rules = batch.rules;
   request.random.seed.array = batch.seeds.data();
   request.random.seed.per_slot = true;
-  request.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  request.logprob_kind = batch.logprobs;
   request.out_token_ids.data = result->tokens.data();
   request.out_logprobs = result->logprobs.data();
   request.out_values = result->values.data();
@@ -296,7 +297,8 @@ void compare(const Batch &batch, const Stream &stream, const Result &expected,
     if (is_left[i]) {
       const contract::RowParameters row = {batch.temperature[i], batch.top_k[i], batch.top_p[i],
                                            batch.min_p[i]};
-      const auto need = kernels::stream_need(row, batch.rules, batch.num_cols, false);
+      const auto need = kernels::stream_need(row, batch.rules, batch.num_cols,
+                                             {false, batch.logprobs == SAMPLER_LOGPROB_RAW});
       // 1,000 tokens may need nearly all of the bins. Top-p of what is nearly flat may keep more
       // than a list holds.
       EXPECT_TRUE(may_be_left(batch.contents[i]) || row.top_k > 500 ||
@@ -323,7 +325,8 @@ TEST_P(Streams, EqualTheCpuInAnyWavesAndSlots) {
   const auto seed = std::uint64_t(GetParam());
   constexpr sampler_dtype kTypes[] = {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16};
   const int num_rows = 11;
-  const Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 5), seed);
+  Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 5), seed);
+  if (seed % 2 != 0) batch.logprobs = SAMPLER_LOGPROB_RAW;
   const Result expected = on_cpu(batch);
   const int wave_rows = 1 + int(seed % 3);
   Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), wave_rows,
