@@ -79,6 +79,10 @@ def given_rows(case):
     return ("simt_given_rows_test", "Seeds/" + case)
 
 
+def streamed_rows(case):
+    return ("stream_simt_test", "Seeds/Streams." + case + "/*")
+
+
 def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
@@ -1054,6 +1058,24 @@ FAULTS = [
           "ctx.warp_match(measure == 0 ? kNotKept : contract::bits_of(value));",
           "ctx.warp_match(contract::bits_of(value));")],
         [crowded_rows("OfWhichSomeTiesAreKeptAreDrawnFromAsInTheReference")]),
+    Fault(
+        "band_left_out_of_the_draw",
+        "the draw finds the tile among the weights above the band alone",
+        [("kernels/stream/stream.cuh",
+          "if (is_banded) own += shared.of_tiles[own_tile - first_tile].value();", "")],
+        [streamed_rows("OfManyTokensAreCutInABand")]),
+    Fault(
+        "band_cut_a_bin_too_low",
+        "the search for the band's cut takes the bin below the one that reaches the threshold",
+        [("kernels/stream/stream.cuh",
+          "before + bins[bin].value() < least; ++i)", "before < least; ++i)")],
+        [streamed_rows("OfManyTokensAreCutInABand")]),
+    Fault(
+        "raw_weights_at_the_temperature",
+        "raw log-probabilities of streamed rows are of the weights at the row's temperature",
+        [("kernels/stream/stream.cuh",
+          "state().need == StreamNeed::kRaw ? raw_scale() : this->scale();", "this->scale();")],
+        [streamed_rows("EqualTheCpuInAnyWavesAndSlots")]),
     Fault(
         "marks_of_the_edit_before",
         "an edit finds the tokens marked that the one before it has marked",
