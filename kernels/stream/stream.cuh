@@ -362,11 +362,9 @@ class StreamBlock {
     uint64_t total = 0;
     if constexpr (kWeighs) {
       if (rest == StreamRest::kList) {
-        rest = load_list(&total) ? StreamRest::kDraw : StreamRest::kDone;
-        if (rest == StreamRest::kDone && ctx.thread() == 0) set_left();
+        rest = load_list(&total) ? StreamRest::kDraw : end_with(true);
       } else if (rest == StreamRest::kBand) {
-        rest = cut_band() ? StreamRest::kWeights : StreamRest::kDone;
-        if (rest == StreamRest::kDone && ctx.thread() == 0) set_left();
+        rest = cut_band() ? StreamRest::kWeights : end_with(true);
       }
       if (rest == StreamRest::kWeights) {
         draw_from_weights();
@@ -743,6 +741,20 @@ class StreamBlock {
     for (int i = 0; i < kWarps; ++i) sum += shared.partial[turn & 1][i];
     return sum;
   }
+  // Sum of the values of the threads before this one; *all: of all threads. One barrier.
+  SAMPLER_DEVICE uint64_t sum_before(uint64_t own, int turn, uint64_t *all) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    if (ctx.lane() == 31) shared.partial[turn & 1][ctx.warp()] = up_to;
+    ctx.sync();
+    uint64_t before = up_to - own, sum = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kWarps; ++i) {
+      before += i < ctx.warp() ? shared.partial[turn & 1][i] : 0;
+      sum += shared.partial[turn & 1][i];
+    }
+    *all = sum;
+    return before;
+  }
   // Sum of the threads' counts.
   SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {
     return sum_of_warps(ctx.warp_sum(count), turn);
@@ -1109,12 +1121,8 @@ class StreamBlock {
     }
     largest_bin = max_of_block(largest_bin);
     if (largest_bin > kMostInBin) return false;
-    const uint64_t up_to = ctx.warp_inclusive_sum(sum);
-    if (ctx.lane() == 31) shared.partial[1][ctx.warp()] = up_to;
-    ctx.sync();
-    uint32_t before = uint32_t(up_to) - sum;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) before += i < ctx.warp() ? uint32_t(shared.partial[1][i]) : 0;
+    uint64_t all;
+    const uint32_t before = uint32_t(sum_before(sum, 1, &all));
     SAMPLER_KEEP_ROLLED
     for (int i = 0; i < kBinsOfThread; ++i) begins[ctx.thread() * kBinsOfThread + i] += before;
     ctx.sync();
@@ -1152,12 +1160,8 @@ class StreamBlock {
       own += contract::weight(scale(), contract::value_of_rank(shared.row.list[i]));
       shared.row.sums[i] = own;
     }
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    if (ctx.lane() == 31) shared.partial[0][ctx.warp()] = up_to;
-    ctx.sync();
-    uint64_t before = up_to - own;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) before += i < ctx.warp() ? shared.partial[0][i] : 0;
+    uint64_t all;
+    const uint64_t before = sum_before(own, 0, &all);
     SAMPLER_KEEP_ROLLED
     for (int i = first; i < first + each && i < count(); ++i) shared.row.sums[i] += before;
     ctx.sync();
@@ -1302,15 +1306,8 @@ class StreamBlock {
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = 0; i < kBinsOfThread; ++i) own += bins[first + i];
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    if (ctx.lane() == 31) shared.partial[1][ctx.warp()] = up_to;
-    ctx.sync();
-    uint64_t before = up_to - own, all = 0;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) {
-      before += i < ctx.warp() ? shared.partial[1][i] : 0;
-      all += shared.partial[1][i];
-    }
+    uint64_t all;
+    const uint64_t before = sum_before(own, 1, &all);
 
     // A sampled token stands for so many. Errors of the mass above the cut and below it move the
     // cut by their parts 1 - p and p.

@@ -21,6 +21,7 @@ constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p l
 constexpr int kBandTokens = 2 * kStreamedTokens;  // candidates in a row's band
 constexpr int kSampledVectors = 4096;             // of a row, to place its band
 constexpr int kMostTilesOfChunk = 128;
+static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
 
 // What a launch computes for each row.
 enum class StreamKind : int {
@@ -229,10 +230,9 @@ struct alignas(16) StreamShared {
   uint32_t num_groups;
   uint32_t num_listed;
   int prefix;
-  uint64_t cut;  // of the band
-  TwoWords
-      of_chunks[kMostChunks];  // the kept tokens of the band, by chunk, and of one chunk by tile
-  TwoWords of_tiles[kMostTilesOfChunk];
+  uint64_t cut;                          // of the band
+  TwoWords of_chunks[kMostChunks];       // weights of the band's kept tokens
+  TwoWords of_tiles[kMostTilesOfChunk];  // the same, of one chunk
   union {
     StreamedList row;
     uint64_t band[kBandTokens];

@@ -384,7 +384,6 @@ TEST_P(Streams, OfManyTokensAreCutInABand) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> uniform;
-  batch.floats.resize(std::size_t(batch.lead + num_rows * batch.stride()));
   batch.rules.order = SAMPLER_FILTERS_SEQUENTIAL;
   for (std::size_t row = 0; row < std::size_t(num_rows); ++row) {
     for (int i = 0; i < batch.num_cols; ++i) {
