@@ -161,7 +161,7 @@ classes_of() {
 
 check_maven() {
   local folder=$work_dir/maven debian=/usr/share/maven-repo plugin
-  local maven=(mvn --offline --batch-mode --quiet --file "$folder/pom.xml"
+  local maven=(mvn --offline --batch-mode --quiet -Dstyle.color=never --file "$folder/pom.xml"
     "-Dmaven.repo.local=$folder/repository" "-Dsampler.natives=$build/natives")
   command -v mvn >/dev/null || skip "mvn is not installed"
   rm -rf "$folder"
