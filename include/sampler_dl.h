@@ -79,10 +79,13 @@ typedef struct sampler_dl {
   sampler_status (*params_preset)(sampler_params *params, size_t struct_size, const char *name);
   const char *(*preset_name)(int32_t index);
   sampler_status (*sample)(sampler_t sampler, const sampler_sample_args *args);
+  sampler_status (*score)(sampler_t sampler, const sampler_score_args *args);
   sampler_status (*filter)(sampler_t sampler, const sampler_filter_args *args);
   sampler_status (*select)(sampler_t sampler, const sampler_select_args *args);
   sampler_status (*sample_workspace_size)(sampler_t sampler, const sampler_sample_args *args,
                                           size_t *out_bytes);
+  sampler_status (*score_workspace_size)(sampler_t sampler, const sampler_score_args *args,
+                                         size_t *out_bytes);
   sampler_status (*filter_workspace_size)(sampler_t sampler, const sampler_filter_args *args,
                                           size_t *out_bytes);
   sampler_status (*select_workspace_size)(sampler_t sampler, const sampler_select_args *args,
@@ -227,9 +230,11 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_params_preset", offsetof(sampler_dl, params_preset)},
       {"sampler_preset_name", offsetof(sampler_dl, preset_name)},
       {"sampler_sample", offsetof(sampler_dl, sample)},
+      {"sampler_score", offsetof(sampler_dl, score)},
       {"sampler_filter", offsetof(sampler_dl, filter)},
       {"sampler_select", offsetof(sampler_dl, select)},
       {"sampler_sample_workspace_size", offsetof(sampler_dl, sample_workspace_size)},
+      {"sampler_score_workspace_size", offsetof(sampler_dl, score_workspace_size)},
       {"sampler_filter_workspace_size", offsetof(sampler_dl, filter_workspace_size)},
       {"sampler_select_workspace_size", offsetof(sampler_dl, select_workspace_size)},
       {"sampler_session_create", offsetof(sampler_dl, session_create)},

@@ -437,6 +437,44 @@ func (s *Sampler) Sample(args *SampleArgs) error {
 	return err
 }
 
+// ScoreArgs are the arguments of Score. Fields that SampleArgs has too mean the same.
+type ScoreArgs struct {
+	Exec          Exec
+	Input         Rows
+	RowIndices    Array[int32]
+	NumRowIndices int
+	Slots         Array[int32]
+	NumSlots      int
+	Params        *Params
+	RowParams     *RowParams
+	Pipeline      *Pipeline
+
+	// Of XTC alone.
+	Random Random
+
+	// [output rows] The tokens to score. A negative one, and one outside the row, makes the row
+	// bad, which suits padding. Required.
+	TokenIDs IDs
+
+	// A list for each output row: the tokens that were kept when its token was drawn, as
+	// OutKeptOffsets and OutKeptTokenIDs of an earlier call. They replace filters, windows and
+	// Pipeline.Allowed. Logits only; Reports.LogprobKind must be LogprobProcessed; dynamic
+	// temperature and adaptive-p must be off. Left out: filters and windows decide.
+	Kept TokenLists
+
+	// [output rows] What became of each row.
+	OutRowStatus Array[RowStatus]
+
+	// What is told of each output row: OutLogprobs, say. nil: nothing.
+	Reports *ReportArgs
+}
+
+// Score reports on given tokens what Sample reports on drawn ones, bit for bit. Nothing is drawn.
+func (s *Sampler) Score(args *ScoreArgs) error {
+	_, err := args.run(s, "Score", false)
+	return err
+}
+
 // FilterArgs are the arguments of Filter. Fields that SampleArgs has too mean the same; slots are
 // of rows.
 type FilterArgs struct {

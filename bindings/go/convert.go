@@ -13,6 +13,7 @@ type structs struct {
 	rowParams raw.RowParams
 	pipeline  raw.Pipeline
 	sample    raw.SampleArgs
+	score     raw.ScoreArgs
 	filter    raw.FilterArgs
 	sel       raw.SelectArgs
 	verify    raw.VerifyArgs
@@ -71,6 +72,42 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	}
 	args.TokenIDType = int32(ids.idType)
 	result, err := c.call(int32(raw.SHIM_SAMPLE), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *ScoreArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows, numRowIndices := int64(a.Input.NumRows), a.RowIndices.count(a.NumRowIndices)
+	if a.RowIndices.place != absent {
+		numRows = numRowIndices
+	}
+	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
+	var ids idsBefore
+	args := &s.memory.score
+	*args = raw.ScoreArgs{
+		StructSize:    unsafe.Sizeof(*args),
+		Exec:          c.exec(&a.Exec),
+		Input:         c.rows("input.", &a.Input, a.Input.extent()),
+		RowIndices:    c.array("", "row_indices", a.RowIndices.array, numRowIndices),
+		NumRowIndices: numRowIndices,
+		Slots:         c.array("", "slots", a.Slots.array, numRows),
+		NumSlots:      int64(a.NumSlots),
+		Params:        c.params(a.Params),
+		RowParams:     c.rowParams(a.RowParams, numSlots),
+		Pipeline:      c.pipeline(a.Pipeline, &a.Input, numSlots, numRows),
+		Random:        c.random(&a.Random, numSlots),
+		TokenIDs:      c.ids("token_ids", &a.TokenIDs, numRows, &ids),
+		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+		Reports:       c.reports(a.Reports, numRows, int64(a.Input.NumCols), &ids),
+	}
+	args.Kept = c.lists("kept.", &a.Kept, &ids)
+	args.TokenIDType = int32(ids.idType)
+	result, err := c.call(int32(raw.SHIM_SCORE), raw.Address(args))
 	runtime.KeepAlive(a)
 	return result, err
 }

@@ -103,6 +103,52 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// Scores of drawn tokens are what was reported when they were drawn, with and without the lists of
+// what was kept.
+func TestScores(t *testing.T) {
+	s := newSampler(t, Options{})
+	params := DefaultParams()
+	params.TopP = 0.8
+	workspace := Exec{Workspace: Slice(make([]byte, 1<<20))}
+	tokens, kept, offsets := make([]int64, 1), make([]int64, 5), make([]int64, 2)
+	drawn, scored, status := make([]float32, 1), make([]float32, 1), make([]RowStatus, 1)
+	for offset := uint64(0); offset < 20; offset++ {
+		if err := s.Sample(&SampleArgs{Exec: workspace, Input: readmeRows(), Params: &params,
+			Random: Random{Offset: offset}, OutTokenIDs: I64(tokens),
+			Reports: &ReportArgs{LogprobKind: LogprobProcessed, OutLogprobs: Slice(drawn),
+				KeptCapacity: 5, OutKeptTokenIDs: I64(kept),
+				OutKeptOffsets: Slice(offsets)}}); err != nil {
+			t.Fatal(err)
+		}
+		lists := TokenLists{Offsets: Slice(offsets), TokenIDs: I64(kept)}
+		for _, given := range []TokenLists{{}, lists} {
+			args := ScoreArgs{Exec: workspace, Input: readmeRows(), Params: &params,
+				TokenIDs: I64(tokens), Kept: given, OutRowStatus: Slice(status),
+				Reports: &ReportArgs{LogprobKind: LogprobProcessed, OutLogprobs: Slice(scored)}}
+			if err := s.Score(&args); err != nil {
+				t.Fatal(err)
+			}
+			if scored[0] != drawn[0] || status[0] != RowOK {
+				t.Errorf("score %v of %v, status %v", scored, drawn, status)
+			}
+			if bytes, err := s.WorkspaceSize(&args); err != nil || bytes <= 0 {
+				t.Errorf("%d bytes of workspace, %v", bytes, err)
+			}
+			args.TokenIDs = I32([]int32{-1})
+			args.Kept = TokenLists{}
+			if err := s.Score(&args); err != nil || status[0] != RowInvalidParameter ||
+				scored[0] == scored[0] {
+				t.Errorf("padding: %v, status %v, %v", scored, status, err)
+			}
+		}
+	}
+	err := s.Score(&ScoreArgs{Input: readmeRows(), TokenIDs: I32([]int32{1}),
+		Kept: TokenLists{Offsets: Slice(offsets), TokenIDs: I64(kept)}})
+	if err == nil {
+		t.Error("ids of two types are taken")
+	}
+}
+
 // Lists of kept tokens that follow one another, with room for all of them and with less.
 func TestPackedLists(t *testing.T) {
 	s := newSampler(t, Options{})

@@ -32,7 +32,7 @@ CLASSES = {"rows": "Rows", "token_lists": "TokenLists", "params": "Params",
            "draft_layout": "DraftLayout", "acceptance_params": "AcceptanceParams"}
 
 # Those that calls and constructors take as arguments. Views in them are arguments themselves.
-ARGUMENTS = ["sample_args", "filter_args", "select_args", "verify_args", "residual_args",
+ARGUMENTS = ["sample_args", "score_args", "filter_args", "select_args", "verify_args", "residual_args",
              "state_options", "state_append_args", "accept_args", "state_truncate_args",
              "state_copy_args", "state_reset_args", "state_read_args", "ngram_storage_options",
              "prompt_lookup_options", "session_options", "session_add_args", "session_fork_args",
@@ -50,7 +50,7 @@ class Call:
     hidden: tuple = ()  # members that the object stands for
 
 
-SIZED = [("sample", 1), ("filter", 1), ("select", 2), ("verify", 3), ("residual", 2)]
+SIZED = [("sample", 1), ("score", 2), ("filter", 1), ("select", 2), ("verify", 3), ("residual", 2)]
 CALLS = [
     *(Call("Sampler", name, f"{name}_args", count) for name, count in SIZED),
     *(Call("Sampler", f"{name}_workspace_size", f"{name}_args", count, sizing=True)
@@ -271,7 +271,7 @@ def signature(call, members):
 
 def ordered(call, members):
     """Members in the order of arguments: what comes without a name first."""
-    first = {"sample_args": ["input"], "filter_args": ["input"],
+    first = {"sample_args": ["input"], "score_args": ["input", "token_ids"], "filter_args": ["input"],
              "select_args": ["input", "num_selected"],
              "verify_args": ["target", "draft", "draft_token_ids"],
              "residual_args": ["target", "draft"], "session_add_args": ["token_ids"],

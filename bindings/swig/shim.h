@@ -60,14 +60,15 @@ typedef uintptr_t shim_address;
 #define SHIM_SELECT 2
 #define SHIM_VERIFY 3
 #define SHIM_RESIDUAL 4
+#define SHIM_SCORE 5
 
 /* Those of states, which need no workspace. */
-#define SHIM_STATE_APPEND 5
-#define SHIM_ACCEPT 6
-#define SHIM_STATE_TRUNCATE 7
-#define SHIM_STATE_COPY 8
-#define SHIM_STATE_RESET 9
-#define SHIM_STATE_READ 10
+#define SHIM_STATE_APPEND 6
+#define SHIM_ACCEPT 7
+#define SHIM_STATE_TRUNCATE 8
+#define SHIM_STATE_COPY 9
+#define SHIM_STATE_RESET 10
+#define SHIM_STATE_READ 11
 
 #ifndef SWIG
 static inline sampler_status shim_call_state(sampler_t sampler, int32_t operation, const void *a) {
@@ -117,6 +118,10 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
     case SHIM_RESIDUAL:
       status = only_size ? sampler_residual_workspace_size(sampler, a, &bytes)
                          : sampler_residual(sampler, a);
+      break;
+    case SHIM_SCORE:
+      status = only_size ? sampler_score_workspace_size(sampler, a, &bytes)
+                         : sampler_score(sampler, a);
       break;
     default:
       status = only_size ? SAMPLER_OK : shim_call_state(sampler, operation, a);

@@ -1,8 +1,8 @@
 /* Sampling, filters and selection with every option. simple.h has the common cases, one call each.
  *
- * One call per kind of result: sampler_sample draws tokens, sampler_filter writes rows,
- * sampler_select lists the first tokens in rank order. speculative.h has the calls that
- * verify drafts.
+ * One call per kind of result: sampler_sample draws tokens, sampler_score has the probabilities of
+ * given ones, sampler_filter writes rows, sampler_select lists the first tokens in rank order.
+ * speculative.h has the calls that verify drafts.
  *
  *   sampler_params params = sampler_params_default();
  *   params.top_k = 50;
@@ -261,10 +261,10 @@ typedef struct sampler_row_params {
 
 /* ---- Reports -------------------------------------------------------------------------------- */
 
-/* Optional outputs beside the token ids, for sampler_sample, sampler_verify and
+/* Optional outputs beside the token ids, for sampler_sample, sampler_score, sampler_verify and
  * sampler_session_advance; NULL: none.
  *
- * "Rows" are the rows of the call's out_token_ids: the output rows of sampler_sample,
+ * "Rows" are the rows of the call's tokens: the output rows of sampler_sample and sampler_score,
  * [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
  * sampler_session_advance. Token ids have the call's token_id_type, in sessions int32_t. Arrays are
  * in the memory of the call's outputs. A count of 0 or a NULL array: not wanted. Reports that a
@@ -405,6 +405,58 @@ typedef struct sampler_sample_args {
 /* Draws one token per output row from its filtered input row. */
 SAMPLER_API sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args);
 
+/* ---- Scores --------------------------------------------------------------------------------- */
+
+typedef struct sampler_score_args {
+  /* sizeof(sampler_score_args). */
+  size_t struct_size;
+
+  /* As in sampler_sample_args. Several output rows may score tokens of one input row. Random
+   * numbers are those of XTC alone. row_params->forced_token_id must be NULL. */
+  sampler_exec exec;
+  sampler_rows input;
+  const int32_t *row_indices;
+  int64_t num_row_indices;
+  const int32_t *slots;
+  int64_t num_slots;
+  const sampler_params *params;
+  const sampler_row_params *row_params;
+  const sampler_pipeline *pipeline;
+  sampler_random random;
+
+  /* Type of token_ids, of kept, and of ids in reports. */
+  sampler_id_type token_id_type;
+
+  /* Must be 0. */
+  int32_t reserved;
+
+  /* [output rows] The tokens to score. A negative one, and one outside the row, makes the row bad
+   * (INVALID_PARAMETER), which suits padding. Required. */
+  const void *token_ids;
+
+  /* A list for each output row: the tokens that were kept when its token was drawn, in any order.
+   * They replace filters, windows and pipeline.allowed: PROCESSED log-probabilities are relative to
+   * them, after the edits, at the temperature. A row with an empty list is bad (EMPTY).
+   *
+   * num_lists is the number of output rows; num_token_ids may be more than the last offset, so
+   * out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;
+   * reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic
+   * temperature and adaptive-p, which depend on more, must be off, and not given by slot.
+   *
+   * offsets NULL: filters and windows decide, as in sampler_sample. */
+  sampler_token_lists kept;
+
+  /* [output rows] SAMPLER_ROW_ bits. NULL: not wanted. */
+  sampler_row_status *out_row_status;
+
+  /* Outputs per output row, out_logprobs among them. NULL: none. */
+  const sampler_report_args *reports;
+} sampler_score_args;
+
+/* Reports on given tokens what sampler_sample reports on drawn ones, bit for bit. Nothing is drawn:
+ * log-probabilities for training on what was sampled, scores of choices, perplexity. */
+SAMPLER_API sampler_status sampler_score(sampler_t sampler, const sampler_score_args *args);
+
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
 typedef struct sampler_filter_args {
@@ -489,6 +541,9 @@ SAMPLER_API sampler_status sampler_select(sampler_t sampler, const sampler_selec
 SAMPLER_API sampler_status sampler_sample_workspace_size(sampler_t sampler,
                                                          const sampler_sample_args *args,
                                                          size_t *out_bytes);
+SAMPLER_API sampler_status sampler_score_workspace_size(sampler_t sampler,
+                                                        const sampler_score_args *args,
+                                                        size_t *out_bytes);
 SAMPLER_API sampler_status sampler_filter_workspace_size(sampler_t sampler,
                                                          const sampler_filter_args *args,
                                                          size_t *out_bytes);

@@ -158,7 +158,9 @@ class SampleTeam {
     if (!team_.is_leader()) return;
     for (int64_t output = output_ + team_.ctx.thread(); output < next_;
          output += Context::kThreads) {
-      contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
+      if (request_.out_token_ids.data) {
+        contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
+      }
       if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
       if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
       if (request_.out_values) request_.out_values[output] = contract::quiet_nan();

@@ -163,10 +163,9 @@ class TeamEdits {
 
   SAMPLER_DEVICE uint32_t ban_lists() {
     TokenList list;
-    if (pipeline_.allowed) {
-      if (!pipeline_.allowed.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
-      if (list.count > 0) allow(list);
-    }
+    bool has_list;
+    if (!pipeline_.find_allowed(slot_, output_, &list, &has_list)) return SAMPLER_ROW_INVALID_LIST;
+    if (has_list) allow(list);
     if (pipeline_.banned) {
       if (!pipeline_.banned.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
       ban(list);

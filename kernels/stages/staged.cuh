@@ -27,7 +27,6 @@ class StagedSampleTeam : public SampleTeam<Context> {
   SAMPLER_DEVICE StagedSampleTeam(Team<Context> &team, const StagedSampleRequest &request,
                                   const RowCache &row_cache)
       : Base(team, request, row_cache),
-        forced_ids_(request.stages.forced_token_ids),
         edited_(request.memory.part<float>(team.ctx.team(), request.memory.edited)),
         kind_(request.logprob_kind),
         keeps_edited_(request.keeps_edited()),
@@ -106,7 +105,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     Row row(this->team_.ctx, seen, this->row_cache_);
     const RowSummary summary = load_row(this->team_, row, wanted_maxima(seen.count));
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
-    const int64_t forced = forced_ids_ ? forced_ids_[slot_] : -1;
+    const int64_t forced = stages_.forced_token(slot_, this->output_);
     if (!is_looked_at_first()) {
       look_at(row, summary);
       this->team_.ctx.team_sync();  // the elements may be queried
@@ -199,7 +198,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
                             const Distribution &distribution) const {
     const SampleRequest &request = this->request_;
     const int64_t output = this->output_;
-    contract::store_id(request.out_token_ids, output, id);
+    if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output, id);
     if (request.out_kept_counts) request.out_kept_counts[output] = int32_t(distribution.kept_count);
     if (request.out_row_status) request.out_row_status[output] = SAMPLER_ROW_OK;
     const int element = stages_.find(id);
@@ -231,8 +230,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
                                             distribution.kept_weight);
   }
 
-  const int64_t *forced_ids_;  // null: none
-  float *edited_;              // the row after the edits, kept if windows change it
+  float *edited_;  // the row after the edits, kept if windows change it
   sampler_logprob_kind kind_;
   bool keeps_edited_;
   bool reports_removals_;

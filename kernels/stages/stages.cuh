@@ -83,6 +83,9 @@ class TeamStages {
   }
 
   SAMPLER_DEVICE bool changes_rows() const { return pipeline_.changes_rows(); }
+  SAMPLER_DEVICE int64_t forced_token(int64_t slot, int64_t output) const {
+    return pipeline_.forced_token(slot, output);
+  }
 
   SAMPLER_DEVICE bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
     return pipeline_.has_valid_numbers(slot, kind);

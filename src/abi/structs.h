@@ -28,6 +28,7 @@ struct StructTraits;
 #define SAMPLER_ZERO_TRAITS(Struct) SAMPLER_STRUCT_TRAITS(Struct, {})
 #define SAMPLER_DEFAULT_TRAITS(Struct) SAMPLER_STRUCT_TRAITS(Struct, Struct##_default())
 SAMPLER_ZERO_TRAITS(sampler_sample_args)
+SAMPLER_ZERO_TRAITS(sampler_score_args)
 SAMPLER_ZERO_TRAITS(sampler_filter_args)
 SAMPLER_ZERO_TRAITS(sampler_select_args)
 SAMPLER_ZERO_TRAITS(sampler_report_args)

@@ -278,6 +278,66 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   return has_any ? &out : nullptr;
 }
 
+namespace {
+
+// The lists that replace what decides otherwise which tokens are kept.
+void read_kept(Check &check, const sampler_token_lists &user, const UserParameters &parameters,
+               contract::Pipeline *pipeline, contract::SampleRequest *request) {
+  read_lists(check, "kept", user, pipeline->scored_id_type, kAnyNumber, &pipeline->kept);
+  if (!check.ok() || !pipeline->kept) return;
+  if (user.num_lists != request->num_rows) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "kept.num_lists is %" PRId64 "; it must be the number of output rows, %" PRId64,
+               user.num_lists, request->num_rows);
+  }
+  if (request->input.kind == SAMPLER_PROBABILITIES) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "kept.offsets is set and input.kind is SAMPLER_PROBABILITIES; it must be "
+               "SAMPLER_LOGITS");
+  }
+  const bool has_reports = request->reports || request->out_logprobs;
+  if (has_reports && request->logprob_kind != SAMPLER_LOGPROB_PROCESSED) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "reports->logprob_kind is %d; with kept it must be SAMPLER_LOGPROB_PROCESSED, %d",
+               int(request->logprob_kind), int(SAMPLER_LOGPROB_PROCESSED));
+  }
+  for (const ParameterInfo &parameter : other_parameters()) {
+    const bool is_temperature = parameter.stage == SAMPLER_STAGE_TEMPERATURE;
+    const bool is_adaptive = parameter.stage == SAMPLER_STAGE_ADAPTIVE;
+    const bool is_mirostat = is_adaptive && !parameters.arrays.adaptive_kind &&
+                             parameters.params.adaptive_kind != SAMPLER_ADAPTIVE_P;
+    if (parameter.turns_on() && (is_temperature || is_adaptive) && !is_mirostat)
+      refuse(check, parameter, parameters, "it must be off with kept");
+  }
+  contract::StageOrder &edits = pipeline->edits;
+  const auto *const end = edits.end();
+  if (std::find(edits.begin(), end, SAMPLER_STAGE_MASK) == end) edits.add(SAMPLER_STAGE_MASK);
+  pipeline->has_windows = false;
+  pipeline->adaptive = {};
+  request->parameters.top_k = {0};
+  request->parameters.top_p = {1.0f};
+  request->parameters.min_p = {0.0f};
+}
+
+}  // namespace
+
+void read_scored(Check &check, const sampler_score_args &args, const UserParameters &parameters,
+                 std::optional<contract::Pipeline> *storage, contract::SampleRequest *request) {
+  if (!check.ok()) return;
+  if (parameters.arrays.forced_token_id) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "row_params->forced_token_id is set; it must be NULL: token_ids has the tokens");
+  }
+  if (!*storage) storage->emplace();
+  contract::Pipeline &pipeline = **storage;
+  request->pipeline = &pipeline;
+  pipeline.scored_token_ids = args.token_ids;
+  pipeline.scored_id_type = request->out_token_ids.type;
+  check.array("token_ids", args.token_ids, contract::size_of_id(pipeline.scored_id_type),
+              request->num_rows, Access::kRead, Need::kRequired);
+  read_kept(check, args.kept, parameters, &pipeline, request);
+}
+
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function) {
   if (!has_other_numbers(parameters)) return;
   contract::Pipeline unused;

@@ -26,6 +26,11 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                                         contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage);
 
+// The tokens of sampler_score, and those that were kept. `request` has all else; its pipeline, if
+// any, is in `storage`.
+void read_scored(Check &check, const sampler_score_args &args, const UserParameters &parameters,
+                 std::optional<contract::Pipeline> *storage, contract::SampleRequest *request);
+
 // Whether parameters have anything beside temperature, top-k, top-p and min-p.
 bool has_other_numbers(const UserParameters &parameters);
 

@@ -66,10 +66,8 @@ void read_stages(Check &check, const Args &args, const RequestContext &context, 
                     num_slots, num_rows, draws, &request->parameters.rules, context.pipeline);
 }
 
-}  // namespace
-
-SampleRequest to_request(Check &check, const sampler_sample_args &args,
-                         const RequestContext &context) {
+SampleRequest read_sample(Check &check, const sampler_sample_args &args,
+                          const RequestContext &context, Need need_of_tokens) {
   SampleRequest request;
   request.input = read_input(check, "input", args.input, context);
   read_row_indices(check, args, &request);
@@ -80,10 +78,40 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
   check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),
-              num_rows, Access::kWrite, Need::kRequired);
+              num_rows, Access::kWrite, need_of_tokens);
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
   read_reports(check, read_report_args(check, args.reports), context.reports, &request);
+  return request;
+}
+
+}  // namespace
+
+SampleRequest to_request(Check &check, const sampler_sample_args &args,
+                         const RequestContext &context) {
+  return read_sample(check, args, context, Need::kRequired);
+}
+
+SampleRequest to_request(Check &check, const sampler_score_args &args,
+                         const RequestContext &context) {
+  auto sample = sized<sampler_sample_args>();
+  sample.exec = args.exec;
+  sample.input = args.input;
+  sample.row_indices = args.row_indices;
+  sample.num_row_indices = args.num_row_indices;
+  sample.slots = args.slots;
+  sample.num_slots = args.num_slots;
+  sample.params = args.params;
+  sample.row_params = args.row_params;
+  sample.pipeline = args.pipeline;
+  sample.random = args.random;
+  sample.token_id_type = args.token_id_type;
+  sample.out_row_status = args.out_row_status;
+  sample.reports = args.reports;
+  SampleRequest request = read_sample(check, sample, context, Need::kOptional);
+  check.zero("reserved", args.reserved);
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  read_scored(check, args, parameters, context.pipeline, &request);
   return request;
 }
 

@@ -30,6 +30,8 @@ struct RequestContext {
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,
                                    const RequestContext &context);
+contract::SampleRequest to_request(Check &check, const sampler_score_args &args,
+                                   const RequestContext &context);
 contract::FilterRequest to_request(Check &check, const sampler_filter_args &args,
                                    const RequestContext &context);
 contract::SelectRequest to_request(Check &check, const sampler_select_args &args,

@@ -51,6 +51,10 @@ sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args
   return sampler::capi::sample(sampler, args, Wording::kFull);
 }
 
+sampler_status sampler_score(sampler_t sampler, const sampler_score_args *args) {
+  return call(sampler, args);
+}
+
 sampler_status sampler_filter(sampler_t sampler, const sampler_filter_args *args) {
   return sampler::capi::filter(sampler, args, Wording::kFull);
 }
@@ -61,6 +65,11 @@ sampler_status sampler_select(sampler_t sampler, const sampler_select_args *args
 
 sampler_status sampler_sample_workspace_size(sampler_t sampler, const sampler_sample_args *args,
                                              size_t *out_bytes) {
+  return size_workspace(sampler, args, out_bytes);
+}
+
+sampler_status sampler_score_workspace_size(sampler_t sampler, const sampler_score_args *args,
+                                            size_t *out_bytes) {
   return size_workspace(sampler, args, out_bytes);
 }
 

@@ -140,6 +140,12 @@ struct Pipeline {
 
   const int64_t *forced_token_ids = nullptr;
 
+  // sampler_score: by output row, the token that the row yields, and the tokens that were kept,
+  // which replace filters, windows and `allowed`.
+  const void *scored_token_ids = nullptr;
+  sampler_id_type scored_id_type = SAMPLER_ID_I32;
+  TokenLists kept;
+
   AdaptiveParameters adaptive;
 
   StateSlots state_slots;  // by slot; replaces adaptive_values, history and prompt_lengths
@@ -215,6 +221,31 @@ struct Pipeline {
     const AdaptiveRules rules = adaptive.of(slot);
     if (rules.decays()) parameters.top_p = begun_top_p(values, rules);
     return parameters;
+  }
+
+  // The token that an output row yields whatever its draw; negative: none. No row has an element of
+  // the id that stands for a negative scored token.
+  SAMPLER_HD int64_t forced_token(int64_t slot, int64_t output) const {
+    if (scored_token_ids) {
+      const int64_t id = load_id(scored_token_ids, scored_id_type, output);
+      return id < 0 ? kMaxVocabulary : id;
+    }
+    return forced_token_ids ? forced_token_ids[slot] : -1;
+  }
+
+  // Whether rows may have lists of the only tokens that they may yield.
+  SAMPLER_HD bool may_list_allowed() const { return kept || allowed; }
+
+  // An output row's list of the only tokens that it may yield. `*has_list`: whether there is one.
+  // False if its offsets are invalid.
+  SAMPLER_HD bool find_allowed(int64_t slot, int64_t output, TokenList *list,
+                               bool *has_list) const {
+    *has_list = kept ? true : false;
+    if (kept) return kept.find(output, list);
+    if (!allowed) return true;
+    if (!allowed.find_by_slot(slot, list)) return false;
+    *has_list = list->count > 0;
+    return true;
   }
 
   SAMPLER_HD bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {

@@ -67,12 +67,12 @@ void add_dense(const float *__restrict biases, int64_t count, float *__restrict 
 
 // ---- All edits
 
-bool RowEdits::has_dense_lists(int64_t slot, const contract::RowView &given) const {
+bool RowEdits::has_dense_lists(int64_t slot, int64_t output, const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
   TokenList allowed = {};
-  const bool has_allowed = given.ids && pipeline.allowed &&
-                           pipeline.allowed.find_by_slot(slot, &allowed) && allowed.count > 0;
-  return pipeline.dense_bias || has_allowed ||
+  bool lists_allowed = false;
+  if (given.ids) pipeline.find_allowed(slot, output, &allowed, &lists_allowed);
+  return pipeline.dense_bias || lists_allowed ||
          (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
 }
 
@@ -94,15 +94,15 @@ int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
   return result;
 }
 
-bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
-  return has_dense_lists(slot, given) ||
+bool RowEdits::are_dense(int64_t slot, int64_t output, const contract::RowView &given) const {
+  return has_dense_lists(slot, output, given) ||
          num_edits(slot, true) * EditedRow::kElementsPerEdit > given.count;
 }
 
-bool RowEdits::may_edit_front(int64_t slot, const contract::RowView &given) const {
+bool RowEdits::may_edit_front(int64_t slot, int64_t output, const contract::RowView &given) const {
   constexpr int64_t kLeastColumns = 2048;
   const contract::StageOrder &edits = pipeline_->edits;
-  if (given.count < kLeastColumns || has_dense_lists(slot, given)) return false;
+  if (given.count < kLeastColumns || has_dense_lists(slot, output, given)) return false;
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_PENALTIES) == edits.end()) return false;
   const EditNumbers numbers = pipeline_->numbers(slot);
   if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return false;
@@ -127,9 +127,8 @@ const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
     }
   }
   TokenList list;
-  if (!pipeline.allowed || !pipeline.allowed.find_by_slot(slot, &list) || list.count == 0) {
-    return words;
-  }
+  bool has_list;
+  if (!pipeline.find_allowed(slot, output, &list, &has_list) || !has_list) return words;
   const int64_t num_words = (given.count + 31) / 32;
   std::fill_n(allowed_, num_words, 0u);
   for (int64_t i = 0; i < list.count; ++i) {
@@ -306,10 +305,9 @@ uint32_t RowEdits::ban(const EditNumbers &numbers, const Text &text) {
 uint32_t RowEdits::ban_lists() {
   const contract::Pipeline &pipeline = *pipeline_;
   TokenList list;
-  if (pipeline.allowed) {
-    if (!pipeline.allowed.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
-    if (list.count > 0 && row_.is_dense()) allow(list);
-  }
+  bool has_list;
+  if (!pipeline.find_allowed(slot_, output_, &list, &has_list)) return SAMPLER_ROW_INVALID_LIST;
+  if (has_list && row_.is_dense()) allow(list);
   if (pipeline.banned) {
     if (!pipeline.banned.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
     ban(list);

@@ -25,7 +25,8 @@ class RowEdits {
     if (pipeline.seeks_repeats()) {
       lengths_ = memory.template take<int32_t>(pipeline.max_history + pipeline.max_assumed);
     }
-    if (pipeline.allowed) allowed_ = memory.template take<uint32_t>((input.num_cols + 31) / 32);
+    if (pipeline.may_list_allowed())
+      allowed_ = memory.template take<uint32_t>((input.num_cols + 31) / 32);
   }
 
   // Reads a slot's history; returns a row status.
@@ -39,11 +40,11 @@ class RowEdits {
   void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
 
   // Whether so many tokens are edited that a dense copy is better.
-  bool are_dense(int64_t slot, const contract::RowView &given) const;
+  bool are_dense(int64_t slot, int64_t output, const contract::RowView &given) const;
 
   // Whether editing the row's first tokens alone may suffice to find the first tokens afterwards:
   // the penalties raise no logit.
-  bool may_edit_front(int64_t slot, const contract::RowView &given) const;
+  bool may_edit_front(int64_t slot, int64_t output, const contract::RowView &given) const;
 
   // The bitmask that edit() will apply to a sparse row: the output's, and the list of allowed
   // tokens. Null: none, or a full one. Valid until the next call.
@@ -68,7 +69,7 @@ class RowEdits {
   }
 
   int64_t num_edits(int64_t slot, bool has_text) const;
-  bool has_dense_lists(int64_t slot, const contract::RowView &given) const;
+  bool has_dense_lists(int64_t slot, int64_t output, const contract::RowView &given) const;
   void note_removals_by(sampler_stage stage) const;
 
   // Negative: no bitmask.

@@ -153,11 +153,11 @@ class Task<contract::SampleRequest, Row> {
   }
 
   bool writes_ids_alone() const {
-    return !request_.out_row_status && !sampled_.has_other_outputs();
+    return request_.out_token_ids.data && !request_.out_row_status && !sampled_.has_other_outputs();
   }
 
   void write(int64_t output, int64_t id) const {
-    contract::store_id(request_.out_token_ids, output, id);
+    if (request_.out_token_ids.data) contract::store_id(request_.out_token_ids, output, id);
     if (request_.out_row_status) request_.out_row_status[output] = status_;
     if (status_ == SAMPLER_ROW_OK) {
       sampled_.write_good(output, id);

@@ -49,7 +49,7 @@ class SampledRow {
         reports_.looks_at_given(), [&](const Row &) {
           reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
         });
-    if (status == SAMPLER_ROW_OK) status = read_forced_token(place.slot);
+    if (status == SAMPLER_ROW_OK) status = read_forced_token(place);
     if (status != SAMPLER_ROW_OK) return status;
     reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
     const contract::RowParameters parameters = stages_.adapt(given, place.slot);
@@ -136,9 +136,8 @@ class SampledRow {
     return is_replaced ? &stages_.elements() : nullptr;
   }
 
-  uint32_t read_forced_token(int64_t slot) {
-    const bool has_any = request_.pipeline && request_.pipeline->forced_token_ids;
-    forced_ = has_any ? request_.pipeline->forced_token_ids[slot] : -1;
+  uint32_t read_forced_token(const Place &place) {
+    forced_ = request_.pipeline ? request_.pipeline->forced_token(place.slot, place.output) : -1;
     return forced_ >= 0 && !row_.has(forced_) ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
   }
 

@@ -61,8 +61,8 @@ class RowStages {
     if (pipeline_ && !pipeline_->has_valid_numbers(slot, given.kind)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
-    const auto is_dense = [&] { return has_dense_edits<Row>(slot, given); };
-    const bool may_be_front = asked && has_edits() && has_front_edits<Row>(slot, given);
+    const auto is_dense = [&] { return has_dense_edits<Row>(slot, output, given); };
+    const bool may_be_front = asked && has_edits() && has_front_edits<Row>(slot, output, given);
     const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
     const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(slot, output, given) : nullptr;
     const bool is_masked = allowed && row->load_allowed(given, allowed);
@@ -158,15 +158,15 @@ class RowStages {
   // Whether edits go to a dense copy, which is loaded and viewed by seen_. SimdRow takes few edits
   // without a copy.
   template <class Row>
-  bool has_dense_edits(int64_t slot, const contract::RowView &given) const {
+  bool has_dense_edits(int64_t slot, int64_t output, const contract::RowView &given) const {
     return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).is_adaptive_p() ||
-           edits_.are_dense(slot, given);
+           edits_.are_dense(slot, output, given);
   }
 
   template <class Row>
-  bool has_front_edits(int64_t slot, const contract::RowView &given) const {
+  bool has_front_edits(int64_t slot, int64_t output, const contract::RowView &given) const {
     return Row::kTakesEdits && !keeps_edited_ && !pipeline_->adaptive.of(slot).is_adaptive_p() &&
-           edits_.may_edit_front(slot, given);
+           edits_.may_edit_front(slot, output, given);
   }
 
   template <class Tokens, class Row>

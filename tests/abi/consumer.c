@@ -189,6 +189,18 @@ static void sampling(void) {
   print_ids("top", top_ids, 2 * ROWS), print_floats("top", top_logprobs, 2 * ROWS);
   print_floats("entropies", entropies, ROWS);
 
+  float scored[ROWS];
+  sampler_score_args score = {0};
+  score.struct_size = sizeof score;
+  score.input = sample.input, score.random = sample.random;
+  score.params = &params, score.row_params = &row_params, score.pipeline = &pipeline;
+  score.token_ids = ids, score.reports = &reports, reports.out_logprobs = scored;
+  check(sampler_score_workspace_size(sampler, &score, &bytes));
+  if (bytes > sizeof workspace) puts("workspace"), exit(1);
+  score.exec.workspace = workspace, score.exec.workspace_bytes = bytes;
+  check(sampler_score(sampler, &score));
+  printf("scores as drawn: %d\n", memcmp(scored, logprobs, sizeof scored) == 0);
+
   sampler_filter_args filter = {0};
   filter.struct_size = sizeof filter;
   filter.exec.workspace = workspace, filter.exec.workspace_bytes = sizeof workspace;

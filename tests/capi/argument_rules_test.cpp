@@ -42,7 +42,8 @@ Spec full_spec(Op op) {
   spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
   spec.pipeline = true;
-  spec.reports = op == Op::kSample;
+  spec.reports = spec.may_report();
+  spec.kept = true;
   return spec;
 }
 
@@ -320,7 +321,7 @@ void break_pointers(Rules *rules) {
   void *const null = nullptr;
   const Call example(rules->spec());
   for (const std::string member : {"input.values", "target.values", "draft.values", "out_token_ids",
-                                   "output", "draft_token_ids"}) {
+                                   "output", "draft_token_ids", "token_ids"}) {
     const bool is_optional = rules->operation().has("num_selected") && member == "out_token_ids";
     if (!example.has_array(member) || is_optional) continue;
     rules->refuse(member, null, member + " is NULL; it is required");
@@ -336,6 +337,56 @@ void break_pointers(Rules *rules) {
   }
   rules->refuse("row_indices", null, "num_row_indices is 4; it must be 0");
   rules->refuse("slots", null, "num_slots is 8; it must be 0");
+}
+
+// Tokens that were kept.
+void break_kept(Rules *rules) {
+  if (rules->spec().operation != Op::kScore) return;
+  static std::int64_t somewhere[64];
+  rules->refuse("reserved", std::int32_t(1), "reserved is 1; it must be 0");
+  rules->refuse("reports.reserved", std::int32_t(1), "reports->reserved is 1; it must be 0");
+  rules->refuse("kept.offsets", static_cast<void *>(nullptr), "kept.num_lists is 4; it must be 0");
+  rules->refuse("kept.token_ids", static_cast<void *>(nullptr),
+                "kept.token_ids is NULL; it is required");
+  rules->refuse("kept.num_lists", std::int64_t(-1), "kept.num_lists is -1; it must be at least 0");
+  for (const std::int64_t value : {0, 1, 3, 5}) {
+    rules->refuse(
+        "kept.num_lists", value,
+        text("kept.num_lists is %d; it must be the number of output rows, 4", int(value)));
+  }
+  rules->refuse("kept.num_token_ids", std::int64_t(-1),
+                "kept.num_token_ids is -1; it must be at least 0");
+  for (const sampler_logprob_kind kind : {SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_EDITED}) {
+    rules->refuse(
+        "logprob_kind", kind,
+        text("reports->logprob_kind is %d; with kept it must be SAMPLER_LOGPROB_PROCESSED, 1",
+             int(kind)));
+  }
+  for (const std::string name : {"dynamic_temperature_range", "adaptive_kind"}) {
+    rules->refuse("row_params." + name, static_cast<void *>(somewhere),
+                  "row_params->" + name + " is set; it must be off with kept");
+  }
+  rules->refuse("params.dynamic_temperature_range", 0.5f,
+                "params->dynamic_temperature_range is 0.5; it must be off with kept");
+  rules->refuse_call(
+      "params.adaptive_kind",
+      [](Call *call) {
+        call->args().set("params.adaptive_kind", std::int32_t(SAMPLER_ADAPTIVE_P));
+        call->args().set("params.adaptive_target", 0.5f);
+      },
+      "params->adaptive_kind is 3; it must be off with kept");
+  const Spec spec = rules->spec();
+  rules->spec().pipeline = rules->spec().kept = false;
+  rules->spec().kind = SAMPLER_PROBABILITIES;
+  static const std::int64_t offsets[5] = {};
+  rules->refuse_call(
+      "kept.offsets",
+      [](Call *call) {
+        call->args().set("kept.offsets", static_cast<const void *>(offsets));
+        call->args().set("kept.num_lists", std::int64_t(4));
+      },
+      "kept.offsets is set and input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS");
+  rules->spec() = spec;
 }
 
 // Rules of a deterministic drafter, and of candidates in a residual.
@@ -647,6 +698,9 @@ void break_stage_numbers(Rules *rules) {
                   "row_params->top_p_reset_token_id is set" + off);
     rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
                   "row_params->forced_token_id is set; " + function + " does not force tokens");
+  } else if (rules->spec().operation == Op::kScore) {
+    rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
+                  "row_params->forced_token_id is set; it must be NULL: token_ids has the tokens");
   } else if (rules->spec().operation == Op::kFilter) {
     rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
                   "row_params->forced_token_id is set; sampler_filter draws no token");
@@ -673,6 +727,8 @@ void break_stage_order(Rules *rules) {
     refuse({0, 0, 6}, rule);
     return;
   }
+  const Spec spec = rules->spec();
+  rules->spec().kept = false;  // so that ADAPTIVE is on
   refuse({19}, "params->stages[0] is 19; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
   refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
   for (const sampler_stage after : {15, 6, 1}) {
@@ -720,6 +776,7 @@ void break_stage_order(Rules *rules) {
        {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14, 16, 17, 18},
        "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
        "side with SAMPLER_FILTERS_JOINT");
+  rules->spec() = spec;
 }
 
 void break_pipeline(Rules *rules) {
@@ -838,6 +895,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
   break_seeds(&rules);
   break_pointers(&rules);
   break_drafts(&rules);
+  break_kept(&rules);
   break_stage_numbers(&rules);
   break_stage_order(&rules);
   break_pipeline(&rules);

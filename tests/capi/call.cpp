@@ -139,6 +139,7 @@ std::string describe(const Spec &spec) {
   if (spec.streams) text += ", streams";
   if (spec.reports) text += ", reports";
   if (spec.packs_lists) text += ", packed lists";
+  if (spec.kept) text += ", kept";
   if (spec.draw_method == SAMPLER_DRAW_GUMBEL) text += ", gumbel";
   if (spec.token_id_type == SAMPLER_ID_I64) text += ", i64 ids";
   return text + ", " + std::to_string(spec.num_rows) + " rows of " + std::to_string(spec.num_cols);
@@ -146,7 +147,7 @@ std::string describe(const Spec &spec) {
 
 std::vector<Spec> all_specs() {
   std::vector<Spec> specs;
-  for (int number = 0; number < 5 * 3 * 2 * 3 * 2 * 2; ++number) {
+  for (int number = 0; number < 6 * 3 * 2 * 3 * 2 * 2; ++number) {
     Spec spec;
     spec.operation = Op(number / 72);
     spec.dtype = sampler_dtype(number % 3);
@@ -154,7 +155,7 @@ std::vector<Spec> all_specs() {
     spec.candidates = number / 6 % 3 == 1;
     spec.ragged = number / 6 % 3 == 2;
     const bool has_variant = number / 18 % 2 != 0;
-    spec.row_indices = has_variant && spec.operation == Op::kSample;
+    spec.row_indices = has_variant && spec.op().has("row_indices");
     spec.output_kind = sampler_output_kind(has_variant && spec.operation == Op::kFilter);
     spec.draft = !(has_variant && spec.has_two_models());
     spec.draw_method = sampler_draw_method(number / 36 % 2);
@@ -193,7 +194,7 @@ std::vector<Spec> report_specs() {
   std::vector<Spec> specs;
   for (Spec spec : few_specs()) {
     spec.reports = true;
-    if (spec.operation == Op::kSample && !spec.slots) specs.push_back(spec);
+    if (spec.may_report() && !spec.slots) specs.push_back(spec);
   }
   return specs;
 }
@@ -207,6 +208,7 @@ Spec possible(Spec spec) {
     spec.kind = spec.draft_kind = SAMPLER_PROBABILITIES;
   }
   spec.slots = spec.slots && spec.op().has("slots");
+  spec.kept = spec.kept && spec.op().has("kept.offsets") && spec.kind == SAMPLER_LOGITS;
   spec.pipeline = spec.pipeline && spec.op().has("pipeline") && spec.kind == SAMPLER_LOGITS;
   return spec;
 }
@@ -235,8 +237,9 @@ Call::Call(const Spec &wanted)
   add_parameters();
   add_random();
   if (spec.pipeline) add_pipeline();
+  if (spec.operation == Op::kScore) add_scored();
   add_outputs();
-  if (spec.reports && spec.operation == Op::kSample) add_reports();
+  if (spec.reports && spec.may_report()) add_reports();
 }
 
 Call::Array &Call::add(const std::string &member, Direction direction, std::size_t element_size,
@@ -411,9 +414,8 @@ void Call::add_random() {
 
 // Ids count up from `first_id`; no bits of lists that no row has are sentinels, since one list's
 // end is the next one's begin.
-void Call::add_lists(const std::string &name, std::int64_t num_lists, std::int64_t ids_each,
+void Call::add_lists(const std::string &lists, std::int64_t num_lists, std::int64_t ids_each,
                      std::int64_t first_id) {
-  const std::string lists = "pipeline." + name;
   const std::int64_t num_ids = num_lists * ids_each;
   args_.set(lists + ".num_lists", num_lists);
   args_.set(lists + ".num_token_ids", num_ids);
@@ -431,11 +433,11 @@ void Call::add_lists(const std::string &name, std::int64_t num_lists, std::int64
 void Call::add_pipeline() {
   const std::int64_t slots = spec_.num_slots();
   args_.set("pipeline.token_id_type", spec_.token_id_type);
-  add_lists("history", slots, 9, 0);
+  add_lists("pipeline.history", slots, 9, 0);
   args_.set("pipeline.max_history_tokens", std::int64_t(9));
   add_per_slot<std::int32_t>("pipeline.prompt_lengths",
                              [](std::int64_t row) { return std::int32_t(row % 9); });
-  add_lists("biased", slots, 3, 5);
+  add_lists("pipeline.biased", slots, 3, 5);
   add("pipeline.biases", Direction::kIn, sizeof(float), 3 * slots, 1, 1);
   for (std::int64_t i = 0; i < 3 * slots; ++i) at<float>("pipeline.biases", i) = 0.25f;
   const std::int64_t width = 2 * spec_.num_cols;
@@ -445,15 +447,15 @@ void Call::add_pipeline() {
   for (std::int64_t i = 0; i < slots; ++i) {
     for (std::int64_t j = 0; j < width; ++j) set_value("pipeline.dense_bias", i, j, 0.5f);
   }
-  add_lists("allowed", slots, spec_.num_cols, 0);
-  add_lists("banned", slots, 1, 3);
-  add_lists("stop", slots, 1, 4);
-  add_lists("bad_words", 2, 2, 1);
+  add_lists("pipeline.allowed", slots, spec_.num_cols, 0);
+  add_lists("pipeline.banned", slots, 1, 3);
+  add_lists("pipeline.stop", slots, 1, 4);
+  add_lists("pipeline.bad_words", 2, 2, 1);
   add("pipeline.bad_word_offsets", Direction::kIn, sizeof(std::int64_t), slots + 1, 1, 1);
   for (std::int64_t i = 0; i <= slots; ++i) {
     at<std::int64_t>("pipeline.bad_word_offsets", i) = i > slots / 2;
   }
-  add_lists("dry_breakers", 2, 1, 7);
+  add_lists("pipeline.dry_breakers", 2, 1, 7);
   const std::int64_t words = (width + 31) / 32;
   args_.set("pipeline.num_token_bitmasks", std::int64_t(3));
   args_.set("pipeline.token_bitmask_stride", words);
@@ -491,7 +493,8 @@ void Call::add_edit_numbers() {
   integers("dry_window", 7);
   integers("no_repeat_ngram_size", 4);
   integers("min_new_tokens", 5);
-  floats("dynamic_temperature_range", 0.25f);
+  // Lists of what was kept do without the two that change what they say.
+  if (!spec_.kept) floats("dynamic_temperature_range", 0.25f);
   floats("dynamic_temperature_exponent", 2.0f);
   floats("typical_p", 0.9f);
   floats("top_n_sigma", 4.0f);
@@ -500,10 +503,10 @@ void Call::add_edit_numbers() {
   floats("top_h", 0.9f);
   integers("p_less", SAMPLER_P_LESS_NORM);
   floats("min_k", 400.0f);
-  if (spec_.operation == Op::kSample) floats("xtc_probability", 0.5f);
+  if (spec_.may_report()) floats("xtc_probability", 0.5f);
   floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);
-  integers("adaptive_kind", SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  if (!spec_.kept) integers("adaptive_kind", SAMPLER_ADAPTIVE_MIROSTAT_V2);
   floats("adaptive_target", 4.0f);
   floats("adaptive_rate", 0.25f);
   floats("top_p_decay", 0.75f);
@@ -518,6 +521,17 @@ void Call::add_edit_numbers() {
   }
   if (!spec_.per_slot || spec_.operation != Op::kSample) return;
   add_per_slot<std::int64_t>("row_params.forced_token_id", [](std::int64_t) { return -1; });
+}
+
+// A token of each row, and lists of the tokens up to the middle one that it may be one of.
+void Call::add_scored() {
+  add("token_ids", Direction::kIn, size_of_id(spec_.token_id_type), spec_.num_rows, 1, 1);
+  for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
+    const std::int64_t input = spec_.row_indices ? id("row_indices", row, 0) : row;
+    const std::int64_t col = random_.between(0, spec_.num_cols / 2);
+    set_id("token_ids", row, 0, spec_.candidates ? id("input.candidate_ids", input, col) : col);
+  }
+  if (spec_.kept) add_lists("kept", spec_.num_rows, spec_.num_cols, 0);
 }
 
 void Call::add_drafts() {

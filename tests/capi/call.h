@@ -44,7 +44,8 @@ struct Spec {
   bool streams = false;        // random
   bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
   bool pipeline = false;       // every list of a pipeline, and numbers that edit; of logits
-  bool reports = false;        // all of them; of sample
+  bool reports = false;        // all of them; of sample and score
+  bool kept = false;           // lists of what was kept; of score
   bool packs_lists = false;    // of these reports
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
@@ -52,6 +53,8 @@ struct Spec {
   const Operation &op() const { return capi_test::operation(operation); }
   bool is_verify() const { return operation == Op::kVerify; }
   bool is_residual() const { return operation == Op::kResidual; }
+  bool may_report() const { return operation == Op::kSample || operation == Op::kScore; }
+  bool draws() const { return op().has("random.seed") && operation != Op::kScore; }
   bool has_two_models() const { return is_verify() || is_residual(); }
   // The rows that output rows are made of, and how many of them each has.
   const char *view() const { return has_two_models() ? "target" : "input"; }
@@ -208,8 +211,9 @@ class Call {
   void add_random();
   void add_pipeline();
   void add_edit_numbers();
-  void add_lists(const std::string &name, std::int64_t num_lists, std::int64_t ids_each,
+  void add_lists(const std::string &lists, std::int64_t num_lists, std::int64_t ids_each,
                  std::int64_t first_id);
+  void add_scored();
   void add_drafts();
   void add_draft_counts();
   void add_outputs();

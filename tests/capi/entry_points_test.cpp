@@ -249,7 +249,8 @@ class EntryPoints {
           [=] { return call->output(); });
     }
     const auto bytes = std::make_shared<std::size_t>();
-    for (const Op op : {Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual}) {
+    for (const Op op :
+         {Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual, Op::kScore}) {
       Spec spec;
       spec.operation = op;
       const Operation &operation = spec.op();

@@ -66,13 +66,15 @@ inline void take_rows(Args *args) {
       args->set_if_any(view, std::int64_t(0));
     }
   }
+  args->set_if_any("kept.num_lists", std::int64_t(0));
   if (has_slots) return;
   args->set_if_any("random.num_seeds", std::int64_t(0));
   args->set_if_any("random.num_offsets", std::int64_t(0));
 }
 
 inline auto all_operations() {
-  return testing::Values(Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual);
+  return testing::Values(Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual,
+                         Op::kScore);
 }
 
 inline std::size_t workspace_size(sampler_t sampler, const Args &args) {

@@ -151,6 +151,16 @@ Members members_of<sampler_sample_args>() {
 }
 
 template <>
+Members members_of<sampler_score_args>() {
+  using Struct = sampler_score_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(input) MEMBER(row_indices) MEMBER(num_row_indices) SLOTS
+  PARAMETERS MEMBER(pipeline) RANDOM MEMBER(token_id_type) MEMBER(reserved) MEMBER(token_ids)
+  LISTS(kept) MEMBER(out_row_status) MEMBER(reports)
+  return members;
+}
+
+template <>
 Members members_of<sampler_report_args>() {
   using Struct = sampler_report_args;
   Members members;
@@ -426,7 +436,7 @@ const std::vector<Operation> &state_operations() {
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = {
       OPERATION(sampler_sample), OPERATION(sampler_filter),   OPERATION(sampler_select),
-      OPERATION(sampler_verify), OPERATION(sampler_residual),
+      OPERATION(sampler_verify), OPERATION(sampler_residual), OPERATION(sampler_score),
   };
   return all;
 }

@@ -14,7 +14,7 @@
 
 namespace capi_test {
 
-enum class Op { kSample, kFilter, kSelect, kVerify, kResidual };
+enum class Op { kSample, kFilter, kSelect, kVerify, kResidual, kScore };
 
 // What a member is, or its elements are.
 enum class Number { kOther, kF32, kI32, kI64, kU32, kU64, kU8 };

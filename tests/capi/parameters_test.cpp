@@ -138,7 +138,8 @@ TEST(PerRow, PlaceInTheBatchDoesNotMatter) {
 TEST(Greedy, IsTheFirstInRankOrder) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
-    if (!spec.op().has("params") || spec.is_verify() || spec.row_indices) continue;
+    const bool has_filters = spec.operation == Op::kSample || spec.operation == Op::kFilter;
+    if (!has_filters || spec.row_indices) continue;
     SCOPED_TRACE(describe(spec));
     spec.num_rows = 30;
     spec.token_id_type = SAMPLER_ID_I32;
@@ -179,7 +180,7 @@ TEST(Greedy, IsTheFirstInRankOrder) {
 std::vector<Spec> drawing_specs() {
   std::vector<Spec> specs;
   for (const Spec &spec : all_specs()) {
-    if (!spec.op().has("random.seed") || spec.dtype != SAMPLER_F32 || spec.row_indices) continue;
+    if (!spec.draws() || spec.dtype != SAMPLER_F32 || spec.row_indices) continue;
     if (spec.has_counts() || !spec.draft) continue;
     specs.push_back(spec);
     specs.back().num_rows = 24;
@@ -343,7 +344,7 @@ TEST(Streams, AreTheSlotsOrGiven) {
 TEST(Streams, OfRequestsDoNotDependOnTheRow) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
-    if (!spec.op().has("random.seed") || spec.row_indices) continue;
+    if (!spec.draws() || spec.row_indices) continue;
     spec.num_rows = 13;
     spec.streams = true;
     SCOPED_TRACE(describe(spec));

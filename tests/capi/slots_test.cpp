@@ -89,7 +89,7 @@ TEST(Slots, MayServeManyRows) {
 TEST(Slots, AreStreamsOfOneSeed) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : specs_with_slots()) {
-    if (!spec.op().has("random.seed") || spec.streams) continue;
+    if (!spec.draws() || spec.streams) continue;
     SCOPED_TRACE(describe(spec));
     Call slots(with_slots(spec));
     spec.streams = true;

@@ -82,17 +82,19 @@ class PublicStructs {
   void add_calls() {
     const sampler_t sampler = sampler_.get();
     auto sample = sized<sampler_sample_args>();
+    auto score = sized<sampler_score_args>();
     auto filter = sized<sampler_filter_args>();
     auto select = sized<sampler_select_args>();
     auto verify = sized<sampler_verify_args>();
     auto residual = sized<sampler_residual_args>();
-    for (sampler_rows *rows :
-         {&sample.input, &filter.input, &select.input, &verify.target, &residual.target}) {
+    for (sampler_rows *rows : {&sample.input, &score.input, &filter.input, &select.input,
+                               &verify.target, &residual.target}) {
       rows->num_cols = 1;
     }
     select.num_selected = 1;
     residual.target.kind = SAMPLER_PROBABILITIES;
     ADD(sampler_sample_args, "args", sample, { return sampler_sample(sampler, data); });
+    ADD(sampler_score_args, "args", score, { return sampler_score(sampler, data); });
     ADD(sampler_filter_args, "args", filter, { return sampler_filter(sampler, data); });
     ADD(sampler_select_args, "args", select, { return sampler_select(sampler, data); });
     ADD(sampler_verify_args, "args", verify, { return sampler_verify(sampler, data); });
@@ -101,6 +103,8 @@ class PublicStructs {
     std::size_t *const bytes = &bytes_;
     ADD(sampler_sample_args, "args", sample,
         { return sampler_sample_workspace_size(sampler, data, bytes); });
+    ADD(sampler_score_args, "args", score,
+        { return sampler_score_workspace_size(sampler, data, bytes); });
     ADD(sampler_filter_args, "args", filter,
         { return sampler_filter_workspace_size(sampler, data, bytes); });
     ADD(sampler_select_args, "args", select,

@@ -81,6 +81,7 @@ check_cmake_package() {
   dir=$(library_dir "$prefix")
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
+  "$build_dir/score"
   "$build_dir/session"
   "$build_dir/stages"
   "$build_dir/state"

@@ -38,9 +38,28 @@ class Ids {
   std::vector<std::int64_t> wide_;
 };
 
+// Draws tokens, or, with `given`, scores those. The workspace is exactly what the call needs.
+void call(sampler_t sampler, SampleArgs *args, const Given *given) {
+  if (!given) {
+    const auto memory = workspace_of(sampler, args, &sampler_sample_workspace_size);
+    EXPECT_EQ(sampler_sample(sampler, args), SAMPLER_OK) << sampler_last_error();
+    return;
+  }
+  Ids token_ids(given->token_ids, args->token_id_type), kept(given->kept_ids, args->token_id_type);
+  sampler_score_args score = score_args_of(*args);
+  score.token_ids = token_ids.data();
+  if (!given->kept_offsets.empty()) {
+    const auto num_lists = static_cast<std::int64_t>(given->kept_offsets.size()) - 1;
+    score.kept = {given->kept_offsets.data(), kept.data(), num_lists,
+                  static_cast<std::int64_t>(given->kept_ids.size())};
+  }
+  const auto memory = workspace_of(sampler, &score, &sampler_score_workspace_size);
+  EXPECT_EQ(sampler_score(sampler, &score), SAMPLER_OK) << sampler_last_error();
+}
+
 // The lists of kept tokens without gaps, `num_kept` tokens in all.
 void pack(sampler_t sampler, SampleArgs args, std::int64_t num_rows, std::int64_t num_kept,
-          const Sizes &sizes, Reported *result) {
+          const Sizes &sizes, const Given *given, Reported *result) {
   constexpr std::int64_t kBeyond = 3;
   const bool lacks_room = sizes.lacks_room && num_kept > 0;
   Ids token_ids(num_rows, sizes.id_type), ids(num_kept + kBeyond, sizes.id_type);
@@ -52,8 +71,7 @@ void pack(sampler_t sampler, SampleArgs args, std::int64_t num_rows, std::int64_
   args.report_args.out_kept_token_ids = ids.data();
   args.report_args.out_kept_probabilities = probabilities.data();
   args.report_args.out_kept_offsets = result->kept_offsets.data();
-  const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
-  EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  call(sampler, &args, given);
   EXPECT_EQ(token_ids.values(), result->token_ids);
   const auto written = static_cast<std::ptrdiff_t>(lacks_room ? 0 : num_kept);
   std::vector<std::int64_t> all = ids.values();
@@ -64,6 +82,23 @@ void pack(sampler_t sampler, SampleArgs args, std::int64_t num_rows, std::int64_
 }
 
 }  // namespace
+
+sampler_score_args score_args_of(const SampleArgs &args) {
+  auto result = sized<sampler_score_args>();
+  result.input = args.input;
+  result.row_indices = args.row_indices;
+  result.num_row_indices = args.num_row_indices;
+  result.slots = args.slots;
+  result.num_slots = args.num_slots;
+  result.params = args.params;
+  result.row_params = args.row_params;
+  result.pipeline = args.pipeline;
+  result.random = args.random;
+  result.token_id_type = args.token_id_type;
+  result.out_row_status = args.out_row_status;
+  result.reports = args.reports;
+  return result;
+}
 
 Sizes random_sizes(Random &random, const Problem &problem) {
   const std::int64_t width = problem.num_cols;
@@ -97,12 +132,12 @@ std::vector<std::int64_t> random_chosen(Random &random, std::int64_t count, cons
 }
 
 Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const Sizes &sizes,
-                const std::vector<std::int64_t> &chosen) {
+                const std::vector<std::int64_t> &chosen, const Given *given) {
   const std::int64_t words =
       sizes.bitmask_stride ? sizes.bitmask_stride : (args.input.num_cols + 31) / 32;
   Ids token_ids(num_rows, sizes.id_type), top_ids(num_rows * sizes.top, sizes.id_type);
   Ids kept_ids(num_rows * sizes.kept, sizes.id_type), chosen_ids(chosen, sizes.id_type);
-  const SampleArgs given = args;
+  const SampleArgs plain = args;
   Reported result;
   result.kept_counts.assign(at(num_rows), -7);
   result.ranks.assign(at(num_rows), -7);
@@ -133,14 +168,13 @@ Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const
   args.report_args.out_kept_token_ids = kept_ids.data();
   args.report_args.out_kept_probabilities = result.kept_probabilities.data();
   if (sizes.removed_by) args.report_args.out_removed_by = result.removed_by.data();
-  const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
-  EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  call(sampler, &args, given);
   result.token_ids = token_ids.values();
   result.top_ids = top_ids.values();
   result.kept_ids = kept_ids.values();
   const auto num_kept =
       std::accumulate(result.kept_counts.begin(), result.kept_counts.end(), std::int64_t(0));
-  pack(sampler, given, num_rows, num_kept, sizes, &result);
+  pack(sampler, plain, num_rows, num_kept, sizes, given, &result);
   return result;
 }
 

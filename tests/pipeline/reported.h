@@ -1,4 +1,4 @@
-// Calls of sampler_sample with reports, and what they reported.
+// Calls of sampler_sample or sampler_score with reports, and what they reported.
 #ifndef SAMPLER_TESTS_PIPELINE_REPORTED_H_
 #define SAMPLER_TESTS_PIPELINE_REPORTED_H_
 
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "problem.h"
 #include "../sized.h"
+#include "problem.h"
 
 namespace pipeline_test {
 
@@ -37,11 +37,22 @@ struct Reported {
   std::vector<sampler_row_status> status;
 };
 
+// The arguments that both have.
+sampler_score_args score_args_of(const SampleArgs &args);
+
+// What sampler_score is given: a token for each output row, and lists of kept tokens, if there are
+// offsets.
+struct Given {
+  std::vector<std::int64_t> token_ids;
+  std::vector<std::int64_t> kept_offsets, kept_ids;
+};
+
 // `args` has the rows, their parameters and `num_rows` rows of output. `chosen`: sizes.chosen for
 // each of them. The workspace is exactly what the call needs. A second call packs the lists of kept
-// tokens; where `lacks_room`, one entry is missing, and the lists are empty.
-Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows,
-                const Sizes &sizes, const std::vector<std::int64_t> &chosen);
+// tokens; where `lacks_room`, one entry is missing, and the lists are empty. With `given` it is
+// sampler_score that is called.
+Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const Sizes &sizes,
+                const std::vector<std::int64_t> &chosen, const Given *given = nullptr);
 
 }  // namespace pipeline_test
 

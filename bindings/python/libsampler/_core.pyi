@@ -460,10 +460,10 @@ class Pipeline:
 
 @final
 class Reports:
-    """Optional outputs beside the token ids, for sampler_sample, sampler_verify and
+    """Optional outputs beside the token ids, for sampler_sample, sampler_score, sampler_verify and
     sampler_session_advance; None: none.
 
-    "Rows" are the rows of the call's out_token_ids: the output rows of sampler_sample,
+    "Rows" are the rows of the call's tokens: the output rows of sampler_sample and sampler_score,
     [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
     sampler_session_advance. Token ids have the call's token_id_type, in sessions int32_t. Arrays are
     in the memory of the call's outputs. A count of 0 or a None array: not wanted. Reports that a
@@ -679,6 +679,14 @@ class AcceptanceParams:
 class SampleResult(tuple[Any, ...]):
     @property
     def token_ids(self) -> Any: ...
+    @property
+    def row_status(self) -> Any: ...
+    @property
+    def reports(self) -> ReportResult | None: ...
+
+
+@final
+class ScoreResult(tuple[Any, ...]):
     @property
     def row_status(self) -> Any: ...
     @property
@@ -1031,6 +1039,70 @@ class Sampler:
         reports
             Optional outputs per output row; all of sampler_report_args is supported. None: none."""
         ...
+    def score(
+        self,
+        input: ArrayLike | Rows,
+        token_ids: ArrayLike,
+        *,
+        stream: Any = None,
+        workspace: ArrayLike | None = None,
+        workspace_bytes: int | None = None,
+        row_indices: ArrayLike | None = None,
+        num_row_indices: int | None = None,
+        slots: ArrayLike | None = None,
+        num_slots: int | None = None,
+        params: Params | None = None,
+        row_params: RowParams | None = None,
+        pipeline: Pipeline | None = None,
+        seed: int | None = None,
+        offset: int | None = None,
+        seeds: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+        streams: ArrayLike | None = None,
+        num_seeds: int | None = None,
+        num_offsets: int | None = None,
+        token_id_type: int | None = None,
+        kept: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
+        out_row_status: ArrayLike | bool | None = None,
+        reports: Reports | None = None,
+    ) -> ScoreResult:
+        """Reports on given tokens what sampler_sample reports on drawn ones, bit for bit. Nothing is drawn:
+        log-probabilities for training on what was sampled, scores of choices, perplexity.
+
+        token_ids
+            [output rows] The tokens to score. A negative one, and one outside the row, makes the row bad
+            (INVALID_PARAMETER), which suits padding. Required.
+        stream
+            Stream of the work. Ignored by a CPU handle.
+        workspace
+            Memory for the call, at least as many bytes as its _workspace_size function returns; any
+            alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one
+            thread, or one stream. Its contents are undefined before and after a call.
+        seeds
+            [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:
+            `seed`, `offset`.
+        streams
+            [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's
+            number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a
+            token depends on its seed and offset alone, not on its place.
+        token_id_type
+            Type of token_ids, of kept, and of ids in reports.
+        kept
+            A list for each output row: the tokens that were kept when its token was drawn, in any order.
+            They replace filters, windows and pipeline.allowed: PROCESSED log-probabilities are relative to
+            them, after the edits, at the temperature. A row with an empty list is bad (EMPTY).
+
+            num_lists is the number of output rows; num_token_ids may be more than the last offset, so
+            out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;
+            reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic
+            temperature and adaptive-p, which depend on more, must be off, and not given by slot.
+
+            offsets None: filters and windows decide, as in sampler_sample.
+        out_row_status
+            [output rows] SAMPLER_ROW_ bits. None: not wanted.
+        reports
+            Outputs per output row, out_logprobs among them. None: none."""
+        ...
     def filter(
         self,
         input: ArrayLike | Rows,
@@ -1306,6 +1378,32 @@ class Sampler:
         reports: Reports | None = None,
     ) -> int:
         """How many bytes of workspace `sample` needs with these arguments. No array is read or written."""
+        ...
+    def score_workspace_size(
+        self,
+        input: ArrayLike | Rows,
+        token_ids: ArrayLike,
+        *,
+        row_indices: ArrayLike | None = None,
+        num_row_indices: int | None = None,
+        slots: ArrayLike | None = None,
+        num_slots: int | None = None,
+        params: Params | None = None,
+        row_params: RowParams | None = None,
+        pipeline: Pipeline | None = None,
+        seed: int | None = None,
+        offset: int | None = None,
+        seeds: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+        streams: ArrayLike | None = None,
+        num_seeds: int | None = None,
+        num_offsets: int | None = None,
+        token_id_type: int | None = None,
+        kept: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
+        out_row_status: ArrayLike | bool | None = None,
+        reports: Reports | None = None,
+    ) -> int:
+        """How many bytes of workspace `score` needs with these arguments. No array is read or written."""
         ...
     def filter_workspace_size(
         self,

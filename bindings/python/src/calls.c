@@ -1,4 +1,4 @@
-/* The full calls of a sampler: sample, filter, select, verify, residual, and their workspaces. */
+/* The full calls of a sampler: sample, score, filter, select, verify, residual, and their workspaces. */
 #include "calls.h"
 
 #include <stdio.h>
@@ -14,6 +14,8 @@ static sampler_status make(Operation operation, sampler_t handle, const void *ar
   switch (operation) {
     case OPERATION_SAMPLE:
       return sampler_sample(handle, args);
+    case OPERATION_SCORE:
+      return sampler_score(handle, args);
     case OPERATION_FILTER:
       return sampler_filter(handle, args);
     case OPERATION_SELECT:
@@ -30,6 +32,8 @@ static sampler_status size_of(Operation operation, sampler_t handle, const void 
   switch (operation) {
     case OPERATION_SAMPLE:
       return sampler_sample_workspace_size(handle, args, out_bytes);
+    case OPERATION_SCORE:
+      return sampler_score_workspace_size(handle, args, out_bytes);
     case OPERATION_FILTER:
       return sampler_filter_workspace_size(handle, args, out_bytes);
     case OPERATION_SELECT:
@@ -191,6 +195,50 @@ static PyObject *sample(PyObject *self, const char *function, int is_sizing,
   if (!parse(&call, &fields, positional, 1, sample_args__stream, arguments, count, names) &&
       !take_sample(&call, &fields, &args)) {
     result = finish(&call, OPERATION_SAMPLE, &sample_args_struct, &args, &args.exec);
+  }
+  call_end(&call);
+  return result;
+}
+
+/* ---- score ---------------------------------------------------------------------------------- */
+
+static int take_score(Call *call, Fields *f, sampler_score_args *a) {
+  if (take_rows(call, f, score_args__input, &a->input) ||
+      take_counted(call, f, "", score_args__row_indices, score_args__num_row_indices,
+                   PLACE_DEVICE)) {
+    return -1;
+  }
+  const int64_t rows = a->row_indices ? a->num_row_indices : a->input.num_rows;
+  const int64_t slots = count_slots(f, score_args__slots, a->num_slots, rows);
+  begin_ids(call, f, score_args__token_id_type);
+  if (take_array(call, f, "", score_args__slots, rows, PLACE_DEVICE) ||
+      take_params(call, f, score_args__params, &call->params, &a->params) ||
+      take_row_params(call, f, score_args__row_params, slots, &call->row_params, &a->row_params) ||
+      take_pipeline(call, f, score_args__pipeline, a->input.num_cols, slots, rows, &a->pipeline) ||
+      take_random(call, f, score_args__seed, slots) ||
+      take_ids(call, f, "", score_args__token_ids, rows) ||
+      take_lists(call, "kept.", OBJECT(f, score_args__kept), &a->kept) ||
+      take_output(call, f, "", score_args__out_row_status, 0, 1, rows, 1) ||
+      take_reports(call, f, score_args__reports, rows, a->input.num_cols, &a->reports)) {
+    return -1;
+  }
+  end_ids(call, f, score_args__token_id_type);
+  return take_exec(call, f, score_args__stream, &a->exec);
+}
+
+static PyObject *score(PyObject *self, const char *function, int is_sizing,
+                       PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  static const int positional[] = {score_args__input, score_args__token_ids};
+  sampler_score_args args;
+  PyObject *objects[score_args__num_objects], *result = NULL;
+  Fields fields;
+  Call call;
+  if (begin(&call, self, function, is_sizing, &fields, &score_args_struct, &args, objects)) {
+    return NULL;
+  }
+  if (!parse(&call, &fields, positional, 2, score_args__stream, arguments, count, names) &&
+      !take_score(&call, &fields, &args)) {
+    result = finish(&call, OPERATION_SCORE, &score_args_struct, &args, &args.exec);
   }
   call_end(&call);
   return result;
@@ -480,11 +528,13 @@ static PyObject *residual(PyObject *self, const char *function, int is_sizing,
   }
 
 METHOD(sample, sample, 0)
+METHOD(score, score, 0)
 METHOD(filter, filter, 0)
 METHOD(select, do_select, 0)
 METHOD(verify, verify, 0)
 METHOD(residual, residual, 0)
 METHOD(sample_workspace_size, sample, 1)
+METHOD(score_workspace_size, score, 1)
 METHOD(filter_workspace_size, filter, 1)
 METHOD(select_workspace_size, do_select, 1)
 METHOD(verify_workspace_size, verify, 1)

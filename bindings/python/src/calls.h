@@ -9,11 +9,13 @@
                         PyObject *names)
 
 DECLARE(sample);
+DECLARE(score);
 DECLARE(filter);
 DECLARE(select);
 DECLARE(verify);
 DECLARE(residual);
 DECLARE(sample_workspace_size);
+DECLARE(score_workspace_size);
 DECLARE(filter_workspace_size);
 DECLARE(select_workspace_size);
 DECLARE(verify_workspace_size);

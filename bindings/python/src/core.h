@@ -255,6 +255,7 @@ int take_layout(Call *call, Fields *fields, int index, Fields *memory);
 
 typedef enum {
   OPERATION_SAMPLE,
+  OPERATION_SCORE,
   OPERATION_FILTER,
   OPERATION_SELECT,
   OPERATION_VERIFY,

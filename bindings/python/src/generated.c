@@ -556,10 +556,10 @@ const Struct report_args_struct = {
   "Reports", report_args_members, 20, 15, sizeof(sampler_report_args), 1,
   NULL, 0, report_args_results,
   report_args_names, &report_args_result_type,
-    "Optional outputs beside the token ids, for sampler_sample, sampler_verify and\n"
+    "Optional outputs beside the token ids, for sampler_sample, sampler_score, sampler_verify and\n"
     "sampler_session_advance; None: none.\n"
     "\n"
-    "\"Rows\" are the rows of the call's out_token_ids: the output rows of sampler_sample,\n"
+    "\"Rows\" are the rows of the call's tokens: the output rows of sampler_sample and sampler_score,\n"
     "[num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of\n"
     "sampler_session_advance. Token ids have the call's token_id_type, in sessions int32_t. Arrays are\n"
     "in the memory of the call's outputs. A count of 0 or a None array: not wanted. Reports that a\n"
@@ -790,6 +790,103 @@ const Struct sample_args_struct = {
   "sample_args", sample_args_members, 23, 13, sizeof(sampler_sample_args), 1,
   NULL, 0, sample_args_results,
   sample_args_names, &sample_args_result_type,
+    ""};
+
+const Member score_args_members[] = {
+  {"stream", "exec.stream", offsetof(sampler_score_args, exec) + offsetof(sampler_exec, stream),
+   KIND_STREAM, ELEMENT_NONE, 0, -1, -1, 0,
+    "Stream of the work. Ignored by a CPU handle."},
+  {"workspace", "exec.workspace", offsetof(sampler_score_args, exec) + offsetof(sampler_exec, workspace),
+   KIND_OBJECT, ELEMENT_BYTES, 0, 0, -1, 0,
+    "Memory for the call, at least as many bytes as its _workspace_size function returns; any\n"
+    "alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one\n"
+    "thread, or one stream. Its contents are undefined before and after a call."},
+  {"workspace_bytes", "exec.workspace_bytes", offsetof(sampler_score_args, exec) + offsetof(sampler_exec, workspace_bytes),
+   KIND_SIZE, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"input", "input", offsetof(sampler_score_args, input),
+   KIND_OBJECT, ELEMENT_NONE, 0, 1, -1, 0,
+    ""},
+  {"row_indices", "row_indices", offsetof(sampler_score_args, row_indices),
+   KIND_OBJECT, ELEMENT_I32, 0, 2, -1, 0,
+    ""},
+  {"num_row_indices", "num_row_indices", offsetof(sampler_score_args, num_row_indices),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"slots", "slots", offsetof(sampler_score_args, slots),
+   KIND_OBJECT, ELEMENT_I32, 0, 3, -1, 0,
+    ""},
+  {"num_slots", "num_slots", offsetof(sampler_score_args, num_slots),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"params", "params", offsetof(sampler_score_args, params),
+   KIND_OBJECT, ELEMENT_NONE, 0, 4, -1, 0,
+    ""},
+  {"row_params", "row_params", offsetof(sampler_score_args, row_params),
+   KIND_OBJECT, ELEMENT_NONE, 0, 5, -1, 0,
+    ""},
+  {"pipeline", "pipeline", offsetof(sampler_score_args, pipeline),
+   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
+    ""},
+  {"seed", "random.seed", offsetof(sampler_score_args, random) + offsetof(sampler_random, seed),
+   KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"offset", "random.offset", offsetof(sampler_score_args, random) + offsetof(sampler_random, offset),
+   KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"seeds", "random.seeds", offsetof(sampler_score_args, random) + offsetof(sampler_random, seeds),
+   KIND_OBJECT, ELEMENT_U64, 0, 7, -1, 0,
+    "[num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
+    "`seed`, `offset`."},
+  {"offsets", "random.offsets", offsetof(sampler_score_args, random) + offsetof(sampler_random, offsets),
+   KIND_OBJECT, ELEMENT_U64, 0, 8, -1, 0,
+    ""},
+  {"streams", "random.streams", offsetof(sampler_score_args, random) + offsetof(sampler_random, streams),
+   KIND_OBJECT, ELEMENT_U32, 0, 9, -1, 0,
+    "[slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
+    "number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
+    "token depends on its seed and offset alone, not on its place."},
+  {"num_seeds", "random.num_seeds", offsetof(sampler_score_args, random) + offsetof(sampler_random, num_seeds),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"num_offsets", "random.num_offsets", offsetof(sampler_score_args, random) + offsetof(sampler_random, num_offsets),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"token_id_type", "token_id_type", offsetof(sampler_score_args, token_id_type),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Type of token_ids, of kept, and of ids in reports."},
+  {"token_ids", "token_ids", offsetof(sampler_score_args, token_ids),
+   KIND_OBJECT, ELEMENT_IDS, 0, 10, -1, 0,
+    "[output rows] The tokens to score. A negative one, and one outside the row, makes the row bad\n"
+    "(INVALID_PARAMETER), which suits padding. Required."},
+  {"kept", "kept", offsetof(sampler_score_args, kept),
+   KIND_OBJECT, ELEMENT_NONE, 0, 11, -1, 0,
+    "A list for each output row: the tokens that were kept when its token was drawn, in any order.\n"
+    "They replace filters, windows and pipeline.allowed: PROCESSED log-probabilities are relative to\n"
+    "them, after the edits, at the temperature. A row with an empty list is bad (EMPTY).\n"
+    "\n"
+    "num_lists is the number of output rows; num_token_ids may be more than the last offset, so\n"
+    "out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;\n"
+    "reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic\n"
+    "temperature and adaptive-p, which depend on more, must be off, and not given by slot.\n"
+    "\n"
+    "offsets None: filters and windows decide, as in sampler_sample."},
+  {"out_row_status", "out_row_status", offsetof(sampler_score_args, out_row_status),
+   KIND_OBJECT, ELEMENT_U32, 1, 12, 0, 0,
+    "[output rows] SAMPLER_ROW_ bits. None: not wanted."},
+  {"reports", "reports", offsetof(sampler_score_args, reports),
+   KIND_OBJECT, ELEMENT_NONE, 0, 13, 1, 0,
+    "Outputs per output row, out_logprobs among them. None: none."},
+};
+
+static const char *const score_args_results[] = {"row_status", "reports", NULL};
+
+static PyObject *score_args_names[23];
+static PyTypeObject *score_args_result_type;
+const Struct score_args_struct = {
+  "score_args", score_args_members, 23, 14, sizeof(sampler_score_args), 1,
+  NULL, 0, score_args_results,
+  score_args_names, &score_args_result_type,
     ""};
 
 const Member filter_args_members[] = {
@@ -1912,6 +2009,47 @@ const char sampler_sample_doc[] =
     "reports\n"
     "    Optional outputs per output row; all of sampler_report_args is supported. None: none.";
 
+const char sampler_score_doc[] =
+    "score($self, input, token_ids, *, stream=None, workspace=None, workspace_bytes=None, row_indices=None, num_row_indices=None, slots=None, num_slots=None, params=None, row_params=None, pipeline=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, token_id_type=None, kept=None, out_row_status=None, reports=None)\n"
+    "--\n"
+    "\n"
+    "Reports on given tokens what sampler_sample reports on drawn ones, bit for bit. Nothing is drawn:\n"
+    "log-probabilities for training on what was sampled, scores of choices, perplexity.\n"
+    "\n"
+    "token_ids\n"
+    "    [output rows] The tokens to score. A negative one, and one outside the row, makes the row bad\n"
+    "    (INVALID_PARAMETER), which suits padding. Required.\n"
+    "stream\n"
+    "    Stream of the work. Ignored by a CPU handle.\n"
+    "workspace\n"
+    "    Memory for the call, at least as many bytes as its _workspace_size function returns; any\n"
+    "    alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one\n"
+    "    thread, or one stream. Its contents are undefined before and after a call.\n"
+    "seeds\n"
+    "    [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
+    "    `seed`, `offset`.\n"
+    "streams\n"
+    "    [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
+    "    number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
+    "    token depends on its seed and offset alone, not on its place.\n"
+    "token_id_type\n"
+    "    Type of token_ids, of kept, and of ids in reports.\n"
+    "kept\n"
+    "    A list for each output row: the tokens that were kept when its token was drawn, in any order.\n"
+    "    They replace filters, windows and pipeline.allowed: PROCESSED log-probabilities are relative to\n"
+    "    them, after the edits, at the temperature. A row with an empty list is bad (EMPTY).\n"
+    "\n"
+    "    num_lists is the number of output rows; num_token_ids may be more than the last offset, so\n"
+    "    out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;\n"
+    "    reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic\n"
+    "    temperature and adaptive-p, which depend on more, must be off, and not given by slot.\n"
+    "\n"
+    "    offsets None: filters and windows decide, as in sampler_sample.\n"
+    "out_row_status\n"
+    "    [output rows] SAMPLER_ROW_ bits. None: not wanted.\n"
+    "reports\n"
+    "    Outputs per output row, out_logprobs among them. None: none.";
+
 const char sampler_filter_doc[] =
     "filter($self, input, *, stream=None, workspace=None, workspace_bytes=None, slots=None, num_slots=None, params=None, row_params=None, output_kind=None, output_dtype=None, output=None, output_stride=None, out_kept_counts=None, out_row_status=None, pipeline=None)\n"
     "--\n"
@@ -2092,6 +2230,12 @@ const char sampler_sample_workspace_size_doc[] =
     "--\n"
     "\n"
     "How many bytes of workspace `sample` needs with these arguments. No array is read or written.";
+
+const char sampler_score_workspace_size_doc[] =
+    "score_workspace_size($self, input, token_ids, *, row_indices=None, num_row_indices=None, slots=None, num_slots=None, params=None, row_params=None, pipeline=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, token_id_type=None, kept=None, out_row_status=None, reports=None)\n"
+    "--\n"
+    "\n"
+    "How many bytes of workspace `score` needs with these arguments. No array is read or written.";
 
 const char sampler_filter_workspace_size_doc[] =
     "filter_workspace_size($self, input, *, slots=None, num_slots=None, params=None, row_params=None, output_kind=None, output_dtype=None, output=None, output_stride=None, out_kept_counts=None, out_row_status=None, pipeline=None)\n"

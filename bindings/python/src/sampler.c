@@ -329,11 +329,13 @@ static PyMethodDef methods[] = {
          "[num_sequences, num_drafts]. Returns (out_token_ids, out_accepted_counts, "
          "out_emitted_counts)."),
     CALL(sample, sampler_sample_doc),
+    CALL(score, sampler_score_doc),
     CALL(filter, sampler_filter_doc),
     CALL(select, sampler_select_doc),
     CALL(verify, sampler_verify_doc),
     CALL(residual, sampler_residual_doc),
     CALL(sample_workspace_size, sampler_sample_workspace_size_doc),
+    CALL(score_workspace_size, sampler_score_workspace_size_doc),
     CALL(filter_workspace_size, sampler_filter_workspace_size_doc),
     CALL(select_workspace_size, sampler_select_workspace_size_doc),
     CALL(verify_workspace_size, sampler_verify_workspace_size_doc),
@@ -372,6 +374,7 @@ int add_sampler_type(PyObject *module) {
   static PyType_Spec spec = {"libsampler.Sampler", sizeof(SamplerObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   if (prepare_struct(module, &sample_args_struct, "libsampler.SampleResult") ||
+      prepare_struct(module, &score_args_struct, "libsampler.ScoreResult") ||
       prepare_struct(module, &filter_args_struct, "libsampler.FilterResult") ||
       prepare_struct(module, &select_args_struct, "libsampler.SelectResult") ||
       prepare_struct(module, &verify_args_struct, "libsampler.VerifyResult") ||

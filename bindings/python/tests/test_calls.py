@@ -54,6 +54,31 @@ class SimpleCalls(unittest.TestCase):
                     full = s.filter(rows(), params=Params(**numbers), output_kind=kind)
                     self.assertEqual(output, full.output, name)
 
+    def test_scores_are_what_was_reported(self):
+        params = Params(top_p=0.8, temperature=0.9)
+        processed = libsampler.LogprobKind.PROCESSED
+        with libsampler.Sampler() as s:
+            for seed in range(20):
+                drawn = s.sample(rows(), params=params, seed=seed, reports=Reports(
+                    logprob_kind=processed, out_logprobs=True, kept_capacity=120,
+                    out_kept_token_ids=True, out_kept_offsets=True))
+                reports = Reports(logprob_kind=processed, out_logprobs=True)
+                kept = (drawn.reports.kept_offsets, drawn.reports.kept_token_ids)
+                for lists in (None, kept, libsampler.TokenLists(*kept)):
+                    scored = s.score(rows(), drawn.token_ids, params=params, kept=lists,
+                                     reports=reports, out_row_status=True)
+                    self.assertEqual(scored.reports.logprobs, drawn.reports.logprobs)
+                    self.assertEqual(list(scored.row_status), [0, 0, 0])
+            scored = s.score(rows(), ints(-1, 3, 40), reports=reports, out_row_status=True)
+            self.assertEqual(list(scored.row_status), [4, 0, 4])
+            self.assertTrue(math.isnan(scored.reports.logprobs[0]))
+            self.assertGreater(s.score_workspace_size(rows(), drawn.token_ids, kept=kept,
+                                                      reports=reports), 0)
+            with self.assertRaisesRegex(libsampler.InvalidArgumentError, "token_ids has 2 "):
+                s.score(rows(), ints(1, 2))
+            with self.assertRaisesRegex(libsampler.InvalidArgumentError, "token_ids is NULL"):
+                s.score(rows(), None)
+
     def test_select_and_verify_are_those_of_the_full_calls(self):
         drafts = ints(3, 4)
         for options in ({}, {"max_rows": 3, "max_cols": 40}):

@@ -93,8 +93,52 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     const auto run = [&](sampler_t sampler) {
       return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
     };
-    const Reported told = run(seed % 7 == 0 ? reads_host_.get() : device_.get());
     const Reported expected = run(cpu_.get());
+    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+  }
+
+  // Scores of what the CPU drew, by the stages and from lists of what they kept.
+  void compare_scores(Problem problem, std::uint64_t seed) {
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    Random random(seeded(seed));
+    const bool has_lists = problem.kind == SAMPLER_LOGITS && seed % 2 == 0;
+    problem.has_forced_tokens = false;
+    for (Slot &slot : problem.slots) {
+      if (!has_lists) continue;
+      slot.numbers.dynamic_temperature_range = 0;
+      if (slot.numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
+    }
+    Call call(problem, GetParam());
+    if (has_lists) {
+      call.row_params.adaptive_kind = nullptr;
+      call.row_params.dynamic_temperature_range = nullptr;
+    }
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.report_args.logprob_kind =
+        has_lists ? SAMPLER_LOGPROB_PROCESSED : sampler_logprob_kind(random.between(0, 2));
+    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
+    sizes.lacks_room = false;
+    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
+                                                     problem, sizes.id_type);
+    const auto run = [&](sampler_t sampler, const pipeline_test::Given *given) {
+      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen, given);
+    };
+    const Reported drawn = run(cpu_.get(), nullptr);
+    pipeline_test::Given given = {drawn.token_ids, {}, {}};
+    if (has_lists) {
+      given.kept_offsets = drawn.kept_offsets;
+      given.kept_ids = drawn.packed_ids;
+    }
+    for (std::int64_t &id : given.token_ids) {
+      if (random.one_in(10)) id = random.between(-2, problem.num_cols + 1);
+    }
+    const Reported expected = run(cpu_.get(), &given);
+    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get(), &given), expected);
+  }
+
+  void expect_equal(const Reported &told, const Reported &expected) {
     ASSERT_EQ(told.status, expected.status);
     ASSERT_EQ(told.token_ids, expected.token_ids);
     ASSERT_EQ(told.kept_counts, expected.kept_counts);
@@ -147,6 +191,17 @@ TEST_P(Stages, ReportsEqualTheCpus) {
         seed);
   }
   EXPECT_GT(num_good_, int(kNumProblems));
+}
+
+TEST_P(Stages, ScoresEqualTheCpus) {
+  for (std::uint64_t seed = 0; seed < kNumProblems / 2 && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(3000 + seed * 3 + std::uint64_t(GetParam()));
+    compare_scores(
+        seed % 3 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any),
+        seed);
+  }
+  EXPECT_GT(num_good_, int(kNumProblems) / 4);
 }
 
 // Rows of several blocks, longer than a list; texts of several of a warp's turns, which repeat

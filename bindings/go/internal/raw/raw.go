@@ -309,12 +309,13 @@ const SHIM_FILTER int = 1
 const SHIM_SELECT int = 2
 const SHIM_VERIFY int = 3
 const SHIM_RESIDUAL int = 4
-const SHIM_STATE_APPEND int = 5
-const SHIM_ACCEPT int = 6
-const SHIM_STATE_TRUNCATE int = 7
-const SHIM_STATE_COPY int = 8
-const SHIM_STATE_RESET int = 9
-const SHIM_STATE_READ int = 10
+const SHIM_SCORE int = 5
+const SHIM_STATE_APPEND int = 6
+const SHIM_ACCEPT int = 7
+const SHIM_STATE_TRUNCATE int = 8
+const SHIM_STATE_COPY int = 9
+const SHIM_STATE_RESET int = 10
+const SHIM_STATE_READ int = 11
 
 func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int64) {
 	var swig_r int64

@@ -269,6 +269,26 @@ type SampleArgs struct {
 	Reports       uintptr
 }
 
+type ScoreArgs struct {
+	StructSize    uintptr
+	Exec          Exec
+	Input         Rows
+	RowIndices    uintptr
+	NumRowIndices int64
+	Slots         uintptr
+	NumSlots      int64
+	Params        uintptr
+	RowParams     uintptr
+	Pipeline      uintptr
+	Random        Random
+	TokenIDType   int32
+	Reserved      int32
+	TokenIDs      uintptr
+	Kept          TokenLists
+	OutRowStatus  uintptr
+	Reports       uintptr
+}
+
 type FilterArgs struct {
 	StructSize    uintptr
 	Exec          Exec

@@ -922,10 +922,10 @@ structs! {
         /// Token that resets the running top_p to top_p. Negative: none. NULL: none.
         top_p_reset_token_id: *const i64 = null();
     }
-    /// Optional outputs beside the token ids, for sampler_sample, sampler_verify and
+    /// Optional outputs beside the token ids, for sampler_sample, sampler_score, sampler_verify and
     /// sampler_session_advance; NULL: none.
     ///
-    /// "Rows" are the rows of the call's out_token_ids: the output rows of sampler_sample,
+    /// "Rows" are the rows of the call's tokens: the output rows of sampler_sample and sampler_score,
     /// [num_sequences, num_drafts + 1] of sampler_verify, [num_spans, max_drafts + 1] of
     /// sampler_session_advance. Token ids have the call's token_id_type, in sessions int32_t. Arrays are
     /// in the memory of the call's outputs. A count of 0 or a NULL array: not wanted. Reports that a
@@ -1031,6 +1031,44 @@ structs! {
         /// [output rows] SAMPLER_ROW_ bits. NULL: not wanted.
         out_row_status: *mut sampler_row_status = null_mut();
         /// Optional outputs per output row; all of sampler_report_args is supported. NULL: none.
+        reports: *const sampler_report_args = null();
+    }
+    sampler_score_args {
+        /// sizeof(sampler_score_args).
+        struct_size: usize = size_of::<Self>();
+        /// As in sampler_sample_args. Several output rows may score tokens of one input row. Random
+        /// numbers are those of XTC alone. row_params->forced_token_id must be NULL.
+        exec: sampler_exec = sampler_exec::INIT;
+        input: sampler_rows = sampler_rows::INIT;
+        row_indices: *const i32 = null();
+        num_row_indices: i64 = 0;
+        slots: *const i32 = null();
+        num_slots: i64 = 0;
+        params: *const sampler_params = null();
+        row_params: *const sampler_row_params = null();
+        pipeline: *const sampler_pipeline = null();
+        random: sampler_random = sampler_random::INIT;
+        /// Type of token_ids, of kept, and of ids in reports.
+        token_id_type: sampler_id_type = 0;
+        /// Must be 0.
+        reserved: i32 = 0;
+        /// [output rows] The tokens to score. A negative one, and one outside the row, makes the row bad
+        /// (INVALID_PARAMETER), which suits padding. Required.
+        token_ids: *const c_void = null();
+        /// A list for each output row: the tokens that were kept when its token was drawn, in any order.
+        /// They replace filters, windows and pipeline.allowed: PROCESSED log-probabilities are relative to
+        /// them, after the edits, at the temperature. A row with an empty list is bad (EMPTY).
+        ///
+        /// num_lists is the number of output rows; num_token_ids may be more than the last offset, so
+        /// out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;
+        /// reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic
+        /// temperature and adaptive-p, which depend on more, must be off, and not given by slot.
+        ///
+        /// offsets NULL: filters and windows decide, as in sampler_sample.
+        kept: sampler_token_lists = sampler_token_lists::INIT;
+        /// [output rows] SAMPLER_ROW_ bits. NULL: not wanted.
+        out_row_status: *mut sampler_row_status = null_mut();
+        /// Outputs per output row, out_logprobs among them. NULL: none.
         reports: *const sampler_report_args = null();
     }
     sampler_filter_args {
@@ -2120,11 +2158,15 @@ functions! {
     fn sampler_preset_name(index: i32) -> *const c_char;
     /// Draws one token per output row from its filtered input row.
     fn sampler_sample(sampler: sampler_t, args: *const sampler_sample_args) -> sampler_status;
+    /// Reports on given tokens what sampler_sample reports on drawn ones, bit for bit. Nothing is drawn:
+    /// log-probabilities for training on what was sampled, scores of choices, perplexity.
+    fn sampler_score(sampler: sampler_t, args: *const sampler_score_args) -> sampler_status;
     /// Writes the filtered rows: softmax without filters, renormalisation, masks.
     fn sampler_filter(sampler: sampler_t, args: *const sampler_filter_args) -> sampler_status;
     /// Writes the first tokens of each row in rank order: their values and ids.
     fn sampler_select(sampler: sampler_t, args: *const sampler_select_args) -> sampler_status;
     fn sampler_sample_workspace_size(sampler: sampler_t, args: *const sampler_sample_args, out_bytes: *mut usize) -> sampler_status;
+    fn sampler_score_workspace_size(sampler: sampler_t, args: *const sampler_score_args, out_bytes: *mut usize) -> sampler_status;
     fn sampler_filter_workspace_size(sampler: sampler_t, args: *const sampler_filter_args, out_bytes: *mut usize) -> sampler_status;
     fn sampler_select_workspace_size(sampler: sampler_t, args: *const sampler_select_args, out_bytes: *mut usize) -> sampler_status;
     /// The token with the largest value.

@@ -7,7 +7,7 @@ use sampler_sys as sys;
 use crate::array::{Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
-use crate::views::{or, to_c, Exec, Params, Pipeline, Random, RowParams, Rows};
+use crate::views::{or, to_c, Exec, Params, Pipeline, Random, RowParams, Rows, TokenLists};
 use crate::{error, Error, Sampler};
 
 // ---- Arguments ----------------------------------------------------------------------------------
@@ -108,6 +108,42 @@ pub struct SampleArgs<'a> {
     /// Edits of the logits.
     pub pipeline: Option<&'a Pipeline<'a>>,
     /// What else is told of each output row.
+    pub reports: ReportArgs<'a>,
+}
+
+/// Arguments of [`Sampler::score`].
+#[derive(Debug, Default)]
+pub struct ScoreArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// Logits or probabilities. Required.
+    pub input: Rows<'a>,
+    /// As in [`SampleArgs`].
+    pub row_indices: Array<'a, i32>,
+    /// `[output rows]` As in [`SampleArgs`].
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Temperature and filters.
+    pub params: Params,
+    /// Temperature and filters by slot.
+    pub row_params: RowParams<'a>,
+    /// Edits of the logits.
+    pub pipeline: Option<&'a Pipeline<'a>>,
+    /// Randomness, of XTC alone.
+    pub random: Random<'a>,
+    /// `[output rows]` The tokens to score. A negative one, and one outside the row, makes the row
+    /// bad, which suits padding. Required.
+    pub token_ids: Array<'a, Id>,
+    /// A list for each output row: the tokens that were kept when its token was drawn, as
+    /// `out_kept_offsets` and `out_kept_token_ids` of an earlier call. They replace filters, windows
+    /// and [`Pipeline::allowed`]. Logits only; `reports.logprob_kind` must be
+    /// [`LogprobKind::PROCESSED`]; dynamic temperature and adaptive-p must be off. None: filters and
+    /// windows decide.
+    pub kept: TokenLists<'a>,
+    /// `[output rows]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+    /// What is told of each output row: `out_logprobs`, say.
     pub reports: ReportArgs<'a>,
 }
 
@@ -521,6 +557,48 @@ impl SampleArgs<'_> {
     }
 }
 
+impl ScoreArgs<'_> {
+    fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_score_args, Error> {
+        let num_rows = if self.row_indices.is_none() {
+            self.input.num_rows
+        } else {
+            self.row_indices.memory().len
+        };
+        let slots = count_slots(&self.slots, self.num_slots, num_rows);
+        to.params = self.params.raw();
+        to.row_params = self.row_params.raw(place, slots)?;
+        to.pipeline = match self.pipeline {
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            None => None,
+        };
+        to.reports = self.reports.raw(place, num_rows, self.input.num_cols)?;
+        Ok(sys::sampler_score_args {
+            exec: self.exec.raw(place)?,
+            input: self.input.raw(place, "input")?,
+            row_indices: place.array("", "row_indices", &self.row_indices, 0)?,
+            num_row_indices: to_c(self.row_indices.memory().len),
+            slots: place.array("", "slots", &self.slots, num_rows)?,
+            num_slots: to_c(self.num_slots),
+            params: &to.params,
+            row_params: &to.row_params,
+            pipeline: address(&to.pipeline),
+            random: self.random.raw(place, slots)?,
+            token_ids: place.array("", "token_ids", &self.token_ids, num_rows)?,
+            kept: self.kept.raw(place, "kept.")?,
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            reports: &to.reports,
+            token_id_type: token_id_type([
+                ("token_ids", &self.token_ids),
+                ("kept.token_ids", &self.kept.token_ids),
+                ("reports.out_top_token_ids", &self.reports.out_top_token_ids),
+                ("reports.chosen_token_ids", &self.reports.chosen_token_ids),
+                ("reports.out_kept_token_ids", &self.reports.out_kept_token_ids),
+            ])?,
+            ..sys::sampler_score_args::INIT
+        })
+    }
+}
+
 impl FilterArgs<'_> {
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_filter_args, Error> {
         let num_rows = self.input.num_rows;
@@ -795,6 +873,11 @@ full_calls! {
     /// Draws one token per output row from what the filters keep of its input row.
     sample(SampleArgs) = sampler_sample,
     sample_workspace_size = sampler_sample_workspace_size;
+
+    /// Reports on given tokens what [`sample`](Sampler::sample) reports on drawn ones, bit for bit.
+    /// Nothing is drawn.
+    score(ScoreArgs) = sampler_score,
+    score_workspace_size = sampler_score_workspace_size;
 
     /// Writes what the filters keep of each row: softmax without filters, renormalisation, masks.
     filter(FilterArgs) = sampler_filter,

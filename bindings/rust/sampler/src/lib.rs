@@ -115,8 +115,8 @@ mod views;
 
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
 pub use calls::{
-    AcceptanceParams, DraftLayout, FilterArgs, ReportArgs, ResidualArgs, SampleArgs, SelectArgs,
-    VerifyArgs,
+    AcceptanceParams, DraftLayout, FilterArgs, ReportArgs, ResidualArgs, SampleArgs, ScoreArgs,
+    SelectArgs, VerifyArgs,
 };
 pub use constants::*;
 pub use error::Error;

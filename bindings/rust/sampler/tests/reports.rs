@@ -23,6 +23,70 @@ fn is_near(got: f32, want: f64) -> bool {
     (f64::from(got) - want).abs() < 1e-5 || want.is_infinite() && f64::from(got) == want
 }
 
+/// Scores of drawn tokens are what was reported when they were drawn.
+#[test]
+fn scores_are_what_was_reported() {
+    let mut sampler =
+        Sampler::new(Options { max_rows: 64, max_cols: 512, ..Options::default() }).unwrap();
+    let params = Params { top_p: 0.8, ..Params::default() };
+    for offset in 0..20 {
+        let (mut token, mut kept, mut offsets) = ([77i64; 1], [77i64; 5], [77i64; 2]);
+        let (mut drawn, mut scored, mut status) = ([77.0; 1], [7.0; 1], [77; 1]);
+        sampler
+            .sample(&SampleArgs {
+                input: Rows::logits(&LOGITS, 1, 5),
+                params: params.clone(),
+                random: Random::new(0, offset),
+                out_token_ids: (&mut token).into(),
+                reports: ReportArgs {
+                    logprob_kind: LogprobKind::PROCESSED,
+                    out_logprobs: (&mut drawn).into(),
+                    kept_capacity: 5,
+                    out_kept_token_ids: (&mut kept).into(),
+                    out_kept_offsets: (&mut offsets).into(),
+                    ..ReportArgs::default()
+                },
+                ..SampleArgs::default()
+            })
+            .unwrap();
+        let padding = [-1i64];
+        for (token, lists) in [
+            (&token, TokenLists::default()),
+            (&token, TokenLists::new(&offsets, &kept)),
+            (&padding, TokenLists::default()),
+        ] {
+            let args = ScoreArgs {
+                input: Rows::logits(&LOGITS, 1, 5),
+                params: params.clone(),
+                token_ids: token.into(),
+                kept: lists,
+                out_row_status: (&mut status).into(),
+                reports: ReportArgs {
+                    logprob_kind: LogprobKind::PROCESSED,
+                    out_logprobs: (&mut scored).into(),
+                    ..ReportArgs::default()
+                },
+                ..ScoreArgs::default()
+            };
+            assert!(sampler.score_workspace_size(&args).unwrap() > 0);
+            sampler.score(&args).unwrap();
+            if token[0] < 0 {
+                assert!(scored[0].is_nan() && status == [row_status::INVALID_PARAMETER]);
+            } else {
+                assert_eq!((scored, status), (drawn, [row_status::OK]));
+            }
+        }
+        let mixed = ScoreArgs {
+            input: Rows::logits(&LOGITS, 1, 5),
+            token_ids: (&[1i32]).into(),
+            kept: TokenLists::new(&offsets, &kept),
+            ..ScoreArgs::default()
+        };
+        let error = sampler.score(&mixed).unwrap_err().to_string();
+        assert!(error.contains("token_ids is i32 and kept.token_ids i64"), "{error}");
+    }
+}
+
 /// Of one row: the input, what a bias left of it, and what top-k kept of that.
 #[test]
 fn reports_are_those_of_the_definition() {

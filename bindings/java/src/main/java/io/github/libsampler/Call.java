@@ -37,8 +37,9 @@ final class Call {
   private static final int REPORTS = LAYOUT + Layout.DRAFT_LAYOUT_SIZE;
   static final int ARGS = REPORTS + Layout.REPORT_ARGS_SIZE;
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
-      Math.max(Layout.SAMPLE_ARGS_SIZE, Math.max(Layout.FILTER_ARGS_SIZE,
-          Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
+      Math.max(Math.max(Layout.SAMPLE_ARGS_SIZE, Layout.SCORE_ARGS_SIZE),
+          Math.max(Layout.FILTER_ARGS_SIZE,
+              Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
 
   private final ByteBuffer memory;
   private final long address;

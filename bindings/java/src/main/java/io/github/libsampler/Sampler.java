@@ -27,8 +27,8 @@ import java.util.function.BiConsumer;
  *
  * <p>The simple calls, {@link #topKTopP} and its like, have plain arguments and are for a CPU
  * sampler with a workspace. Each draws one token per row, or writes a row for each. The full calls,
- * {@link #sample}, {@link #filter}, {@link #select}, {@link #verify} and {@link #residual}, have
- * every option, and allocate nothing.
+ * {@link #sample}, {@link #score}, {@link #filter}, {@link #select}, {@link #verify} and {@link
+ * #residual}, have every option, and allocate nothing.
  *
  * <p>Each throws {@link InvalidArgumentException} when an argument breaks a rule, another {@link
  * SamplerException} when the library fails for another reason, and {@link IllegalStateException}
@@ -78,6 +78,16 @@ public final class Sampler implements AutoCloseable {
    * @param args the arguments
    */
   public void sample(SampleArgs args) {
+    call(args, false);
+  }
+
+  /**
+   * Reports on given tokens what {@link #sample} reports on drawn ones, bit for bit. Nothing is
+   * drawn.
+   *
+   * @param args the arguments
+   */
+  public void score(ScoreArgs args) {
     call(args, false);
   }
 

@@ -99,6 +99,48 @@ final class ReportsTest {
     }
   }
 
+  /** Scores of drawn tokens are what was reported when they were drawn. */
+  @Test
+  void scores() {
+    final long[] token = new long[1];
+    final long[] kept = new long[5];
+    final long[] offsets = new long[2];
+    final float[] drawn = new float[1];
+    final float[] scored = new float[1];
+    final int[] status = {77};
+    final Params params = new Params().topP(0.8f);
+    final Random random = new Random();
+    final Rows rows = new Rows(LOGITS, 1, 5);
+    final SampleArgs sample = new SampleArgs().input(rows).random(random).params(params)
+        .outTokenIds(Array.i64(token)).reports(new ReportArgs().logprobKind(LogprobKind.PROCESSED)
+            .outLogprobs(Array.f32(drawn)).keptCapacity(5).outKeptTokenIds(Array.i64(kept))
+            .outKeptOffsets(Array.i64(offsets)));
+    final ReportArgs reports =
+        new ReportArgs().logprobKind(LogprobKind.PROCESSED).outLogprobs(Array.f32(scored));
+    final ScoreArgs score = new ScoreArgs().input(rows).params(params)
+        .tokenIds(Array.i64(token)).outRowStatus(Array.i32(status)).reports(reports);
+    final TokenLists lists = new TokenLists(offsets, kept);
+    try (Sampler sampler = Sampler.builder().maxRows(64).maxCols(512).build()) {
+      for (int offset = 0; offset < 20; ++offset) {
+        random.offset(offset);
+        sampler.sample(sample);
+        sampler.score(score.kept(null));
+        assertArrayEquals(drawn, scored);
+        scored[0] = 7;
+        sampler.score(score.kept(lists));
+        assertArrayEquals(drawn, scored);
+        assertEquals(RowStatus.OK, status[0]);
+      }
+      assertTrue(sampler.workspaceSize(score) > 0);
+      token[0] = -1;
+      sampler.score(score.kept(null));
+      assertEquals(RowStatus.INVALID_PARAMETER, status[0]);
+      assertTrue(Float.isNaN(scored[0]));
+      final ScoreArgs mixed = score.tokenIds(Array.i32(new int[1])).kept(lists);
+      assertThrows(InvalidArgumentException.class, () -> sampler.score(mixed));
+    }
+  }
+
   /** Lists of kept tokens that follow one another, with room for all of them and with less. */
   @Test
   void packedLists() {

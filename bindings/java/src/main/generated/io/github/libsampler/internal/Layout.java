@@ -252,6 +252,25 @@ public final class Layout {
   public static final int SAMPLE_ARGS_OUT_ROW_STATUS = 224;
   public static final int SAMPLE_ARGS_REPORTS = 232;
 
+  public static final int SCORE_ARGS_SIZE = 272;
+  public static final int SCORE_ARGS_STRUCT_SIZE = 0;
+  public static final int SCORE_ARGS_EXEC = 8;
+  public static final int SCORE_ARGS_INPUT = 32;
+  public static final int SCORE_ARGS_ROW_INDICES = 96;
+  public static final int SCORE_ARGS_NUM_ROW_INDICES = 104;
+  public static final int SCORE_ARGS_SLOTS = 112;
+  public static final int SCORE_ARGS_NUM_SLOTS = 120;
+  public static final int SCORE_ARGS_PARAMS = 128;
+  public static final int SCORE_ARGS_ROW_PARAMS = 136;
+  public static final int SCORE_ARGS_PIPELINE = 144;
+  public static final int SCORE_ARGS_RANDOM = 152;
+  public static final int SCORE_ARGS_TOKEN_ID_TYPE = 208;
+  public static final int SCORE_ARGS_RESERVED = 212;
+  public static final int SCORE_ARGS_TOKEN_IDS = 216;
+  public static final int SCORE_ARGS_KEPT = 224;
+  public static final int SCORE_ARGS_OUT_ROW_STATUS = 256;
+  public static final int SCORE_ARGS_REPORTS = 264;
+
   public static final int FILTER_ARGS_SIZE = 176;
   public static final int FILTER_ARGS_STRUCT_SIZE = 0;
   public static final int FILTER_ARGS_EXEC = 8;

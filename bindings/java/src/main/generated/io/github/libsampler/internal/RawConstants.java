@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1618008565;
+  public final static int SHIM_INTERFACE = 1224623466;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -141,10 +141,11 @@ public interface RawConstants {
   public final static int SHIM_SELECT = 2;
   public final static int SHIM_VERIFY = 3;
   public final static int SHIM_RESIDUAL = 4;
-  public final static int SHIM_STATE_APPEND = 5;
-  public final static int SHIM_ACCEPT = 6;
-  public final static int SHIM_STATE_TRUNCATE = 7;
-  public final static int SHIM_STATE_COPY = 8;
-  public final static int SHIM_STATE_RESET = 9;
-  public final static int SHIM_STATE_READ = 10;
+  public final static int SHIM_SCORE = 5;
+  public final static int SHIM_STATE_APPEND = 6;
+  public final static int SHIM_ACCEPT = 7;
+  public final static int SHIM_STATE_TRUNCATE = 8;
+  public final static int SHIM_STATE_COPY = 9;
+  public final static int SHIM_STATE_RESET = 10;
+  public final static int SHIM_STATE_READ = 11;
 }
