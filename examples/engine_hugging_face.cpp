@@ -8,15 +8,19 @@ namespace {
 
 using P = sampler_params;
 
-// [[[id], bias]].
+// [[ids, bias]]: the last id is biased where the text ends in the others.
 void add_sequence_biases(const Value &value, Request *request) {
-  constexpr char kRule[] = "pairs of a list with one token id and a number";
+  constexpr char kRule[] = "pairs of a list of token ids and a number";
   if (!value.json.is_array()) value.fail(kRule);
   for (const Json &pair : value.json) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || pair[0].size() != 1) {
-      value.fail(std::string(kRule) + "; longer lists are not supported");
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || pair[0].empty()) {
+      value.fail(kRule);
     }
-    add_bias(value, pair[0][0], pair[1], request);
+    request->bias_contexts.resize(request->biased.size());
+    Ids context;
+    for (std::size_t i = 0; i + 1 < pair[0].size(); ++i) context.push_back(value.id_of(pair[0][i]));
+    add_bias(value, pair[0].back(), pair[1], request);
+    request->bias_contexts.push_back(context);
   }
 }
 
@@ -56,8 +60,12 @@ void finish_hugging_face(const Json &parameters, Request *request) {
   }
   Ids words;
   for (const Ids &word : request->bad_words) words.insert(words.end(), word.begin(), word.end());
+  Ids biased = request->biased;
+  for (const Ids &context : request->bias_contexts) {
+    biased.insert(biased.end(), context.begin(), context.end());
+  }
   const char *const why = ", as Hugging Face has it";
-  request->of_vocabulary = {{"bad_words_ids", words, why}, {"sequence_bias", request->biased, why}};
+  request->of_vocabulary = {{"bad_words_ids", words, why}, {"sequence_bias", biased, why}};
   // An end token is no bad word.
   const Ids &stop = request->stop;
   const auto is_stop = [&](const Ids &word) {

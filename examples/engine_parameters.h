@@ -40,6 +40,7 @@ struct Request {
   std::int32_t min_length = 0;  // of prompt and output: stop tokens are banned below it
   Ids biased;
   std::vector<float> biases;                 // of `biased`
+  std::vector<Ids> bias_contexts;            // of `biased`, or of the first of them
   std::vector<float> dense_bias;             // by id; shorter than a row: later ids get none
   std::vector<std::uint32_t> token_bitmask;  // as pipeline.token_bitmasks has them
   sampler_mask_rule token_bitmask_rule = SAMPLER_MASK_LEAVES;
@@ -119,7 +120,7 @@ class Pipeline {
 
   sampler_params params_;
   std::int32_t prompt_length_;
-  Lists history_, biased_, allowed_, banned_, stop_, bad_words_, breakers_;
+  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, bad_words_, breakers_;
   std::vector<float> biases_, dense_bias_;
   std::vector<std::uint32_t> token_bitmask_;
   sampler_pipeline pipeline_ = {};

@@ -46,6 +46,11 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   const bool has_least = request.params.min_new_tokens > 0 || request.min_length > 0;
   if (has_least) add_unless_empty(request.stop, &stop_);
   for (const Ids &word : request.bad_words) bad_words_.add(word);
+  std::vector<Ids> contexts = request.bias_contexts;
+  contexts.resize(request.biased.size());
+  if (std::any_of(contexts.begin(), contexts.end(), [](const Ids &ids) { return !ids.empty(); })) {
+    for (const Ids &context : contexts) bias_contexts_.add(context);
+  }
   // In order, and each once, as the library wants them.
   for (const Ids &breaker :
        std::set<Ids>(request.dry_breakers.begin(), request.dry_breakers.end())) {
@@ -58,6 +63,7 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   pipeline_.prompt_lengths = &prompt_length_;
   pipeline_.biased = biased_.view();
   pipeline_.biases = biases_.empty() ? nullptr : biases_.data();
+  pipeline_.bias_contexts = bias_contexts_.view();
   pipeline_.allowed = allowed_.view();
   pipeline_.banned = banned_.view();
   pipeline_.stop = stop_.view();

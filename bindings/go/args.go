@@ -225,6 +225,10 @@ type Pipeline struct {
 	// [ids of Biased] Finite or -inf. Of an id that a list has twice both are added.
 	Biases Array[float32]
 
+	// A list for each id of Biased: its bias is added only where the history ends in these tokens.
+	// Empty lists: always. Left out: always, for all.
+	BiasContexts TokenLists
+
 	// [NumDenseBiases, DenseBiasStride] Added by id: one row for all slots, or one each. Ids from
 	// DenseBiasStride on get none. The stride 0 is NumCols; with candidate ids it must be given.
 	// NumDenseBiases is for device memory; 0 is how many rows the slice has.

@@ -218,6 +218,7 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 		PromptLengths:    c.array(of, "prompt_lengths", p.PromptLengths.array, numSlots),
 		MaxHistoryTokens: int64(p.MaxHistoryTokens),
 		Biased:           c.lists("pipeline->biased.", &p.Biased, &before),
+		BiasContexts:     c.lists("pipeline->bias_contexts.", &p.BiasContexts, &before),
 		DenseBias:        denseBias,
 		NumDenseBiases:   numDenseBiases,
 		DenseBiasStride:  int64(p.DenseBiasStride),

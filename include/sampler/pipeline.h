@@ -167,6 +167,12 @@ typedef struct sampler_pipeline {
    * Biases of an id listed twice are both added, in list order. */
   const float *biases;
 
+  /* A list for each entry of biased.token_ids, [biased.num_token_ids]: its bias is added only where
+   * the history ends in these tokens (Hugging Face's sequence_bias: the last token is biased, the
+   * others are the list). Empty lists: always. It needs a history. A row with an invalid list is
+   * bad (INVALID_LIST). offsets NULL: always, for all. */
+  sampler_token_lists bias_contexts;
+
   /* [num_dense_biases, dense_bias_stride] Bias by id: one row for all slots, or one each. Ids from
    * dense_bias_stride on get none. Stride 0: num_cols, but candidate_ids require a stride. */
   const float *dense_bias;

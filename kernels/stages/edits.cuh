@@ -91,16 +91,23 @@ class TeamEdits {
   // list's order.
   SAMPLER_DEVICE uint32_t add_biases(const TokenList &list, const float *biases) {
     Context &ctx = row_.team.ctx;
-    bool is_invalid = false;
+    bool is_invalid = false, has_bad_context = false;
     row_.for_each(0, list.count, [&](int64_t i) {
       is_invalid = is_invalid || !contract::is_valid_bias(biases[i]);
+      TokenList context;
+      has_bad_context =
+          has_bad_context ||
+          (pipeline_.bias_contexts && !pipeline_.bias_contexts.find(list.begin + i, &context));
     });
     row_.for_each_listed(list, [&](int element, int64_t) { row_.marks[element] = 0; });
     if (row_.any(is_invalid)) return SAMPLER_ROW_INVALID_PARAMETER;
-    row_.for_each_listed(list,
-                         [&](int element, int64_t) { ctx.atomic_add(&row_.marks[element], 1u); });
+    if (row_.any(has_bad_context)) return SAMPLER_ROW_INVALID_LIST;
+    row_.for_each_listed(list, [&](int element, int64_t i) {
+      if (is_in_context(list.begin + i)) ctx.atomic_add(&row_.marks[element], 1u);
+    });
     bool comes_again = false;
     row_.for_each_listed(list, [&](int element, int64_t i) {
+      if (!is_in_context(list.begin + i)) return;
       if (row_.marks[element] == 1) {
         row_.values[element] = contract::add_bias(row_.values[element], biases[i]);
       } else {
@@ -114,12 +121,22 @@ class TeamEdits {
     return SAMPLER_ROW_OK;
   }
 
+  // Whether the entry's bias applies, by the text before.
+  SAMPLER_DEVICE bool is_in_context(int64_t entry) const {
+    TokenList context;
+    if (!pipeline_.bias_contexts || !pipeline_.bias_contexts.find(entry, &context)) return true;
+    const StagedText &text = text_edits_.text();
+    return context.count <= text.length() &&
+           contract::ends_in(text, int32_t(text.length()), context, int32_t(context.count));
+  }
+
   // Tokens that are listed more than once. Called by the whole warp.
   SAMPLER_DEVICE void add_in_order(const TokenList &list, const float *biases) const {
     Context &ctx = row_.team.ctx;
     for (int64_t first = 0; first < list.count; first += 32) {
       const int64_t i = first + ctx.lane();
-      const int element = i < list.count ? row_.find(list[i]) : -1;
+      const bool applies = i < list.count && is_in_context(list.begin + i);
+      const int element = applies ? row_.find(list[i]) : -1;
       const bool comes_again = element >= 0 && row_.marks[element] > 1;
       const uint32_t alike = ctx.warp_match(uint32_t(element));
       const int turn = Context::count_bits(alike & ((uint32_t(1) << ctx.lane()) - 1));

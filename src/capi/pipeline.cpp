@@ -142,6 +142,14 @@ void read_biases(Check &check, const sampler_pipeline &user, const contract::Row
                 Access::kRead, Need::kRequired);
   }
   out->biases = user.biases;
+  read_lists(check, "pipeline->bias_contexts", user.bias_contexts, user.token_id_type, kAnyNumber,
+             &out->bias_contexts);
+  if (out->bias_contexts && user.bias_contexts.num_lists != user.biased.num_token_ids) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->bias_contexts.num_lists is %" PRId64
+               "; it must be pipeline->biased.num_token_ids, %" PRId64,
+               user.bias_contexts.num_lists, user.biased.num_token_ids);
+  }
   if (!user.dense_bias) {
     check.zero("pipeline->num_dense_biases", user.num_dense_biases);
     check.zero("pipeline->dense_bias_stride", user.dense_bias_stride);
@@ -224,6 +232,8 @@ void check_needs(Check &check, const UserParameters &user, const contract::Pipel
       refuse(check, parameter, user, "it needs SAMPLER_LOGITS");
   }
   needs_lists(check, !out.bad_words || out.has_text(), "pipeline->bad_words",
+              "history or pipeline->state");
+  needs_lists(check, !out.bias_contexts || out.has_text(), "pipeline->bias_contexts",
               "history or pipeline->state");
   const bool has_minimum = out.min_new_tokens.array || out.min_new_tokens.value > 0;
   if (has_minimum && !out.stop) needs_lists(check, false, "min_new_tokens", "stop");

@@ -157,6 +157,7 @@ struct Pipeline {
   int64_t max_assumed = 0;  // draft tokens that a call may append to the history
   TokenLists biased;
   const float *biases = nullptr;
+  TokenLists bias_contexts;  // by entry of `biased`; none: no context
   const float *dense_bias = nullptr;
   bool dense_bias_by_slot = false;
   int64_t dense_bias_stride = 0;

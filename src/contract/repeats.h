@@ -71,16 +71,22 @@ SAMPLER_HD inline void visit_ngram_bans(const Text &text, int32_t n, int32_t siz
   if (size == 1) ban(text[n - 1]);  // visit_repeats() skips the oldest token
 }
 
-// Whether the text of `n` tokens ends in the first length - 1 tokens of a word, which bans its last
-// one. At most length - 1 comparisons.
+// Whether the text of `n` tokens ends in the first `count` tokens of a list. At most `count`
+// comparisons.
+template <class Text, class List>
+SAMPLER_HD inline bool ends_in(const Text &text, int32_t n, const List &list, int32_t count) {
+  if (count > n) return false;
+  for (int32_t i = 0; i < count; ++i) {
+    if (text[i] != int64_t(list[count - 1 - i])) return false;
+  }
+  return true;
+}
+
+// Whether it ends in all of a word but its last token, which is banned then.
 template <class Text, class Word>
 SAMPLER_HD inline bool bans_word_end(const Text &text, int32_t n, const Word &word,
                                      int32_t length) {
-  if (length - 1 > n) return false;
-  for (int32_t i = 0; i < length - 1; ++i) {
-    if (text[i] != int64_t(word[length - 2 - i])) return false;
-  }
-  return true;
+  return ends_in(text, n, word, length - 1);
 }
 
 // DRY's breakers: `count` distinct sequences of 1 to kLongestBreaker ids, in lexicographic order.

@@ -112,8 +112,16 @@ bool RowEdits::may_edit_front(int64_t slot, int64_t output, const contract::RowV
          others * EditedRow::kElementsPerEdit <= given.count - given.count / 4;
 }
 
-const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
-                                  const contract::RowView &given) const {
+const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output, const contract::RowView &given) {
+  Mask &last = last_mask_;
+  if (last.values != given.values || last.output != output || last.slot != slot) {
+    last = {given.values, slot, output, make_bitmask(slot, output, given)};
+  }
+  return last.words;
+}
+
+const uint32_t *RowEdits::make_bitmask(int64_t slot, int64_t output,
+                                       const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
   const contract::StageOrder &edits = pipeline.edits;
   if (given.ids) return nullptr;
@@ -193,7 +201,7 @@ uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, T
 uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, const Text &text) {
   switch (stage) {
     case SAMPLER_STAGE_BIAS:
-      return add_biases();
+      return add_biases(text);
     case SAMPLER_STAGE_MASK:
       return ban(numbers, text);
     case SAMPLER_STAGE_PENALTIES:
@@ -209,7 +217,17 @@ uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, cons
 
 // ---- Biases
 
-uint32_t RowEdits::add_biases() {
+namespace {
+
+bool ends_in(const Text &text, const contract::TokenLists &lists, int64_t list) {
+  TokenList tokens;
+  return lists.find(list, &tokens) && tokens.count <= text.length() &&
+         contract::ends_in(text, int32_t(text.length()), tokens, int32_t(tokens.count));
+}
+
+}  // namespace
+
+uint32_t RowEdits::add_biases(const Text &text) {
   if (pipeline_->biased) {
     TokenList biased;
     if (!pipeline_->biased.find_by_slot(slot_, &biased)) return SAMPLER_ROW_INVALID_LIST;
@@ -217,7 +235,13 @@ uint32_t RowEdits::add_biases() {
     if (!std::all_of(biases, biases + biased.count, contract::is_valid_bias)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
+    const contract::TokenLists &contexts = pipeline_->bias_contexts;
+    TokenList context;
+    for (int64_t i = 0; contexts && i < biased.count; ++i) {
+      if (!contexts.find(biased.begin + i, &context)) return SAMPLER_ROW_INVALID_LIST;
+    }
     for (int64_t i = 0; i < biased.count; ++i) {
+      if (contexts && !ends_in(text, contexts, biased.begin + i)) continue;
       const int64_t element = elements_->find(biased[i]);
       if (element < 0) continue;
       float &value = row_.value(element);

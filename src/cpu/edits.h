@@ -47,8 +47,9 @@ class RowEdits {
   bool may_edit_front(int64_t slot, int64_t output, const contract::RowView &given) const;
 
   // The bitmask that edit() will apply to a sparse row: the output's, and the list of allowed
-  // tokens. Null: none, or a full one. Valid until the next call.
-  const uint32_t *bitmask(int64_t slot, int64_t output, const contract::RowView &given) const;
+  // tokens. Null: none, or a full one. Valid until the next call for another row, which makes it
+  // anew.
+  const uint32_t *bitmask(int64_t slot, int64_t output, const contract::RowView &given);
 
   // Edits the logits of the row `given` in pipeline order; if dense, the copy in row().values().
   // The slot's parameters are valid. Returns the status; the logits of a bad row are undefined.
@@ -79,12 +80,13 @@ class RowEdits {
 
   // These return the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
-  uint32_t add_biases();
+  uint32_t add_biases(const Text &text);
   uint32_t ban(const contract::EditNumbers &numbers, const Text &text);
   uint32_t ban_lists();
   uint32_t ban_bad_words(const Text &text);
   uint32_t lower_repeats(const contract::EditNumbers &numbers, const Text &text);
 
+  const uint32_t *make_bitmask(int64_t slot, int64_t output, const contract::RowView &given) const;
   void add_dense_bias();
   void allow(const contract::TokenList &list);
   void ban(const contract::TokenList &list);
@@ -112,6 +114,13 @@ class RowEdits {
   uint32_t *allowed_ = nullptr;  // a bitmask of the listed tokens; null: no lists
   const Text *assumed_ = nullptr;
   uint8_t *removed_by_ = nullptr;
+
+  // The row that bitmask() was last asked for.
+  struct Mask {
+    const void *values = nullptr;
+    int64_t slot = 0, output = 0;
+    const uint32_t *words = nullptr;
+  } last_mask_;
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
 

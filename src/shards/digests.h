@@ -152,8 +152,8 @@ inline uint64_t digest_stages(const ShardCall &call) {
   digest.add(int32_t(pipeline->bitmask_rule));
   digest.add(pipeline->state_slots ? true : false);
   for (const auto *lists :
-       {&pipeline->history, &pipeline->biased, &pipeline->allowed, &pipeline->banned,
-        &pipeline->stop, &pipeline->bad_words, &pipeline->dry_breakers}) {
+       {&pipeline->history, &pipeline->biased, &pipeline->bias_contexts, &pipeline->allowed,
+        &pipeline->banned, &pipeline->stop, &pipeline->bad_words, &pipeline->dry_breakers}) {
     digest.add(*lists);
   }
   digest.add(pipeline->dense_bias != nullptr), digest.add(pipeline->bitmasks != nullptr);
@@ -218,6 +218,9 @@ class RowDigest {
     if (pipeline.biased && pipeline.biased.find_by_slot(slot, &biased)) {
       add_entries(biased.count,
                   [&](int64_t i) { return uint64_t(bits_of(pipeline.biases[biased.begin + i])); });
+      if (pipeline.bias_contexts) {
+        add_words(pipeline.bias_contexts, biased.begin, biased.begin + biased.count);
+      }
     }
     SlotHistory text;
     if (read_text(pipeline, slot, &text) == SAMPLER_ROW_OK) {

@@ -792,17 +792,19 @@ void break_pipeline(Rules *rules) {
         member, end,
         text("%s is %" PRId64 "; it must be below %" PRId64, named(member).c_str(), end, end));
   };
-  for (const std::string name :
-       {"history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers"}) {
+  for (const std::string name : {"history", "biased", "bias_contexts", "allowed", "banned", "stop",
+                                 "bad_words", "dry_breakers"}) {
     const std::string lists = "pipeline." + name;
+    const bool is_by_slot =
+        name != "bias_contexts" && name != "bad_words" && name != "dry_breakers";
+    const auto num_lists = name == "bias_contexts" ? 3 * slots : is_by_slot ? slots : 2;
     outside(lists + ".num_lists", 0, std::int64_t(1) << 31);
     rules->refuse(lists + ".num_token_ids", std::int64_t(-1),
                   named(lists) + ".num_token_ids is -1; it must be at least 0");
     rules->refuse(lists + ".offsets", null,
-                  text("%s.num_lists is %d; it must be 0", named(lists).c_str(),
-                       name == "bad_words" || name == "dry_breakers" ? 2 : int(slots)));
+                  text("%s.num_lists is %d; it must be 0", named(lists).c_str(), int(num_lists)));
     rules->refuse(lists + ".token_ids", null, named(lists) + ".token_ids is NULL; it is required");
-    if (name == "bad_words" || name == "dry_breakers") continue;
+    if (!is_by_slot) continue;
     for (const std::int64_t value : {std::int64_t(0), std::int64_t(2), slots + 1}) {
       rules->refuse(
           lists + ".num_lists", value,
@@ -817,9 +819,19 @@ void break_pipeline(Rules *rules) {
       call->args().set("pipeline." + lists + ".num_token_ids", std::int64_t(0));
     };
   };
+  for (const std::int64_t value : {std::int64_t(0), slots, 3 * slots + 1}) {
+    rules->refuse("pipeline.bias_contexts.num_lists", value,
+                  text("pipeline->bias_contexts.num_lists is %" PRId64
+                       "; it must be pipeline->biased.num_token_ids, %" PRId64,
+                       value, 3 * slots));
+  }
   rules->refuse_call("pipeline.prompt_lengths", drop("history"),
                      "pipeline->prompt_lengths is set; it needs pipeline->history");
-  rules->refuse_call("pipeline.biases", drop("biased"),
+  const auto drop_biased = [=](Call *call) {
+    drop("biased")(call);
+    drop("bias_contexts")(call);
+  };
+  rules->refuse_call("pipeline.biases", drop_biased,
                      "pipeline->biases is set; it needs pipeline->biased");
   rules->refuse("pipeline.biases", null, "pipeline->biases is NULL; it is required");
   rules->refuse_call("pipeline.bad_word_offsets", drop("bad_words"),

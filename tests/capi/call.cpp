@@ -440,6 +440,7 @@ void Call::add_pipeline() {
   add_lists("pipeline.biased", slots, 3, 5);
   add("pipeline.biases", Direction::kIn, sizeof(float), 3 * slots, 1, 1);
   for (std::int64_t i = 0; i < 3 * slots; ++i) at<float>("pipeline.biases", i) = 0.25f;
+  add_lists("pipeline.bias_contexts", 3 * slots, 1, 8);
   const std::int64_t width = 2 * spec_.num_cols;
   args_.set("pipeline.num_dense_biases", slots);
   args_.set("pipeline.dense_bias_stride", width);

@@ -116,6 +116,7 @@ Members members_of<sampler_pipeline>() {
   Members members;
   MEMBER(struct_size) MEMBER(token_id_type) MEMBER(token_bitmask_rule) LISTS(history)
   MEMBER(prompt_lengths) MEMBER(max_history_tokens) LISTS(biased) MEMBER(biases)
+  LISTS(bias_contexts)
   MEMBER(dense_bias) MEMBER(num_dense_biases) MEMBER(dense_bias_stride) LISTS(allowed)
   LISTS(banned) LISTS(stop) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
   MEMBER(token_bitmasks) MEMBER(num_token_bitmasks) MEMBER(token_bitmask_stride)

@@ -239,6 +239,24 @@ const void *data_of(const std::vector<unsigned char> &bytes) {
 
 }  // namespace
 
+namespace {
+
+// For each biased token a context: none, the end of the slot's text, or any few tokens.
+void add_bias_contexts(Random random, Problem *problem) {
+  problem->has_bias_contexts = problem->has_biased && random.one_in(2);
+  for (Slot &slot : problem->slots) {
+    for (std::size_t i = 0; i < slot.biased.size(); ++i) {
+      const auto length = std::min<std::int64_t>(random.between(0, 4),
+                                                 static_cast<std::int64_t>(slot.history.size()));
+      Text context(slot.history.end() - length, slot.history.end());
+      if (random.one_in(3)) context = random_ids(random, random.between(0, 3), 3);
+      slot.bias_contexts.push_back(context);
+    }
+  }
+}
+
+}  // namespace
+
 Problem make_problem(std::uint64_t seed) {
   Random random(seed);
   Problem problem;
@@ -291,6 +309,7 @@ Problem make_problem(std::uint64_t seed) {
   problem.params.top_p_ties = static_cast<std::int32_t>(random.between(0, 1));
   problem.params.temperature_order = random.one_in(3) ? 1 : 0;
   problem.params.top_p_sum = static_cast<std::int32_t>(random.between(0, 1));
+  add_bias_contexts(Random(seed + 1), &problem);
   return problem;
 }
 
@@ -360,6 +379,12 @@ std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *re
   const auto add_biases = [&] {
     if (problem.has_biased) {
       for (std::size_t i = 0; i < lists.biased.size(); ++i) {
+        const auto ends_in = [&](const Text &context) {
+          return context.size() <= own.history.size() &&
+                 std::equal(context.rbegin(), context.rend(), own.history.rbegin());
+        };
+        const bool has_context = problem.has_bias_contexts && i < lists.bias_contexts.size();
+        if (has_context && !ends_in(lists.bias_contexts[i])) continue;
         edit(lists.biased[i], [&](float x) { return oracle::with_biases(x, {lists.biases[i]}); });
       }
     }
@@ -697,6 +722,15 @@ void Call::set_lists(const Problem &problem) {
       biases_.insert(biases_.end(), problem.slots[s].biases.begin(), problem.slots[s].biases.end());
     }
     pipeline.biases = biases_.data();
+    std::vector<Text> contexts(3);  // of the three tokens before the first list
+    for (std::size_t s = 0; s < biased.size(); ++s) {
+      std::vector<Text> own = problem.slots[s].bias_contexts;
+      own.resize(problem.slots[s].biased.size());
+      contexts.insert(contexts.end(), own.begin(), own.end());
+    }
+    if (problem.has_bias_contexts) {
+      pipeline.bias_contexts = bias_contexts_.view(contexts, problem.id_type);
+    }
   }
   if (problem.has_dense_bias) {
     pipeline.num_dense_biases = problem.dense_bias_for_all ? 1 : num_slots;

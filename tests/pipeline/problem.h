@@ -67,7 +67,8 @@ struct Slot {
   Text history;
   std::int32_t prompt_length = 0;
   Text biased, allowed, banned, stop;
-  std::vector<float> biases;  // of `biased`
+  std::vector<float> biases;        // of `biased`
+  std::vector<Text> bias_contexts;  // of `biased`, or of the first of them
   std::vector<float> dense_bias;
   std::int64_t first_bad_word = 0, end_of_bad_words = 0;
   std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> adaptive_values = {};
@@ -84,7 +85,8 @@ struct Problem {
   std::vector<Slot> slots;
 
   bool numbers_by_slot = false;  // else all have those of slot 0
-  bool has_history = true, has_biased = false, has_dense_bias = false, has_allowed = false;
+  bool has_history = true, has_biased = false, has_bias_contexts = false, has_dense_bias = false,
+       has_allowed = false;
   bool has_banned = false, has_stop = false, has_bad_words = false, has_bad_word_offsets = false;
   bool has_prompt_lengths = false;
   bool has_forced_tokens = false;
@@ -189,7 +191,7 @@ class Call {
 
   std::vector<unsigned char> values_, candidate_ids_;
   std::vector<std::int32_t> counts_;
-  Lists history_, biased_, allowed_, banned_, stop_, bad_words_, breakers_;
+  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, bad_words_, breakers_;
   std::vector<std::int32_t> prompt_lengths_, bitmask_indices_;
   std::vector<float> biases_, dense_bias_;
   std::vector<std::int64_t> bad_word_offsets_;

@@ -742,7 +742,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1224623466; }
+static inline int32_t shim_interface(void) { return 78187725; }
 
 
 #ifdef __cplusplus

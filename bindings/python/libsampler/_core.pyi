@@ -388,6 +388,11 @@ class Pipeline:
     biases: ArrayLike | None
     """[biased.num_token_ids] Finite or -inf; other values make the row bad (INVALID_PARAMETER).
     Biases of an id listed twice are both added, in list order."""
+    bias_contexts: TokenLists | tuple[ArrayLike, ArrayLike] | None
+    """A list for each entry of biased.token_ids, [biased.num_token_ids]: its bias is added only where
+    the history ends in these tokens (Hugging Face's sequence_bias: the last token is biased, the
+    others are the list). Empty lists: always. It needs a history. A row with an invalid list is
+    bad (INVALID_LIST). offsets None: always, for all."""
     dense_bias: ArrayLike | None
     """[num_dense_biases, dense_bias_stride] Bias by id: one row for all slots, or one each. Ids from
     dense_bias_stride on get none. Stride 0: num_cols, but candidate_ids require a stride."""
@@ -438,6 +443,7 @@ class Pipeline:
         max_history_tokens: int | None = None,
         biased: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         biases: ArrayLike | None = None,
+        bias_contexts: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         dense_bias: ArrayLike | None = None,
         num_dense_biases: int | None = None,
         dense_bias_stride: int | None = None,

@@ -132,6 +132,8 @@ int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64
   }
   if (take_lists(call, "pipeline->history.", OBJECT(&given, pipeline__history), &p->history) ||
       take_lists(call, "pipeline->biased.", OBJECT(&given, pipeline__biased), &p->biased) ||
+      take_lists(call, "pipeline->bias_contexts.", OBJECT(&given, pipeline__bias_contexts),
+                 &p->bias_contexts) ||
       take_lists(call, "pipeline->allowed.", OBJECT(&given, pipeline__allowed), &p->allowed) ||
       take_lists(call, "pipeline->banned.", OBJECT(&given, pipeline__banned), &p->banned) ||
       take_lists(call, "pipeline->stop.", OBJECT(&given, pipeline__stop), &p->stop) ||

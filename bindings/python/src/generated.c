@@ -392,8 +392,14 @@ const Member pipeline_members[] = {
    KIND_OBJECT, ELEMENT_F32, 0, 3, -1, 0,
     "[biased.num_token_ids] Finite or -inf; other values make the row bad (INVALID_PARAMETER).\n"
     "Biases of an id listed twice are both added, in list order."},
+  {"bias_contexts", "bias_contexts", offsetof(sampler_pipeline, bias_contexts),
+   KIND_OBJECT, ELEMENT_NONE, 0, 4, -1, 0,
+    "A list for each entry of biased.token_ids, [biased.num_token_ids]: its bias is added only where\n"
+    "the history ends in these tokens (Hugging Face's sequence_bias: the last token is biased, the\n"
+    "others are the list). Empty lists: always. It needs a history. A row with an invalid list is\n"
+    "bad (INVALID_LIST). offsets None: always, for all."},
   {"dense_bias", "dense_bias", offsetof(sampler_pipeline, dense_bias),
-   KIND_OBJECT, ELEMENT_F32, 0, 4, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 5, -1, 0,
     "[num_dense_biases, dense_bias_stride] Bias by id: one row for all slots, or one each. Ids from\n"
     "dense_bias_stride on get none. Stride 0: num_cols, but candidate_ids require a stride."},
   {"num_dense_biases", "num_dense_biases", offsetof(sampler_pipeline, num_dense_biases),
@@ -403,30 +409,30 @@ const Member pipeline_members[] = {
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"allowed", "allowed", offsetof(sampler_pipeline, allowed),
-   KIND_OBJECT, ELEMENT_NONE, 0, 5, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
     "By slot: the only tokens that may be drawn, unless the slot's list is empty. Duplicates\n"
     "are allowed."},
   {"banned", "banned", offsetof(sampler_pipeline, banned),
-   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 7, -1, 0,
     "By slot: tokens that must not be drawn."},
   {"stop", "stop", offsetof(sampler_pipeline, stop),
-   KIND_OBJECT, ELEMENT_NONE, 0, 7, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 8, -1, 0,
     "By slot: tokens that must not be drawn before the output has min_new_tokens tokens."},
   {"bad_words", "bad_words", offsetof(sampler_pipeline, bad_words),
-   KIND_OBJECT, ELEMENT_NONE, 0, 8, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 9, -1, 0,
     "Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words\n"
     "from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. None: every slot has all. A word's\n"
     "last token is banned where the history ends in the others. A word without tokens makes its rows\n"
     "bad (INVALID_LIST)."},
   {"bad_word_offsets", "bad_word_offsets", offsetof(sampler_pipeline, bad_word_offsets),
-   KIND_OBJECT, ELEMENT_I64, 0, 9, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 10, -1, 0,
     ""},
   {"dry_breakers", "dry_breakers", offsetof(sampler_pipeline, dry_breakers),
-   KIND_OBJECT, ELEMENT_NONE, 0, 10, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 11, -1, 0,
     "DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic\n"
     "order. Others make rows with DRY bad (INVALID_LIST)."},
   {"token_bitmasks", "token_bitmasks", offsetof(sampler_pipeline, token_bitmasks),
-   KIND_OBJECT, ELEMENT_U32, 0, 11, -1, 0,
+   KIND_OBJECT, ELEMENT_U32, 0, 12, -1, 0,
     "[num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn\n"
     "(xgrammar). Ids from 32 token_bitmask_stride on, as in a padded vocabulary, are allowed unless\n"
     "token_bitmask_rule is FORBIDS. The stride, in words, is also the length of a mask; 0:\n"
@@ -439,25 +445,25 @@ const Member pipeline_members[] = {
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"token_bitmask_indices", "token_bitmask_indices", offsetof(sampler_pipeline, token_bitmask_indices),
-   KIND_OBJECT, ELEMENT_I32, 0, 12, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 13, -1, 0,
     "[output rows] The mask of each row; negative: none; num_token_bitmasks or more: the row is bad\n"
     "(INVALID_INDEX). None: row i has mask i, and there must be one for each."},
   {"state", "state", offsetof(sampler_pipeline, state),
-   KIND_OBJECT, ELEMENT_NONE, 0, 13, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 14, -1, 0,
     "Replaces history, prompt_lengths and adaptive_values, which must be None then: slot s of the\n"
     "call is slot s of the state, and the call has at most the state's slots. It belongs to the same\n"
     "handle, and is only read."},
   {"adaptive_values", "adaptive_values", offsetof(sampler_pipeline, adaptive_values),
-   KIND_OBJECT, ELEMENT_F32, 0, 14, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 15, -1, 0,
     "[slots, SAMPLER_NUM_ADAPTIVE_VALUES] For callers without a state, who update them from\n"
     "out_observations by section 14.2 of docs/contract.md. NaN is the start of its stage; infinity\n"
     "makes the row bad (INVALID_PARAMETER), even with the stage off. None: all start."},
 };
 
-static PyObject *pipeline_names[22];
+static PyObject *pipeline_names[23];
 static PyTypeObject *pipeline_result_type;
 const Struct pipeline_struct = {
-  "Pipeline", pipeline_members, 22, 15, sizeof(sampler_pipeline), 1,
+  "Pipeline", pipeline_members, 23, 16, sizeof(sampler_pipeline), 1,
   NULL, 0, NULL,
   pipeline_names, &pipeline_result_type,
     "Arrays are in the handle's memory and read when the work runs."};

@@ -20,8 +20,8 @@ enum { row_params__temperature, row_params__top_p, row_params__min_p, row_params
 enum { row_params__num_objects = 33 };
 extern const Struct row_params_struct;
 extern const Member row_params_members[];
-enum { pipeline__token_id_type, pipeline__token_bitmask_rule, pipeline__history, pipeline__prompt_lengths, pipeline__max_history_tokens, pipeline__biased, pipeline__biases, pipeline__dense_bias, pipeline__num_dense_biases, pipeline__dense_bias_stride, pipeline__allowed, pipeline__banned, pipeline__stop, pipeline__bad_words, pipeline__bad_word_offsets, pipeline__dry_breakers, pipeline__token_bitmasks, pipeline__num_token_bitmasks, pipeline__token_bitmask_stride, pipeline__token_bitmask_indices, pipeline__state, pipeline__adaptive_values };
-enum { pipeline__num_objects = 15 };
+enum { pipeline__token_id_type, pipeline__token_bitmask_rule, pipeline__history, pipeline__prompt_lengths, pipeline__max_history_tokens, pipeline__biased, pipeline__biases, pipeline__bias_contexts, pipeline__dense_bias, pipeline__num_dense_biases, pipeline__dense_bias_stride, pipeline__allowed, pipeline__banned, pipeline__stop, pipeline__bad_words, pipeline__bad_word_offsets, pipeline__dry_breakers, pipeline__token_bitmasks, pipeline__num_token_bitmasks, pipeline__token_bitmask_stride, pipeline__token_bitmask_indices, pipeline__state, pipeline__adaptive_values };
+enum { pipeline__num_objects = 16 };
 extern const Struct pipeline_struct;
 extern const Member pipeline_members[];
 enum { report_args__logprob_kind, report_args__out_logprobs, report_args__out_values, report_args__out_kept_counts, report_args__out_observations, report_args__num_top_logprobs, report_args__out_top_token_ids, report_args__out_top_logprobs, report_args__num_chosen, report_args__chosen_token_ids, report_args__out_chosen_logprobs, report_args__out_ranks, report_args__out_entropies, report_args__out_kept_bitmask, report_args__kept_bitmask_stride, report_args__kept_capacity, report_args__out_kept_token_ids, report_args__out_kept_probabilities, report_args__out_kept_offsets, report_args__out_removed_by };

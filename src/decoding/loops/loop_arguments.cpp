@@ -176,6 +176,8 @@ void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t
                pipeline.num_dense_biases);
   }
   must_be_null(check, "pipeline->bad_word_offsets", pipeline.bad_word_offsets, "for beam search");
+  must_be_null(check, "pipeline->bias_contexts.offsets", pipeline.bias_contexts.offsets,
+               "for beam search");
   check_beam_lists(check, "biased", pipeline.biased, num_texts);
   if (check.ok() && pipeline.biased.num_lists > 1 && pipeline.biased.num_token_ids > 0) {
     check.required("pipeline->biases", pipeline.biases);

@@ -95,6 +95,7 @@ type Pipeline struct {
 	MaxHistoryTokens    int64
 	Biased              TokenLists
 	Biases              uintptr
+	BiasContexts        TokenLists
 	DenseBias           uintptr
 	NumDenseBiases      int64
 	DenseBiasStride     int64

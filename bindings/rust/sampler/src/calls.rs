@@ -584,7 +584,7 @@ impl ScoreArgs<'_> {
             pipeline: address(&to.pipeline),
             random: self.random.raw(place, slots)?,
             token_ids: place.array("", "token_ids", &self.token_ids, num_rows)?,
-            kept: self.kept.raw(place, "kept.")?,
+            kept: self.kept.raw(place, "kept")?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
             reports: &to.reports,
             token_id_type: token_id_type([

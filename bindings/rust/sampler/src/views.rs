@@ -380,6 +380,9 @@ pub struct Pipeline<'a> {
     /// What is added, for each id of `biased`: finite or -inf. Of an id that a list has twice both
     /// are added.
     pub biases: Array<'a, f32>,
+    /// A list for each id of `biased`: its bias is added only where the history ends in these
+    /// tokens. Empty lists: always. None: always, for all.
+    pub bias_contexts: TokenLists<'a>,
     /// `[1 or slots, dense_bias_stride]` Added by id: one row for all slots, or one each. Ids from
     /// `dense_bias_stride` on get none.
     pub dense_bias: Array<'a, f32>,
@@ -427,6 +430,7 @@ impl Pipeline<'_> {
         for (name, lists) in [
             ("history", &self.history),
             ("biased", &self.biased),
+            ("bias_contexts", &self.bias_contexts),
             ("allowed", &self.allowed),
             ("banned", &self.banned),
             ("stop", &self.stop),
@@ -474,6 +478,7 @@ impl Pipeline<'_> {
             max_history_tokens: to_c(self.max_history_tokens),
             biased: self.biased.raw(place, "pipeline.biased")?,
             biases: place.array(of, "biases", &self.biases, biased)?,
+            bias_contexts: self.bias_contexts.raw(place, "pipeline.bias_contexts")?,
             dense_bias: place.array(of, "dense_bias", &self.dense_bias, 0)?,
             num_dense_biases: rows_of("dense_bias", &self.dense_bias, dense_bias_stride)?,
             dense_bias_stride: to_c(self.dense_bias_stride),
@@ -687,7 +692,7 @@ mod tests {
         pipeline.max_history_tokens = 11;
         pipeline.token_bitmask_rule = MaskRule::FORBIDS;
         let raw = check_pipeline!(
-            { history 7, 70; biased 1, 13; allowed 7, 14; banned 7, 15; stop 1, 16;
+            { history 7, 70; biased 1, 13; bias_contexts 13, 5; allowed 7, 14; banned 7, 15; stop 1, 16;
                 bad_words 3, 17; dry_breakers 4, 18; }
             prompt_lengths: i32, 7; biases: f32, 13; dense_bias: f32, 280;
                 bad_word_offsets: i64, 8; token_bitmasks: u32, 14; token_bitmask_indices: i32, 7;

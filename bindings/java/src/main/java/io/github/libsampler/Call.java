@@ -510,6 +510,8 @@ final class Call {
     final long numBiased =
         lists(PIPELINE + Layout.PIPELINE_BIASED, "pipeline->biased.", pipeline.biased);
     in(PIPELINE + Layout.PIPELINE_BIASES, of, "biases", pipeline.biases, F32, numBiased);
+    lists(PIPELINE + Layout.PIPELINE_BIAS_CONTEXTS, "pipeline->bias_contexts.",
+        pipeline.biasContexts);
     table(Layout.PIPELINE_DENSE_BIAS, Layout.PIPELINE_NUM_DENSE_BIASES,
         Layout.PIPELINE_DENSE_BIAS_STRIDE, "dense_bias", pipeline.denseBias, F32,
         pipeline.numDenseBiases, pipeline.denseBiasStride, numCols);

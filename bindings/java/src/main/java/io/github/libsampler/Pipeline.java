@@ -15,6 +15,7 @@ public final class Pipeline {
   long maxHistoryTokens;
   TokenLists biased = TokenLists.NONE;
   Array biases;
+  TokenLists biasContexts = TokenLists.NONE;
   Array denseBias;
   int numDenseBiases;
   long denseBiasStride;
@@ -91,6 +92,18 @@ public final class Pipeline {
    */
   public Pipeline biases(Array biases) {
     this.biases = biases;
+    return this;
+  }
+
+  /**
+   * Sets a list for each biased token: its bias is added only where the history ends in these
+   * tokens; with an empty list always.
+   *
+   * @param biasContexts null, the default: always, for all
+   * @return this
+   */
+  public Pipeline biasContexts(TokenLists biasContexts) {
+    this.biasContexts = biasContexts == null ? TokenLists.NONE : biasContexts;
     return this;
   }
 

@@ -27,7 +27,8 @@ final class ArraysTest {
   private static final int REPORTED = 3;
 
   private static final List<String> LISTS =
-      List.of("history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers");
+      List.of("history", "biased", "bias_contexts", "allowed", "banned", "stop", "bad_words",
+          "dry_breakers");
 
   /** Of sequences: ROWS of them. */
   private static final Map<String, Integer> SCALARS = Map.ofEntries(

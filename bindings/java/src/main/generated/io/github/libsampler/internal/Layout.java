@@ -77,7 +77,7 @@ public final class Layout {
   public static final int TOKEN_LISTS_NUM_LISTS = 16;
   public static final int TOKEN_LISTS_NUM_TOKEN_IDS = 24;
 
-  public static final int PIPELINE_SIZE = 344;
+  public static final int PIPELINE_SIZE = 376;
   public static final int PIPELINE_STRUCT_SIZE = 0;
   public static final int PIPELINE_TOKEN_ID_TYPE = 8;
   public static final int PIPELINE_TOKEN_BITMASK_RULE = 12;
@@ -86,21 +86,22 @@ public final class Layout {
   public static final int PIPELINE_MAX_HISTORY_TOKENS = 56;
   public static final int PIPELINE_BIASED = 64;
   public static final int PIPELINE_BIASES = 96;
-  public static final int PIPELINE_DENSE_BIAS = 104;
-  public static final int PIPELINE_NUM_DENSE_BIASES = 112;
-  public static final int PIPELINE_DENSE_BIAS_STRIDE = 120;
-  public static final int PIPELINE_ALLOWED = 128;
-  public static final int PIPELINE_BANNED = 160;
-  public static final int PIPELINE_STOP = 192;
-  public static final int PIPELINE_BAD_WORDS = 224;
-  public static final int PIPELINE_BAD_WORD_OFFSETS = 256;
-  public static final int PIPELINE_DRY_BREAKERS = 264;
-  public static final int PIPELINE_TOKEN_BITMASKS = 296;
-  public static final int PIPELINE_NUM_TOKEN_BITMASKS = 304;
-  public static final int PIPELINE_TOKEN_BITMASK_STRIDE = 312;
-  public static final int PIPELINE_TOKEN_BITMASK_INDICES = 320;
-  public static final int PIPELINE_STATE = 328;
-  public static final int PIPELINE_ADAPTIVE_VALUES = 336;
+  public static final int PIPELINE_BIAS_CONTEXTS = 104;
+  public static final int PIPELINE_DENSE_BIAS = 136;
+  public static final int PIPELINE_NUM_DENSE_BIASES = 144;
+  public static final int PIPELINE_DENSE_BIAS_STRIDE = 152;
+  public static final int PIPELINE_ALLOWED = 160;
+  public static final int PIPELINE_BANNED = 192;
+  public static final int PIPELINE_STOP = 224;
+  public static final int PIPELINE_BAD_WORDS = 256;
+  public static final int PIPELINE_BAD_WORD_OFFSETS = 288;
+  public static final int PIPELINE_DRY_BREAKERS = 296;
+  public static final int PIPELINE_TOKEN_BITMASKS = 328;
+  public static final int PIPELINE_NUM_TOKEN_BITMASKS = 336;
+  public static final int PIPELINE_TOKEN_BITMASK_STRIDE = 344;
+  public static final int PIPELINE_TOKEN_BITMASK_INDICES = 352;
+  public static final int PIPELINE_STATE = 360;
+  public static final int PIPELINE_ADAPTIVE_VALUES = 368;
 
   public static final int PARAMS_SIZE = 304;
   public static final int PARAMS_STRUCT_SIZE = 0;
