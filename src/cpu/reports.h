@@ -38,6 +38,12 @@ class RowReports {
     return looks_at(SAMPLER_LOGPROB_EDITED);
   }
 
+  // Whether look_at() must be called with the distribution that is drawn from.
+  bool looks_at_drawn() const {
+    return request_.logprob_kind == SAMPLER_LOGPROB_PROCESSED ||
+           (reports_ && (reports_->out_kept_bitmask || reports_->wants_kept_list()));
+  }
+
   // Called before a row is prepared for `output` and others, `num_outputs` in all.
   void begin(int64_t output, int64_t num_outputs, RowEdits *edits) {
     output_ = output;

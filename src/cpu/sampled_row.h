@@ -54,6 +54,7 @@ class SampledRow {
     reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
     const contract::RowParameters parameters = stages_.adapt(given, place.slot);
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
+    if (wanted == Wanted::kNothingElse && !needs_distribution()) return SAMPLER_ROW_OK;
 
     distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
                                        wanted == Wanted::kNothingElse && only_draws());
@@ -126,6 +127,11 @@ class SampledRow {
   bool has_distribution_outputs() const {
     return request_.reports || request_.out_kept_counts || request_.out_observations ||
            request_.out_logprobs;
+  }
+  // Whether the token, or an output beside it, is of the distribution that is drawn from.
+  bool needs_distribution() const {
+    return forced_ < 0 || reports_.looks_at_drawn() || request_.out_kept_counts ||
+           request_.out_observations;
   }
   // Whether the only output is a draw by weights.
   bool only_draws() const {

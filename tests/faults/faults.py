@@ -1420,8 +1420,36 @@ FAULTS = [
     Fault(
         "empty_lists_allow_none",
         "a slot whose list of allowed tokens is empty may draw none",
-        [("src/cpu/edits.cpp", "find_by_slot(slot, &list) || list.count == 0) {", "find_by_slot(slot, &list)) {")],
+        [("src/contract/pipeline.h", "*has_list = list->count > 0;", "*has_list = true;")],
         [masks()]),
+    Fault(
+        "scores_by_slot",
+        "a row scores the token of its slot's row",
+        [("src/contract/pipeline.h", "load_id(scored_token_ids, scored_id_type, output)",
+          "load_id(scored_token_ids, scored_id_type, slot)")],
+        [("pipeline_test", "PlainScores.OfSeveralTokensOfARow")]),
+    Fault(
+        "kept_lists_by_slot",
+        "a row is scored by what was kept of its slot's row",
+        [("src/contract/pipeline.h", "return kept.find(output, list);",
+          "return kept.find(slot, list);")],
+        [("pipeline_test", "Types/Scores.FromKeptListsAreWhatSamplingReported/F32")]),
+    Fault(
+        "padding_is_drawn",
+        "a row without a token to score has one drawn",
+        [("src/contract/pipeline.h", "return id < 0 ? kMaxVocabulary : id;", "return id;")],
+        [("pipeline_test", "PlainScores.OfTokensThatNoRowHasAreNone")]),
+    Fault(
+        "biases_without_contexts",
+        "a bias is added whatever the text ends in",
+        [("src/cpu/edits.cpp",
+          "if (contexts && !ends_in(text, contexts, biased.begin + i)) continue;", "")],
+        [stages("OfEdits")]),
+    Fault(
+        "biases_without_contexts_on_device",
+        "the device adds a bias whatever the text ends in",
+        [("kernels/stages/edits.cuh", "if (!is_in_context(list.begin + i)) return;", "")],
+        [stages_on_device("OfEdits")]),
     Fault(
         "windows_walked_while_off",
         "a slot without windows is walked because others have some",
