@@ -35,7 +35,7 @@ fn scores_are_what_was_reported() {
         sampler
             .sample(&SampleArgs {
                 input: Rows::logits(&LOGITS, 1, 5),
-                params: params.clone(),
+                params,
                 random: Random::new(0, offset),
                 out_token_ids: (&mut token).into(),
                 reports: ReportArgs {
@@ -57,7 +57,7 @@ fn scores_are_what_was_reported() {
         ] {
             let args = ScoreArgs {
                 input: Rows::logits(&LOGITS, 1, 5),
-                params: params.clone(),
+                params,
                 token_ids: token.into(),
                 kept: lists,
                 out_row_status: (&mut status).into(),

@@ -447,9 +447,9 @@ structs! {
         offsets token_ids
     }
     Pipeline<'a> {
-        history prompt_lengths max_history_tokens biased biases dense_bias dense_bias_stride allowed
-        banned stop bad_words bad_word_offsets dry_breakers token_bitmasks token_bitmask_stride
-        token_bitmask_rule token_bitmask_indices state adaptive_values
+        history prompt_lengths max_history_tokens biased biases bias_contexts dense_bias
+        dense_bias_stride allowed banned stop bad_words bad_word_offsets dry_breakers token_bitmasks
+        token_bitmask_stride token_bitmask_rule token_bitmask_indices state adaptive_values
     }
     Random<'a> {
         seed offset seeds offsets streams

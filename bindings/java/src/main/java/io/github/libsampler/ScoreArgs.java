@@ -205,6 +205,7 @@ public final class ScoreArgs extends Arguments {
     call.params(at + Layout.SCORE_ARGS_PARAMS, params);
     call.rowParams(at + Layout.SCORE_ARGS_ROW_PARAMS, rowParams, numSlots);
     call.random(at + Layout.SCORE_ARGS_RANDOM, random, numSlots);
+    call.put(at + Layout.SCORE_ARGS_RESERVED, 0);
     call.beginIds(at + Layout.SCORE_ARGS_TOKEN_ID_TYPE);
     call.inIds(at + Layout.SCORE_ARGS_TOKEN_IDS, "token_ids", tokenIds, numRows);
     call.lists(at + Layout.SCORE_ARGS_KEPT, "kept.", kept);

@@ -119,7 +119,7 @@ final class ReportsTest {
         new ReportArgs().logprobKind(LogprobKind.PROCESSED).outLogprobs(Array.f32(scored));
     final ScoreArgs score = new ScoreArgs().input(rows).params(params)
         .tokenIds(Array.i64(token)).outRowStatus(Array.i32(status)).reports(reports);
-    final TokenLists lists = new TokenLists(offsets, kept);
+    final TokenLists lists = new TokenLists(Array.i64(offsets), Array.i64(kept));
     try (Sampler sampler = Sampler.builder().maxRows(64).maxCols(512).build()) {
       for (int offset = 0; offset < 20; ++offset) {
         random.offset(offset);
