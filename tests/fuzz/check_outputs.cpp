@@ -66,6 +66,7 @@ class Outputs {
     if (call_.args().operation().has("params")) bits |= SAMPLER_ROW_INVALID_PARAMETER;
     if (is_input_set("row_indices")) bits |= SAMPLER_ROW_INVALID_INDEX;
     if (is_input_set("slots")) bits |= SAMPLER_ROW_INVALID_SLOT;
+    if (spec_.kept) bits |= SAMPLER_ROW_INVALID_LIST;
     if (spec_.pipeline) bits |= SAMPLER_ROW_INVALID_LIST | SAMPLER_ROW_INVALID_INDEX;
     if (spec_.has_two_models()) bits |= SAMPLER_ROW_INVALID_DRAFT;
     for (const char *view : {"input", "target", "draft"}) {
@@ -146,7 +147,8 @@ class Outputs {
   void check_reports(std::int64_t row) {
     if (is_written("out_ranks")) {
       const std::int32_t rank = call_.at<std::int32_t>("out_ranks", row);
-      require(rank >= (is_bad_ ? 0 : 1) && rank <= (is_bad_ ? 0 : count(row)), "a rank", row);
+      const bool may_be_out = is_bad_ || spec_.operation == Op::kScore;
+      require(rank >= (may_be_out ? 0 : 1) && rank <= (is_bad_ ? 0 : count(row)), "a rank", row);
     }
     if (is_written("out_entropies")) {
       const float entropy = call_.at<float>("out_entropies", row);

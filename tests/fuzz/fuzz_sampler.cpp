@@ -71,7 +71,7 @@ const Handles &handles() {
 
 Spec read_spec(Data *data) {
   Spec spec;
-  spec.operation = Op(data->ConsumeIntegralInRange(0, int(Op::kResidual)));
+  spec.operation = Op(data->ConsumeIntegralInRange(0, int(Op::kScore)));
   spec.num_rows = data->ConsumeIntegralInRange(0, 6);
   const int size = data->ConsumeIntegralInRange(0, 31);
   if (size < 2) {
@@ -106,7 +106,8 @@ Spec read_spec(Data *data) {
   spec.streams = data->ConsumeBool();
   spec.draft = data->ConsumeBool();
   spec.contents = data->ConsumeIntegral<std::uint8_t>();
-  spec.reports = spec.operation == Op::kSample && data->ConsumeBool();
+  spec.reports = spec.may_report() && data->ConsumeBool();
+  spec.kept = spec.operation == Op::kScore && data->ConsumeBool();
   spec.packs_lists = spec.reports && data->ConsumeBool();
   spec.pipeline = spec.kind == SAMPLER_LOGITS && spec.op().has("pipeline") && data->ConsumeBool();
   return spec;
@@ -435,8 +436,7 @@ void fuzz_call(Data *data) {
 // No array is read when only the size is asked, so the structs may hold anything, except where they
 // point to other structs.
 void fuzz_workspace_size(Data *data) {
-  const Operation &op =
-      capi_test::operation(Op(data->ConsumeIntegralInRange(0, int(Op::kResidual))));
+  const Operation &op = capi_test::operation(Op(data->ConsumeIntegralInRange(0, int(Op::kScore))));
   Args args(op);
   for (const auto &[member, layout] : op.members) {
     if (data->ConsumeBool()) continue;

@@ -48,8 +48,8 @@ public final class ScoreArgs extends Arguments {
   }
 
   /**
-   * Sets the input row that each output row scores a token of; any value outside [0, input rows) makes
-   * the output row bad. Without, output row i has input row i.
+   * Sets the input row that each output row scores a token of; any value outside [0, input rows)
+   * makes the output row bad. Without, output row i has input row i.
    *
    * @param rowIndices [numRowIndices] I32; null, the default: none
    * @return this
