@@ -654,6 +654,10 @@ type VerifyArgs struct {
 	// [number of sequences, NumDrafts + 1].
 	Pipeline *Pipeline
 
+	// [NumSequences, NumDrafts + 1] By position: the token that is decided there whatever its row and
+	// the rule, as at the end of a thinking budget. Negative: none. Left out: none.
+	ForcedTokenIDs IDs
+
 	Random Random
 
 	// The rule, and the numbers of the rules. nil: AcceptStandard, which AcceptDefault is, too.

@@ -226,6 +226,7 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 		DraftRowParams: c.rowParamsIn(&memory.draftRowParams, "draft_row_params->",
 			a.DraftRowParams, numSlots),
 		Pipeline:         c.pipeline(a.Pipeline, &a.Target, numSlots, numTokens),
+		ForcedTokenIDs:   c.ids("forced_token_ids", &a.ForcedTokenIDs, numTokens, &ids),
 		Random:           c.random(&a.Random, numSlots),
 		Acceptance:       c.acceptance(&memory.acceptance, a.Acceptance, numDrafts),
 		Acceptances:      c.parameter("", "acceptances", a.Acceptances.array, numSlots),

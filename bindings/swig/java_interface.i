@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 78187725;
+%constant int SHIM_INTERFACE = 1738556557;
 %inline %{
-static inline int32_t shim_interface(void) { return 78187725; }
+static inline int32_t shim_interface(void) { return 1738556557; }
 %}

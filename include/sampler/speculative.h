@@ -235,9 +235,16 @@ typedef struct sampler_verify_args {
 
   /* Stages of the target's rows. At each position the history and adaptive values are as if the
    * drafts before it had been accepted; nothing is changed. token_bitmask_indices is
-   * [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
-   * are not verified: forced_token_id must be NULL. */
+   * [num_sequences, num_drafts + 1], by position, in trees and packed batches too. */
   const sampler_pipeline *pipeline;
+
+  /* [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
+   * its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
+   * it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
+   * outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
+   * DEFERRED, which decide on whole chains, make it bad with any. NULL: none.
+   * row_params->forced_token_id must be NULL. */
+  const void *forced_token_ids;
 
   /* One offset serves all positions of a sequence. */
   sampler_random random;

@@ -399,6 +399,9 @@ void read_positions(Check &check, const VerifyArguments &args, const Shape &shap
                   {"out_removed_by", reports.out_removed_by != nullptr}});
   read_reports(check, reports, context.reports, &positions);
   const int64_t count = shape.num_outputs();
+  check.array("forced_token_ids", args.call.forced_token_ids,
+              contract::size_of_id(request.out_token_ids.type), count, Access::kRead);
+  rules->forced_token_ids = args.call.forced_token_ids;
   rules->out_positions = read_output_array(check, "out_positions", args.call.out_positions, count);
   refuse_if(check, args.call.out_kv_indices && !args.call.kv_indices, "out_kv_indices",
             "it needs kv_indices");
@@ -442,7 +445,7 @@ const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
                                       const UserParameters &parameters, const Shape &shape,
                                       const RequestContext &context, VerifyRequest *request) {
   refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
-            "sampler_verify does not force tokens");
+            "sampler_verify has forced_token_ids");
   const contract::Pipeline *const pipeline =
       read_pipeline(check, parameters, args.call.pipeline, context.handle, "target",
                     request->target, request->slots.count, shape.num_outputs(), Draws::kYes,
@@ -463,7 +466,8 @@ bool is_extended(const VerifyArguments &args, const Verification &rules) {
       rules.positions.pipeline || args.call.draft_params || args.call.draft_row_params;
   const bool has_outputs =
       rules.positions.reports_anything() || rules.out_positions || rules.out_kv_indices;
-  return has_rules || has_layout || has_rows || has_outputs || rules.keeps_verified;
+  return has_rules || has_layout || has_rows || has_outputs || rules.forced_token_ids ||
+         rules.keeps_verified;
 }
 
 }  // namespace
@@ -481,6 +485,7 @@ const char *name_of_more(const VerifyRequest &request) {
   if (rules.draft_token_stride != request.num_drafts) return "layout->draft_token_stride";
   if (rules.has_trees()) return rules.parents ? "layout->parents" : "layout->first_children";
   if (positions.pipeline) return "pipeline, or a stage of params,";
+  if (rules.forced_token_ids) return "forced_token_ids";
   if (rules.out_positions) return "out_positions";
   if (rules.out_kv_indices) return "out_kv_indices";
   if (positions.out_logprobs) return "reports->out_logprobs";

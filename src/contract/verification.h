@@ -51,6 +51,10 @@ struct Verification {
   const int32_t *first_children = nullptr, *next_siblings = nullptr;
   bool has_one_tree = false;
 
+  // [num_sequences, num_drafts + 1] Tokens decided beforehand; negative: none. Of out_token_ids'
+  // type.
+  const void *forced_token_ids = nullptr;
+
   int32_t *out_positions = nullptr;
   const int64_t *kv_indices = nullptr;
   int64_t *out_kv_indices = nullptr;

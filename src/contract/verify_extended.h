@@ -156,6 +156,7 @@ class Verifier {
 
   SAMPLER_HD uint32_t verify() {
     if (judges_whole_chain()) {
+      if (has_forced_tokens()) return SAMPLER_ROW_INVALID_PARAMETER;
       return rule_ == SAMPLER_ACCEPT_BLOCK ? verify_block() : verify_deferred();
     }
     const uint32_t status = walk();
@@ -180,6 +181,8 @@ class Verifier {
 
   // `next`: the accepted child, as a position; or kNone, and `token` is emitted instead.
   SAMPLER_HD uint32_t decide(int32_t position, int32_t *next, int64_t *token) {
+    const int64_t forced = forced_token(position);
+    if (forced >= 0) return decide_forced(position, forced, next, token);
     if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) return decide_synthetic(position, next, token);
     if (rule_ == SAMPLER_ACCEPT_RELAXED && chain_.greedy) {
       return decide_relaxed_greedy(position, next, token);
@@ -219,6 +222,30 @@ class Verifier {
   }
 
   // ---- Rules
+
+  // The token that is decided beforehand; negative: none.
+  SAMPLER_HD int64_t forced_token(int32_t position) const {
+    if (!extended_.forced_token_ids) return -1;
+    return load_id(extended_.forced_token_ids, request_.out_token_ids.type,
+                   first_output() + position);
+  }
+  // In a chain.
+  SAMPLER_HD bool has_forced_tokens() const {
+    for (int32_t i = 0; extended_.forced_token_ids && i <= chain_.length; ++i) {
+      if (forced_token(i) >= 0) return true;
+    }
+    return false;
+  }
+
+  SAMPLER_HD uint32_t decide_forced(int32_t position, int64_t forced, int32_t *next,
+                                    int64_t *token) {
+    const uint32_t status = open(position);
+    if (status != SAMPLER_ROW_OK) return status;
+    if (!models_.has(forced)) return SAMPLER_ROW_INVALID_PARAMETER;
+    *token = forced;
+    *next = find_child(position, [&](int32_t child) { return draft_id(child - 1) == forced; });
+    return SAMPLER_ROW_OK;
+  }
 
   SAMPLER_HD uint32_t decide_by_match(int32_t position, int32_t *next, int64_t *token) {
     const uint32_t status = open(position);
@@ -376,7 +403,9 @@ class Verifier {
       assume(i - 1);
       bool is_accepted = false;
       uint32_t status = SAMPLER_ROW_OK;
-      if (chain_.greedy) {
+      if (forced_token(i) >= 0) {
+        is_accepted = draft_id(i) == forced_token(i);
+      } else if (chain_.greedy) {
         status = open(i);
         is_accepted =
             status == SAMPLER_ROW_OK && int64_t(id_of_rank(models_.first())) == draft_id(i);

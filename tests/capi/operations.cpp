@@ -322,7 +322,8 @@ template <>
 Members other_members_of<sampler_verify_args>() {
   using Struct = sampler_verify_args;
   Members members;
-  MEMBER(draft_params) MEMBER(draft_row_params) MEMBER(pipeline) MEMBER(acceptance)
+  MEMBER(draft_params) MEMBER(draft_row_params) MEMBER(pipeline) MEMBER(forced_token_ids)
+  MEMBER(acceptance)
   MEMBER(acceptances) MEMBER(sibling_rule) MEMBER(draw_method) MEMBER(reports)
   MEMBER(out_positions) MEMBER(kv_indices) MEMBER(out_kv_indices)
   return members;

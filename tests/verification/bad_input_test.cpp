@@ -705,6 +705,8 @@ TEST(Arguments, OfStages) {
   static const std::vector<std::int64_t> forced(100, -1);
   refuse(problem, {}, "forced_token_id",
          [](Call *call) { call->row_params.forced_token_id = forced.data(); });
+  refuse(problem, {}, "forced_token_ids",
+         [](Call *call) { call->args.forced_token_ids = reinterpret_cast<const void *>(3); });
   refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.temperature = kNan; });
   refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.struct_size = 1; });
   refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.typical_p = 0.5F; });

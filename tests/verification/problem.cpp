@@ -572,6 +572,16 @@ void Call::lay_outputs() {
     args.kv_indices = kv_indices.data();
     args.out_kv_indices = kv.data();
   }
+  if (problem_.has_forced_tokens) {
+    forced.assign(places, 1 << 20);  // of positions that no sequence has
+    for (std::int64_t s = 0; s < problem_.num_sequences(); ++s) {
+      const auto &own = problem_.sequences[at(s)].forced;
+      std::copy(own.begin(), own.end(), &forced[at(s * (problem_.num_drafts + 1))]);
+    }
+    forced32.assign(forced.begin(), forced.end());
+    args.forced_token_ids = layout_.has_i64_ids ? static_cast<const void *>(forced.data())
+                                                : static_cast<const void *>(forced32.data());
+  }
   if (!layout_.has_new_outputs || !problem_.has_reports) return;
   kept_counts.assign(places, -77);
   ranks.assign(places, -77);

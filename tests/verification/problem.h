@@ -47,6 +47,7 @@ struct Sequence {
   std::vector<Row> target;            // by position
   std::vector<Row> draft;             // by draft; of a problem with draft rows
   std::vector<std::int32_t> masks;    // by position; of a problem with masks
+  std::vector<std::int64_t> forced;   // by position; -1: none
 
   float temperature = 1, top_p = 1;
   float draft_temperature = 1;  // of a problem with draft parameters by slot
@@ -87,6 +88,7 @@ struct Problem {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   std::vector<float> synthetic_rates;
 
+  bool has_forced_tokens = false;
   bool has_pipeline = false;  // history, and what follows
   std::vector<std::vector<std::uint32_t>> masks;
   std::vector<std::int32_t> biased, banned, stop;
@@ -165,7 +167,8 @@ class Call {
   std::vector<std::int32_t> packing_offsets, target_row_indices, bonus_row_indices;
   std::vector<std::int32_t> draft_row_indices, slots, mask_indices;
   std::vector<sampler_acceptance> rules;
-  std::vector<std::int64_t> kv_indices;
+  std::vector<std::int64_t> kv_indices, forced;
+  std::vector<std::int32_t> forced32;
   std::vector<std::uint64_t> seeds, offsets;
   std::vector<float> temperatures, top_ps, draft_temperatures;
   std::vector<float> frequency_penalties, adaptive_targets;

@@ -146,6 +146,26 @@ std::vector<std::int32_t> random_text(Random *random, std::int64_t count, std::i
 
 }  // namespace
 
+namespace {
+
+// At a third of the positions a token that its row may yield, often the draft there.
+void add_forced_tokens(Random *random, Problem *problem) {
+  problem->has_forced_tokens = true;
+  for (Sequence &sequence : problem->sequences) {
+    for (std::size_t i = 0; i < sequence.target.size(); ++i) {
+      const Row &row = sequence.target[i];
+      std::int64_t id = -1;
+      if (random->one_in(3)) id = random->between(0, problem->num_cols - 1);
+      if (id >= 0 && i < sequence.drafts.size() && random->one_in(2)) id = sequence.drafts[i];
+      const bool is_one = id >= 0 && is_token(*problem, id);
+      const float least = problem->kind == SAMPLER_LOGITS ? -1e30F : 0.0F;
+      sequence.forced.push_back(is_one && row[at(id)] > least ? id : -1);
+    }
+  }
+}
+
+}  // namespace
+
 Problem random_problem(Random *random, const Kind &kind) {
   Problem problem;
   problem.num_cols = kind.is_large ? random->between(200, 1500) : random->between(3, 40);
@@ -199,6 +219,7 @@ Problem random_problem(Random *random, const Kind &kind) {
   }
   if (kind.has_stages) add_stages(random, &problem);
   round_rows(&problem);
+  if (kind.has_forced_tokens) add_forced_tokens(random, &problem);
   return problem;
 }
 

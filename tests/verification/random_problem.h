@@ -15,7 +15,8 @@ struct Kind {
   bool has_reports = false;
   bool has_bad_ids = true;  // of drafts; not with stages, nor by BLOCK
   bool has_greedy_rows = true;
-  bool is_large = false;  // rows of hundreds of tokens
+  bool has_forced_tokens = false;  // at some positions
+  bool is_large = false;           // rows of hundreds of tokens
 };
 
 Problem random_problem(Random *random, const Kind &kind);

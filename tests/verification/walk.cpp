@@ -375,7 +375,9 @@ class Walk {
     for (;;) {
       const std::vector<std::int32_t> children = sequence_.children(position() - 1);
       const std::size_t before = path_.size();
-      if (rule_ == SAMPLER_ACCEPT_SAMPLE_MATCH) {
+      if (forced(position()) >= 0) {
+        force(children);
+      } else if (rule_ == SAMPLER_ACCEPT_SAMPLE_MATCH) {
         match(children);
       } else if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) {
         synthetic(children);
@@ -390,6 +392,17 @@ class Walk {
       }
       if (path_.size() == before) return;
     }
+  }
+
+  std::int64_t forced(std::int32_t position) const {
+    return problem_.has_forced_tokens ? sequence_.forced[at(position)] : -1;
+  }
+  void force(const std::vector<std::int32_t> &children) {
+    const std::int64_t id = forced(position());
+    for (const std::int32_t child : children) {
+      if (token(child) == id) return accept(child);
+    }
+    emit(id);
   }
 
   std::int64_t token(std::int32_t node) const { return sequence_.drafts[at(node)]; }
@@ -643,6 +656,10 @@ class Walk {
     std::int64_t count = 0;
     for (std::int32_t i = 0; i < sequence_.num_drafts(); ++i) {
       if (!is_good(i)) continue;
+      if (forced(i) >= 0) {
+        count += forced(i) == token(i);
+        continue;
+      }
       const Row p = target(first_drafts(i));
       if (is_greedy_) {
         count += first_of(p) == token(i);

@@ -99,6 +99,17 @@ TEST_P(Rule, OfTreesWithStages) {
   compare(kind(true, true, true), 150, 7000);
 }
 
+TEST_P(Rule, OfForcedTokens) {
+  if (!has_trees()) return;  // BLOCK and DEFERRED make such sequences bad
+  for (const bool is_tree : {false, true}) {
+    for (const bool has_stages : {false, true}) {
+      Kind forced = kind(is_tree, has_stages, true);
+      forced.has_forced_tokens = true;
+      compare(forced, 25, 8000);
+    }
+  }
+}
+
 std::string name_of_case(const testing::TestParamInfo<sampler_acceptance> &which) {
   return name_of(which.param);
 }

@@ -1210,6 +1210,7 @@ class Sampler:
         draft_params: Params | None = None,
         draft_row_params: RowParams | None = None,
         pipeline: Pipeline | None = None,
+        forced_token_ids: ArrayLike | None = None,
         seed: int | None = None,
         offset: int | None = None,
         seeds: ArrayLike | None = None,
@@ -1273,8 +1274,14 @@ class Sampler:
         pipeline
             Stages of the target's rows. At each position the history and adaptive values are as if the
             drafts before it had been accepted; nothing is changed. token_bitmask_indices is
-            [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
-            are not verified: forced_token_id must be None.
+            [num_sequences, num_drafts + 1], by position, in trees and packed batches too.
+        forced_token_ids
+            [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
+            its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
+            it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
+            outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
+            DEFERRED, which decide on whole chains, make it bad with any. None: none.
+            row_params->forced_token_id must be None.
         seeds
             [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:
             `seed`, `offset`.
@@ -1460,6 +1467,7 @@ class Sampler:
         draft_params: Params | None = None,
         draft_row_params: RowParams | None = None,
         pipeline: Pipeline | None = None,
+        forced_token_ids: ArrayLike | None = None,
         seed: int | None = None,
         offset: int | None = None,
         seeds: ArrayLike | None = None,

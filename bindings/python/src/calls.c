@@ -445,6 +445,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
                       &a->draft_row_params) ||
       take_pipeline(call, f, verify_args__pipeline, a->target.num_cols, slots, tokens,
                     &a->pipeline) ||
+      take_ids(call, f, "", verify_args__forced_token_ids, tokens) ||
       take_random(call, f, verify_args__seed, slots) ||
       take_acceptance(call, f, verify_args__acceptance, a->num_drafts, &a->acceptance) ||
       take_array(call, f, "", verify_args__acceptances, slots, PLACE_PARAMETER) ||

@@ -1079,8 +1079,15 @@ const Member verify_args_members[] = {
    KIND_OBJECT, ELEMENT_NONE, 0, 11, -1, 0,
     "Stages of the target's rows. At each position the history and adaptive values are as if the\n"
     "drafts before it had been accepted; nothing is changed. token_bitmask_indices is\n"
-    "[num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens\n"
-    "are not verified: forced_token_id must be None."},
+    "[num_sequences, num_drafts + 1], by position, in trees and packed batches too."},
+  {"forced_token_ids", "forced_token_ids", offsetof(sampler_verify_args, forced_token_ids),
+   KIND_OBJECT, ELEMENT_IDS, 0, 12, -1, 0,
+    "[num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever\n"
+    "its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals\n"
+    "it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id\n"
+    "outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and\n"
+    "DEFERRED, which decide on whole chains, make it bad with any. None: none.\n"
+    "row_params->forced_token_id must be None."},
   {"seed", "random.seed", offsetof(sampler_verify_args, random) + offsetof(sampler_random, seed),
    KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
@@ -1088,14 +1095,14 @@ const Member verify_args_members[] = {
    KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"seeds", "random.seeds", offsetof(sampler_verify_args, random) + offsetof(sampler_random, seeds),
-   KIND_OBJECT, ELEMENT_U64, 0, 12, -1, 0,
+   KIND_OBJECT, ELEMENT_U64, 0, 13, -1, 0,
     "[num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
     "`seed`, `offset`."},
   {"offsets", "random.offsets", offsetof(sampler_verify_args, random) + offsetof(sampler_random, offsets),
-   KIND_OBJECT, ELEMENT_U64, 0, 13, -1, 0,
+   KIND_OBJECT, ELEMENT_U64, 0, 14, -1, 0,
     ""},
   {"streams", "random.streams", offsetof(sampler_verify_args, random) + offsetof(sampler_random, streams),
-   KIND_OBJECT, ELEMENT_U32, 0, 14, -1, 0,
+   KIND_OBJECT, ELEMENT_U32, 0, 15, -1, 0,
     "[slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
     "number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
     "token depends on its seed and offset alone, not on its place."},
@@ -1106,11 +1113,11 @@ const Member verify_args_members[] = {
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"acceptance", "acceptance", offsetof(sampler_verify_args, acceptance),
-   KIND_OBJECT, ELEMENT_NONE, 0, 15, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 16, -1, 0,
     "The rule and its parameters. None, or rule 0: SAMPLER_ACCEPT_STANDARD, the fastest for\n"
     "dense chains."},
   {"acceptances", "acceptances", offsetof(sampler_verify_args, acceptances),
-   KIND_OBJECT, ELEMENT_I32, 0, 16, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 17, -1, 0,
     "The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the\n"
     "call, makes its sequence bad (INVALID_PARAMETER). None: `acceptance` for all."},
   {"sibling_rule", "sibling_rule", offsetof(sampler_verify_args, sibling_rule),
@@ -1126,45 +1133,45 @@ const Member verify_args_members[] = {
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "1: counts are added to the two arrays. 0: they overwrite them."},
   {"out_token_ids", "out_token_ids", offsetof(sampler_verify_args, out_token_ids),
-   KIND_OBJECT, ELEMENT_IDS, 1, 17, 0, 0,
+   KIND_OBJECT, ELEMENT_IDS, 1, 18, 0, 0,
     "[num_sequences, num_drafts + 1] The accepted drafts, then one token of the target, then -1. All\n"
     "-1 for a bad sequence (the handle's fallback token first, if it has one). Required."},
   {"out_accepted_counts", "out_accepted_counts", offsetof(sampler_verify_args, out_accepted_counts),
-   KIND_OBJECT, ELEMENT_I32, 1, 18, 1, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 19, 1, 0,
     "[num_sequences] each; None: not wanted. Drafts that would be accepted each on its own, at any\n"
     "position. Positions after the first rejection count only here: nothing there changes a token\n"
     "or, draft ids apart, a status. For trees, and for rules other than STANDARD, it\n"
     "equals out_emitted_counts."},
   {"out_emitted_counts", "out_emitted_counts", offsetof(sampler_verify_args, out_emitted_counts),
-   KIND_OBJECT, ELEMENT_I32, 1, 19, 2, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 20, 2, 0,
     "Drafts kept before the first rejection: out_token_ids has one token more."},
   {"out_row_status", "out_row_status", offsetof(sampler_verify_args, out_row_status),
-   KIND_OBJECT, ELEMENT_U32, 1, 20, 3, 0,
+   KIND_OBJECT, ELEMENT_U32, 1, 21, 3, 0,
     ""},
   {"reports", "reports", offsetof(sampler_verify_args, reports),
-   KIND_OBJECT, ELEMENT_NONE, 0, 21, 4, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 22, 4, 0,
     "Optional outputs per emitted token, in the order of out_token_ids, from the target's\n"
     "distribution at its position; without a token, as for a bad row. out_values, num_chosen,\n"
     "out_kept_offsets and out_removed_by, with their related members, must be 0. None: none."},
   {"out_positions", "out_positions", offsetof(sampler_verify_args, out_positions),
-   KIND_OBJECT, ELEMENT_I32, 1, 22, 5, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 23, 5, 0,
     "[num_sequences, num_drafts + 1] Positions where the emitted tokens were decided, 0 first, then\n"
     "-1: the KV cache rows to keep. kv_indices, of the same shape, has a number per position (packed\n"
     "batches too); out_kv_indices has those of out_positions. None: not wanted."},
   {"kv_indices", "kv_indices", offsetof(sampler_verify_args, kv_indices),
-   KIND_OBJECT, ELEMENT_I64, 0, 23, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 24, -1, 0,
     ""},
   {"out_kv_indices", "out_kv_indices", offsetof(sampler_verify_args, out_kv_indices),
-   KIND_OBJECT, ELEMENT_I64, 1, 24, 6, 0,
+   KIND_OBJECT, ELEMENT_I64, 1, 25, 6, 0,
     ""},
 };
 
 static const char *const verify_args_results[] = {"token_ids", "accepted_counts", "emitted_counts", "row_status", "reports", "positions", "kv_indices", NULL};
 
-static PyObject *verify_args_names[37];
+static PyObject *verify_args_names[38];
 static PyTypeObject *verify_args_result_type;
 const Struct verify_args_struct = {
-  "verify_args", verify_args_members, 37, 25, sizeof(sampler_verify_args), 1,
+  "verify_args", verify_args_members, 38, 26, sizeof(sampler_verify_args), 1,
   NULL, 0, verify_args_results,
   verify_args_names, &verify_args_result_type,
     "Members shared with sampler_sample_args mean the same.\n"
@@ -2112,7 +2119,7 @@ const char sampler_select_doc[] =
     "    [input.num_rows] Tokens written per row; 0 for a bad row. None: not wanted.";
 
 const char sampler_verify_doc[] =
-    "verify($self, target, draft=None, draft_token_ids=None, *, stream=None, workspace=None, workspace_bytes=None, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
+    "verify($self, target, draft=None, draft_token_ids=None, *, stream=None, workspace=None, workspace_bytes=None, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
     "--\n"
     "\n"
     "Verifies each sequence's drafts and emits between 1 and num_drafts + 1 tokens.\n"
@@ -2156,8 +2163,14 @@ const char sampler_verify_doc[] =
     "pipeline\n"
     "    Stages of the target's rows. At each position the history and adaptive values are as if the\n"
     "    drafts before it had been accepted; nothing is changed. token_bitmask_indices is\n"
-    "    [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens\n"
-    "    are not verified: forced_token_id must be None.\n"
+    "    [num_sequences, num_drafts + 1], by position, in trees and packed batches too.\n"
+    "forced_token_ids\n"
+    "    [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever\n"
+    "    its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals\n"
+    "    it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id\n"
+    "    outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and\n"
+    "    DEFERRED, which decide on whole chains, make it bad with any. None: none.\n"
+    "    row_params->forced_token_id must be None.\n"
     "seeds\n"
     "    [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
     "    `seed`, `offset`.\n"
@@ -2256,7 +2269,7 @@ const char sampler_select_workspace_size_doc[] =
     "How many bytes of workspace `select` needs with these arguments. No array is read or written.";
 
 const char sampler_verify_workspace_size_doc[] =
-    "verify_workspace_size($self, target, draft=None, draft_token_ids=None, *, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
+    "verify_workspace_size($self, target, draft=None, draft_token_ids=None, *, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
     "--\n"
     "\n"
     "How many bytes of workspace `verify` needs with these arguments. No array is read or written.";

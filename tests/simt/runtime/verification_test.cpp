@@ -97,6 +97,14 @@ TEST_P(Verification, OfChainsWithStagesEqualsTheCpus) {
   compare(kind(false, true, true), 150, 14000);
 }
 
+TEST_P(Verification, OfForcedTokensEqualsTheCpus) {
+  for (const bool has_stages : {false, true}) {
+    Kind forced = kind(has_stages, has_stages, has_stages);
+    forced.has_forced_tokens = true;
+    if (has_trees()) compare(forced, 100, 15000);  // else it makes sequences bad
+  }
+}
+
 // Rows of several blocks.
 void lengthen(Random &random, Problem *problem) {
   const std::int64_t num_cols = random.between(9000, 16000);

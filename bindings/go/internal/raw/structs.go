@@ -523,6 +523,7 @@ type VerifyArgs struct {
 	DraftParams       uintptr
 	DraftRowParams    uintptr
 	Pipeline          uintptr
+	ForcedTokenIDs    uintptr
 	Random            Random
 	Acceptance        uintptr
 	Acceptances       uintptr

@@ -1249,9 +1249,15 @@ structs! {
         draft_row_params: *const sampler_row_params = null();
         /// Stages of the target's rows. At each position the history and adaptive values are as if the
         /// drafts before it had been accepted; nothing is changed. token_bitmask_indices is
-        /// [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
-        /// are not verified: forced_token_id must be NULL.
+        /// [num_sequences, num_drafts + 1], by position, in trees and packed batches too.
         pipeline: *const sampler_pipeline = null();
+        /// [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
+        /// its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
+        /// it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
+        /// outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
+        /// DEFERRED, which decide on whole chains, make it bad with any. NULL: none.
+        /// row_params->forced_token_id must be NULL.
+        forced_token_ids: *const c_void = null();
         /// One offset serves all positions of a sequence.
         random: sampler_random = sampler_random::INIT;
         /// The rule and its parameters. NULL, or rule 0: SAMPLER_ACCEPT_STANDARD, the fastest for

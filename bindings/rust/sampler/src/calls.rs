@@ -313,6 +313,9 @@ pub struct VerifyArgs<'a> {
     /// are as if the drafts before it had been accepted; nothing is changed. Its
     /// `token_bitmask_indices` are `[num_sequences, num_drafts + 1]`.
     pub pipeline: Option<&'a Pipeline<'a>>,
+    /// `[num_sequences, num_drafts + 1]` By position: the token that is decided there whatever its
+    /// row and the rule, as at the end of a thinking budget. Negative, and None: none.
+    pub forced_token_ids: Array<'a, Id>,
     /// Randomness. One offset serves all positions of a sequence.
     pub random: Random<'a>,
     /// The rule, by default [`Acceptance::STANDARD`], and the numbers of the rules.
@@ -793,12 +796,19 @@ impl VerifyArgs<'_> {
             draft_params: address(&to.draft_params),
             draft_row_params: address(&to.draft_row_params),
             pipeline: address(&to.pipeline),
+            forced_token_ids: place.array(
+                "",
+                "forced_token_ids",
+                &self.forced_token_ids,
+                positions,
+            )?,
             acceptance: &to.acceptance,
             acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
             sibling_rule: self.sibling_rule.raw(),
             draw_method: self.draw_method.raw(),
             token_id_type: token_id_type([
                 ("draft_token_ids", draft_token_ids),
+                ("forced_token_ids", &self.forced_token_ids),
                 ("out_token_ids", &self.out_token_ids),
                 ("reports.out_top_token_ids", &self.reports.out_top_token_ids),
                 ("reports.chosen_token_ids", &self.reports.chosen_token_ids),

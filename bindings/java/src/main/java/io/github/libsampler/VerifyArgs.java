@@ -30,6 +30,7 @@ public final class VerifyArgs extends Arguments {
   private Params draftParams;
   private RowParams draftRowParams;
   private Pipeline pipeline;
+  private Array forcedTokenIds;
   private DraftLayout layout;
   private ReportArgs reports;
   private Array outPositions;
@@ -306,6 +307,18 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
+   * Sets tokens that are decided by position, whatever the row and the rule, as at the end of a
+   * thinking budget; negative: none.
+   *
+   * @param forcedTokenIds [sequences, numDrafts + 1] I32 or I64; null, the default: none
+   * @return this
+   */
+  public VerifyArgs forcedTokenIds(Array forcedTokenIds) {
+    this.forcedTokenIds = forcedTokenIds;
+    return this;
+  }
+
+  /**
    * Sets where the positions that the emitted tokens were decided at go, 0 first: the rows of a KV
    * cache to keep. Then -1.
    *
@@ -382,6 +395,8 @@ public final class VerifyArgs extends Arguments {
     call.rowParams(at + Layout.VERIFY_ARGS_ROW_PARAMS, rowParams, numSlots);
     call.random(at + Layout.VERIFY_ARGS_RANDOM, random, numSlots);
     call.put(at + Layout.VERIFY_ARGS_ACCUMULATE_COUNTS, accumulateCounts ? 1 : 0);
+    call.inIds(at + Layout.VERIFY_ARGS_FORCED_TOKEN_IDS, "forced_token_ids", forcedTokenIds,
+        numTokens);
     call.outIds(at + Layout.VERIFY_ARGS_OUT_TOKEN_IDS, "out_token_ids", outTokenIds, numTokens);
     call.out(at + Layout.VERIFY_ARGS_OUT_ACCEPTED_COUNTS, "out_accepted_counts",
         outAcceptedCounts, Call.I32, numSequences);

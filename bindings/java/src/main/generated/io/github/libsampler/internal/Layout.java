@@ -476,7 +476,7 @@ public final class Layout {
   public static final int DRAFT_LAYOUT_NEXT_SIBLINGS = 112;
   public static final int DRAFT_LAYOUT_TREE_ROWS = 120;
 
-  public static final int VERIFY_ARGS_SIZE = 400;
+  public static final int VERIFY_ARGS_SIZE = 408;
   public static final int VERIFY_ARGS_STRUCT_SIZE = 0;
   public static final int VERIFY_ARGS_EXEC = 8;
   public static final int VERIFY_ARGS_TARGET = 32;
@@ -492,21 +492,22 @@ public final class Layout {
   public static final int VERIFY_ARGS_DRAFT_PARAMS = 224;
   public static final int VERIFY_ARGS_DRAFT_ROW_PARAMS = 232;
   public static final int VERIFY_ARGS_PIPELINE = 240;
-  public static final int VERIFY_ARGS_RANDOM = 248;
-  public static final int VERIFY_ARGS_ACCEPTANCE = 304;
-  public static final int VERIFY_ARGS_ACCEPTANCES = 312;
-  public static final int VERIFY_ARGS_SIBLING_RULE = 320;
-  public static final int VERIFY_ARGS_DRAW_METHOD = 324;
-  public static final int VERIFY_ARGS_TOKEN_ID_TYPE = 328;
-  public static final int VERIFY_ARGS_ACCUMULATE_COUNTS = 332;
-  public static final int VERIFY_ARGS_OUT_TOKEN_IDS = 336;
-  public static final int VERIFY_ARGS_OUT_ACCEPTED_COUNTS = 344;
-  public static final int VERIFY_ARGS_OUT_EMITTED_COUNTS = 352;
-  public static final int VERIFY_ARGS_OUT_ROW_STATUS = 360;
-  public static final int VERIFY_ARGS_REPORTS = 368;
-  public static final int VERIFY_ARGS_OUT_POSITIONS = 376;
-  public static final int VERIFY_ARGS_KV_INDICES = 384;
-  public static final int VERIFY_ARGS_OUT_KV_INDICES = 392;
+  public static final int VERIFY_ARGS_FORCED_TOKEN_IDS = 248;
+  public static final int VERIFY_ARGS_RANDOM = 256;
+  public static final int VERIFY_ARGS_ACCEPTANCE = 312;
+  public static final int VERIFY_ARGS_ACCEPTANCES = 320;
+  public static final int VERIFY_ARGS_SIBLING_RULE = 328;
+  public static final int VERIFY_ARGS_DRAW_METHOD = 332;
+  public static final int VERIFY_ARGS_TOKEN_ID_TYPE = 336;
+  public static final int VERIFY_ARGS_ACCUMULATE_COUNTS = 340;
+  public static final int VERIFY_ARGS_OUT_TOKEN_IDS = 344;
+  public static final int VERIFY_ARGS_OUT_ACCEPTED_COUNTS = 352;
+  public static final int VERIFY_ARGS_OUT_EMITTED_COUNTS = 360;
+  public static final int VERIFY_ARGS_OUT_ROW_STATUS = 368;
+  public static final int VERIFY_ARGS_REPORTS = 376;
+  public static final int VERIFY_ARGS_OUT_POSITIONS = 384;
+  public static final int VERIFY_ARGS_KV_INDICES = 392;
+  public static final int VERIFY_ARGS_OUT_KV_INDICES = 400;
 
   public static final int RESIDUAL_ARGS_SIZE = 200;
   public static final int RESIDUAL_ARGS_STRUCT_SIZE = 0;
