@@ -203,6 +203,7 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		{"reports->out_kept_probabilities", 17, 18, func(a *VerifyArgs) {
 			a.Reports.KeptCapacity, a.Reports.OutKeptProbabilities = 3, f32(17)
 		}},
+		{"forced_token_ids", 5, 6, func(a *VerifyArgs) { a.ForcedTokenIDs = ids(5) }},
 		{"out_positions", 5, 6, func(a *VerifyArgs) { a.OutPositions = i32(5) }},
 		{"kv_indices", 5, 6, func(a *VerifyArgs) {
 			a.KVIndices, a.OutKVIndices = Slice(make([]int64, 5)), Slice(make([]int64, 6))

@@ -1115,6 +1115,7 @@ mod tests {
                 out_token_ids: ArrayMut i64, 8; out_accepted_counts: ArrayMut i32, 2;
                 out_emitted_counts: ArrayMut i32, 2; out_row_status: ArrayMut u32, 2;
                 acceptances: Array i32, 7; out_positions: ArrayMut i32, 8;
+                forced_token_ids: Array i64, 8;
                 kv_indices: Array i64, 8; out_kv_indices: ArrayMut i64, 8;
         );
         fill!(args.acceptance; numbers: typical_threshold typical_scale relaxed_top_k relaxed_delta
@@ -1136,8 +1137,8 @@ mod tests {
         let raw = args.raw(ON_CUDA, &mut to).unwrap();
         check!(raw, args; numbers:; enumerations: sibling_rule draw_method; arrays:
             draft_token_ids draft_counts slots out_token_ids out_accepted_counts
-            out_emitted_counts out_row_status acceptances out_positions kv_indices
-            out_kv_indices);
+            out_emitted_counts out_row_status acceptances out_positions forced_token_ids
+            kv_indices out_kv_indices);
         check!(to.acceptance, args.acceptance; numbers: typical_threshold typical_scale
             relaxed_top_k relaxed_delta threshold_single threshold_total deferred_window
             deferred_top_k deferred_entropy; enumerations: rule; arrays: synthetic_rates);

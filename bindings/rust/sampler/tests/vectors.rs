@@ -482,8 +482,8 @@ structs! {
     }
     VerifyArgs<'a> {
         exec target draft draft_token_ids num_drafts draft_counts layout slots num_slots params
-        row_params draft_params draft_row_params pipeline random acceptance acceptances sibling_rule
-        draw_method accumulate_counts out_token_ids out_accepted_counts out_emitted_counts
+        row_params draft_params draft_row_params pipeline forced_token_ids random acceptance acceptances
+        sibling_rule draw_method accumulate_counts out_token_ids out_accepted_counts out_emitted_counts
         out_row_status reports out_positions kv_indices out_kv_indices
     }
     ResidualArgs<'a> {

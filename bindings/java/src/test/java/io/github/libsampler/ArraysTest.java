@@ -78,6 +78,7 @@ final class ArraysTest {
       Map.entry("verify reports.out_kept_token_ids", TOKENS * REPORTED),
       Map.entry("verify reports.out_kept_probabilities", TOKENS * REPORTED),
       Map.entry("out_positions", TOKENS), Map.entry("kv_indices", TOKENS),
+      Map.entry("forced_token_ids", TOKENS),
       Map.entry("out_kv_indices", TOKENS),
       Map.entry("verify pipeline.token_bitmask_indices", TOKENS),
       Map.entry("acceptance.synthetic_rates", DRAFTS),

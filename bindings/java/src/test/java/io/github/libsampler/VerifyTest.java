@@ -139,7 +139,7 @@ final class VerifyTest {
       assertEquals(4096, memory.getLong(at + offset), path);
       ++numArrays;
     }
-    assertEquals(33, numArrays);
+    assertEquals(34, numArrays);
   }
 
   /** Those that a call has, by the member that points to one. */
