@@ -1440,6 +1440,12 @@ FAULTS = [
         [("src/contract/pipeline.h", "return id < 0 ? kMaxVocabulary : id;", "return id;")],
         [("pipeline_test", "PlainScores.OfTokensThatNoRowHasAreNone")]),
     Fault(
+        "forced_tokens_are_verified",
+        "the rule decides where a token is forced",
+        [("src/contract/verify_extended.h",
+          "if (forced >= 0) return decide_forced(position, forced, next, token);", "")],
+        [("verification_test", "Walk/Rule.OfForcedTokens/Standard")]),
+    Fault(
         "biases_without_contexts",
         "a bias is added whatever the text ends in",
         [("src/cpu/edits.cpp",
