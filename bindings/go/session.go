@@ -676,6 +676,10 @@ type AdvanceArgs struct {
 	// which follows the text and the drafts before it; negative: none. Else left out.
 	TokenBitmaskIndices Array[int32]
 
+	// [rows of logits] The token that is decided at each row of the target whatever its logits, as
+	// where a thinking budget runs out among the drafts; negative: none. Left out: none.
+	ForcedTokenIDs Array[int32]
+
 	// What follows is by span of the target; all but OutTokenIDs and OutCounts may be left out.
 
 	// [spans, MaxDrafts + 1] New tokens, then -1; and how many. A span without logits has none.
@@ -753,6 +757,7 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 		DrafterRowStride: int64(args.DrafterRowStride),
 		TokenBitmaskIndices: array("token_bitmask_indices", args.TokenBitmaskIndices.array,
 			rows),
+		ForcedTokenIDs:   array("forced_token_ids", args.ForcedTokenIDs.array, rows),
 		OutTokenIDs:      array("out_token_ids", args.OutTokenIDs.array, places),
 		OutCounts:        array("out_counts", args.OutCounts.array, spans),
 		OutFinishReasons: array("out_finish_reasons", args.OutFinishReasons.array, spans),

@@ -418,6 +418,11 @@ typedef struct sampler_session_advance_args {
    * follows the text and the drafts before it; negative: none. Else NULL. */
   const int32_t *token_bitmask_indices;
 
+  /* [rows of logits] The token that is decided at each target row whatever its logits, below
+   * vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
+   * token is kept, any other ends the drafts. Negative: none. In host memory. NULL: none. */
+  const int32_t *forced_token_ids;
+
   /* Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be NULL,
    * and with no spans those, too. */
 

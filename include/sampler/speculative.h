@@ -241,9 +241,9 @@ typedef struct sampler_verify_args {
   /* [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
    * its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
    * it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
-   * outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
-   * DEFERRED, which decide on whole chains, make it bad with any. NULL: none.
-   * row_params->forced_token_id must be NULL. */
+   * outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached. A chain with
+   * one is verified by STANDARD instead of BLOCK and DEFERRED, which decide on whole chains. NULL:
+   * none. row_params->forced_token_id must be NULL. */
   const void *forced_token_ids;
 
   /* One offset serves all positions of a sequence. */

@@ -151,12 +151,12 @@ class Verifier {
 
   SAMPLER_HD bool keeps_verified() const { return extended_.keeps_verified; }
   SAMPLER_HD bool judges_whole_chain() const {
-    return !chain_.greedy && (rule_ == SAMPLER_ACCEPT_BLOCK || rule_ == SAMPLER_ACCEPT_DEFERRED);
+    const bool is_whole = rule_ == SAMPLER_ACCEPT_BLOCK || rule_ == SAMPLER_ACCEPT_DEFERRED;
+    return is_whole && !chain_.greedy && !has_forced_tokens();
   }
 
   SAMPLER_HD uint32_t verify() {
     if (judges_whole_chain()) {
-      if (has_forced_tokens()) return SAMPLER_ROW_INVALID_PARAMETER;
       return rule_ == SAMPLER_ACCEPT_BLOCK ? verify_block() : verify_deferred();
     }
     const uint32_t status = walk();

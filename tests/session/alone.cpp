@@ -88,6 +88,10 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
     args.report_args.out_top_logprobs = top_logprobs.data();
     const std::int32_t mask = extras.mask_of ? extras.mask_of(result.text) : -1;
     pipeline.token_bitmask_indices = extras.mask_of ? &mask : nullptr;
+    const std::int64_t forced = extras.forced_after ? extras.forced_after(result.text) : -1;
+    auto row_params = sized<sampler_row_params>();
+    row_params.forced_token_id = &forced;
+    args.row_params = &row_params;
     const bool has_minimum = draws->params.min_new_tokens > 0;
     pipeline.stop = {};
     if (has_minimum) pipeline.stop = {end_offsets.data(), ends, 1, end_offsets[1]};

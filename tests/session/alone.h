@@ -38,6 +38,8 @@ struct Wish {
 struct Extras {
   std::vector<std::uint32_t> masks;                         // a word each
   std::function<std::int32_t(const Tokens &text)> mask_of;  // none: there are no masks
+  // The token that follows a text whatever the model and the rules say; negative: none.
+  std::function<std::int32_t(const Tokens &text)> forced_after;
   std::int64_t num_top = 0;
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
 

@@ -215,7 +215,8 @@ Driver::Step Driver::plan(const Tokens &sequences, std::int64_t max_tokens) {
 }
 
 std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                                   Tokens Caches::*member, std::int64_t stride, Tokens *masks) {
+                                   Tokens Caches::*member, std::int64_t stride, Tokens *masks,
+                                   Tokens *forced) {
   std::vector<float> rows;
   for (const sampler_span &span : spans) {
     Tokens &cache = caches_.at(span.sequence).*member;
@@ -232,6 +233,7 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
           is_after_draft ? path_to(cache, draft, parents_.at(span.sequence)) : cache;
       const Logits logits = model(text);
       if (extras_.mask_of) masks->push_back(extras_.mask_of(text));
+      if (extras_.forced_after) forced->push_back(extras_.forced_after(text));
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }
@@ -244,11 +246,11 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
 void Driver::run_part(const std::vector<sampler_span> &spans,
                       const std::vector<sampler_span> &drafter_spans) {
   const std::int64_t stride = kVocabulary + 3, num_positions = options_.max_drafts + 1;
-  Tokens masks, unused;
-  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &masks);
+  Tokens masks, forced, unused;
+  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &masks, &forced);
   const LogitsMemory logits(rows);
   const LogitsMemory drafter_logits(
-      forward(drafter_spans, drafter_, &Caches::drafter, stride, &unused));
+      forward(drafter_spans, drafter_, &Caches::drafter, stride, &unused, &unused));
   num_rows += std::int64_t(rows.size()) / stride;
   num_steps += !spans.empty();
   std::vector<Tokens> before;
@@ -288,6 +290,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
     args.report_args.out_top_logprobs = top_values.data();
   }
   if (extras_.mask_of) args.token_bitmask_indices = masks.data();
+  if (extras_.forced_after) args.forced_token_ids = forced.data();
   const sampler_status status = sampler_session_advance(session_, &args);
   if (may_fail(status)) {
     ++num_failed;

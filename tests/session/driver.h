@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "alone.h"
 #include "../sized.h"
+#include "alone.h"
 
 namespace session_test {
 
@@ -79,9 +79,10 @@ class Driver {
 
   void run_part(const std::vector<sampler_span> &spans,
                 const std::vector<sampler_span> &drafter_spans);
-  // The rows' masks go to `masks`.
+  // The rows' masks go to `masks`, and the tokens that are decided there to `forced`.
   std::vector<float> forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                             Tokens Caches::*cache, std::int64_t stride, Tokens *masks);
+                             Tokens Caches::*cache, std::int64_t stride, Tokens *masks,
+                             Tokens *forced);
 
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;

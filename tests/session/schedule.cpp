@@ -56,6 +56,10 @@ Extras masks_and_tops() {
     const auto number = std::int32_t((text.size() * 5 + std::size_t(text.back())) % 7);
     return number < 5 ? number : -1;
   };
+  // As where budgets run out: each fifth place, and a token that the mask may forbid.
+  extras.forced_after = [](const Tokens &text) {
+    return text.size() % 5 == 0 ? std::int32_t(text.back() % 7) : -1;
+  };
   extras.num_top = 3;
   extras.logprob_kind = SAMPLER_LOGPROB_EDITED;
   return extras;

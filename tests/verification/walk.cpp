@@ -50,10 +50,10 @@ class Walk {
   Expectation run() {
     switch (rule_) {
       case SAMPLER_ACCEPT_BLOCK:
-        is_greedy_ ? one_by_one() : block();
+        is_greedy_ || has_forced() ? one_by_one() : block();
         break;
       case SAMPLER_ACCEPT_DEFERRED:
-        is_greedy_ ? one_by_one() : deferred();
+        is_greedy_ || has_forced() ? one_by_one() : deferred();
         break;
       default:
         one_by_one();
@@ -396,6 +396,11 @@ class Walk {
 
   std::int64_t forced(std::int32_t position) const {
     return problem_.has_forced_tokens ? sequence_.forced[at(position)] : -1;
+  }
+  bool has_forced() const {
+    return problem_.has_forced_tokens &&
+           std::any_of(sequence_.forced.begin(), sequence_.forced.end(),
+                       [](std::int64_t id) { return id >= 0; });
   }
   void force(const std::vector<std::int32_t> &children) {
     const std::int64_t id = forced(position());

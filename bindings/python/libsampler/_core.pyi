@@ -1279,9 +1279,9 @@ class Sampler:
             [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
             its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
             it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
-            outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
-            DEFERRED, which decide on whole chains, make it bad with any. None: none.
-            row_params->forced_token_id must be None.
+            outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached. A chain with
+            one is verified by STANDARD instead of BLOCK and DEFERRED, which decide on whole chains. None:
+            none. row_params->forced_token_id must be None.
         seeds
             [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:
             `seed`, `offset`.
@@ -2109,6 +2109,7 @@ class Session:
         drafter_logits: ArrayLike | None = None,
         drafter_row_stride: int | None = None,
         token_bitmask_indices: ArrayLike | None = None,
+        forced_token_ids: ArrayLike | None = None,
         out_token_ids: ArrayLike | bool | None = None,
         out_counts: ArrayLike | bool | None = None,
         out_finish_reasons: ArrayLike | bool | None = None,
@@ -2139,6 +2140,10 @@ class Session:
         token_bitmask_indices
             [rows of logits] With masks in the session's pipeline: the mask of each target row, which
             follows the text and the drafts before it; negative: none. Else None.
+        forced_token_ids
+            [rows of logits] The token that is decided at each target row whatever its logits, below
+            vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
+            token is kept, any other ends the drafts. Negative: none. In host memory. None: none.
         out_token_ids
             Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,
             and with no spans those, too.

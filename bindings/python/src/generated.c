@@ -1085,9 +1085,9 @@ const Member verify_args_members[] = {
     "[num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever\n"
     "its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals\n"
     "it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id\n"
-    "outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and\n"
-    "DEFERRED, which decide on whole chains, make it bad with any. None: none.\n"
-    "row_params->forced_token_id must be None."},
+    "outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached. A chain with\n"
+    "one is verified by STANDARD instead of BLOCK and DEFERRED, which decide on whole chains. None:\n"
+    "none. row_params->forced_token_id must be None."},
   {"seed", "random.seed", offsetof(sampler_verify_args, random) + offsetof(sampler_random, seed),
    KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
@@ -1931,33 +1931,38 @@ const Member session_advance_args_members[] = {
    KIND_OBJECT, ELEMENT_I32, 0, 4, -1, 0,
     "[rows of logits] With masks in the session's pipeline: the mask of each target row, which\n"
     "follows the text and the drafts before it; negative: none. Else None."},
+  {"forced_token_ids", "forced_token_ids", offsetof(sampler_session_advance_args, forced_token_ids),
+   KIND_OBJECT, ELEMENT_I32, 0, 5, -1, 0,
+    "[rows of logits] The token that is decided at each target row whatever its logits, below\n"
+    "vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this\n"
+    "token is kept, any other ends the drafts. Negative: none. In host memory. None: none."},
   {"out_token_ids", "out_token_ids", offsetof(sampler_session_advance_args, out_token_ids),
-   KIND_OBJECT, ELEMENT_I32, 1, 5, 0, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 6, 0, 0,
     "Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,\n"
     "and with no spans those, too.\n"
     "\n"
     "[num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span\n"
     "without logits."},
   {"out_counts", "out_counts", offsetof(sampler_session_advance_args, out_counts),
-   KIND_OBJECT, ELEMENT_I64, 1, 6, 1, 0,
+   KIND_OBJECT, ELEMENT_I64, 1, 7, 1, 0,
     ""},
   {"out_finish_reasons", "out_finish_reasons", offsetof(sampler_session_advance_args, out_finish_reasons),
-   KIND_OBJECT, ELEMENT_I32, 1, 7, 2, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 8, 2, 0,
     "Not NONE: the sequence has finished, and is not planned any more."},
   {"out_cache_lengths", "out_cache_lengths", offsetof(sampler_session_advance_args, out_cache_lengths),
-   KIND_OBJECT, ELEMENT_I64, 1, 8, 3, 0,
+   KIND_OBJECT, ELEMENT_I64, 1, 9, 3, 0,
     "Lengths to cut the caches to. Rejected drafts are cut."},
   {"out_drafter_cache_lengths", "out_drafter_cache_lengths", offsetof(sampler_session_advance_args, out_drafter_cache_lengths),
-   KIND_OBJECT, ELEMENT_I64, 1, 9, 4, 0,
+   KIND_OBJECT, ELEMENT_I64, 1, 10, 4, 0,
     ""},
   {"out_accepted_counts", "out_accepted_counts", offsetof(sampler_session_advance_args, out_accepted_counts),
-   KIND_OBJECT, ELEMENT_I64, 1, 10, 5, 0,
+   KIND_OBJECT, ELEMENT_I64, 1, 11, 5, 0,
     "Drafts that became text."},
   {"out_row_status", "out_row_status", offsetof(sampler_session_advance_args, out_row_status),
-   KIND_OBJECT, ELEMENT_U32, 1, 11, 6, 0,
+   KIND_OBJECT, ELEMENT_U32, 1, 12, 6, 0,
     "Cause of BAD_ROW; else 0."},
   {"reports", "reports", offsetof(sampler_session_advance_args, reports),
-   KIND_OBJECT, ELEMENT_NONE, 0, 12, 7, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 13, 7, 0,
     "Log-probabilities of the new tokens, padded with NaN, and of the first num_top_logprobs tokens\n"
     "in rank order, padded with -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in\n"
     "[0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of\n"
@@ -1966,10 +1971,10 @@ const Member session_advance_args_members[] = {
 
 static const char *const session_advance_args_results[] = {"token_ids", "counts", "finish_reasons", "cache_lengths", "drafter_cache_lengths", "accepted_counts", "row_status", "reports", NULL};
 
-static PyObject *session_advance_args_names[17];
+static PyObject *session_advance_args_names[18];
 static PyTypeObject *session_advance_args_result_type;
 const Struct session_advance_args_struct = {
-  "session_advance_args", session_advance_args_members, 17, 13, sizeof(sampler_session_advance_args), 1,
+  "session_advance_args", session_advance_args_members, 18, 14, sizeof(sampler_session_advance_args), 1,
   NULL, 0, session_advance_args_results,
   session_advance_args_names, &session_advance_args_result_type,
     ""};
@@ -2168,9 +2173,9 @@ const char sampler_verify_doc[] =
     "    [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever\n"
     "    its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals\n"
     "    it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id\n"
-    "    outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and\n"
-    "    DEFERRED, which decide on whole chains, make it bad with any. None: none.\n"
-    "    row_params->forced_token_id must be None.\n"
+    "    outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached. A chain with\n"
+    "    one is verified by STANDARD instead of BLOCK and DEFERRED, which decide on whole chains. None:\n"
+    "    none. row_params->forced_token_id must be None.\n"
     "seeds\n"
     "    [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
     "    `seed`, `offset`.\n"
@@ -2605,7 +2610,7 @@ const char session_plan_doc[] =
     "    among the first next time.";
 
 const char session_advance_doc[] =
-    "advance($self, spans, logits, *, logits_row_stride=None, drafter_spans=None, drafter_logits=None, drafter_row_stride=None, token_bitmask_indices=None, out_token_ids=None, out_counts=None, out_finish_reasons=None, out_cache_lengths=None, out_drafter_cache_lengths=None, out_accepted_counts=None, out_row_status=None, reports=None)\n"
+    "advance($self, spans, logits, *, logits_row_stride=None, drafter_spans=None, drafter_logits=None, drafter_row_stride=None, token_bitmask_indices=None, forced_token_ids=None, out_token_ids=None, out_counts=None, out_finish_reasons=None, out_cache_lengths=None, out_drafter_cache_lengths=None, out_accepted_counts=None, out_row_status=None, reports=None)\n"
     "--\n"
     "\n"
     "Processes logits: the drafter's become drafts, the target's verify drafts and become tokens. A\n"
@@ -2629,6 +2634,10 @@ const char session_advance_doc[] =
     "token_bitmask_indices\n"
     "    [rows of logits] With masks in the session's pipeline: the mask of each target row, which\n"
     "    follows the text and the drafts before it; negative: none. Else None.\n"
+    "forced_token_ids\n"
+    "    [rows of logits] The token that is decided at each target row whatever its logits, below\n"
+    "    vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this\n"
+    "    token is kept, any other ends the drafts. Negative: none. In host memory. None: none.\n"
     "out_token_ids\n"
     "    Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,\n"
     "    and with no spans those, too.\n"

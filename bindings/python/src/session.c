@@ -618,6 +618,7 @@ static int take_advance(Call *call, Fields *f, sampler_session_advance_args *a,
   call->id_element = ELEMENT_I32;
   strcpy(call->id_label, "a session's id");
   return take_array(call, f, "", session_advance_args__token_bitmask_indices, rows, PLACE_HOST) ||
+         take_array(call, f, "", session_advance_args__forced_token_ids, rows, PLACE_HOST) ||
          take_output(call, f, "", session_advance_args__out_token_ids, 1, 2, spans, width) ||
          take_output(call, f, "", session_advance_args__out_counts, 1, 1, spans, 1) ||
          take_output(call, f, "", session_advance_args__out_finish_reasons, 1, 1, spans, 1) ||

@@ -17,6 +17,8 @@ ChainLayout::ChainLayout(const SessionConfig &config, SequenceTable *table,
   draft_ids_ = arrays->in<int32_t>(count, num_places);
   target_rows_ = arrays->in<int32_t>(count, num_places);
   masks_ = arrays->in<int32_t>(has_masks ? count : 0, num_places);
+  forced_ = arrays->in<int32_t>(count, num_places);
+  forced_by_slot_ = arrays->in<int64_t>(count);
 }
 
 DraftGroup ChainLayout::group_of(int32_t sequence) const {
@@ -50,12 +52,18 @@ int64_t ChainLayout::add_chain(const sampler_session_advance_args &args, int64_t
     masks_[group.first_place + group.num_places() + j] =
         j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
   }
+  for (int64_t j = 0; args.forced_token_ids && j < group.num_positions; ++j) {
+    forced_[group.first_place + group.num_places() + j] =
+        j <= own.num_drafts ? args.forced_token_ids[first_row + j] : -1;
+  }
+  if (args.forced_token_ids) forced_by_slot_[sequence] = args.forced_token_ids[first_row];
   chains_[chain] = {index, sequence};
   return own.num_drafts;
 }
 
 void ChainLayout::find(const sampler_session_advance_args &args) {
   int64_t num_chains = 0, num_offsets = 0, num_places = 0;
+  if (args.forced_token_ids) std::fill_n(forced_by_slot_, config_.num_sequences(), -1);
   for (const DraftGroup kind : kDraftGroups) {
     Group &group = groups_[int(kind)];
     const int64_t num_positions = kind == DraftGroup::kNone ? 1 : max_drafts() + 1;

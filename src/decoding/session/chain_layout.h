@@ -50,6 +50,13 @@ class ChainLayout {
   const int32_t *place_masks(const Group &group) {
     return transfer_.in(masks_ + group.first_place, group.num_places());
   }
+  const int32_t *place_forced(const Group &group) {
+    return transfer_.in(forced_ + group.first_place, group.num_places());
+  }
+  // By sequence; those of the group without drafts.
+  const int64_t *place_forced_by_slot() {
+    return transfer_.parameter(forced_by_slot_, config_.num_sequences());
+  }
   void place_chains(const Group &group, sampler_draft_layout *layout, sampler_verify_args *args);
   void place_trees(const Group &group, sampler_draft_layout *layout, sampler_verify_args *args);
 
@@ -69,7 +76,8 @@ class ChainLayout {
   Chain *chains_;
   int32_t *slots_;
   int32_t *draft_counts_, *tree_parents_;  // trees only
-  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
+  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_, *forced_;
+  int64_t *forced_by_slot_;
 };
 
 }  // namespace sampler::decoding

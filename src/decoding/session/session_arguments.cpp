@@ -565,6 +565,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
     check.array("token_bitmask_indices", args.token_bitmask_indices, sizeof(int32_t), num_rows,
                 Access::kReadOnHost, Need::kRequired);
   }
+  check.array("forced_token_ids", args.forced_token_ids, sizeof(int32_t), num_rows,
+              Access::kReadOnHost);
   *out_reports = capi::read_report_args(check, args.reports);
   args.reports = out_reports;
   const sampler_report_args &reports = *out_reports;
@@ -592,6 +594,13 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
               num_places * reports.num_top_logprobs, Access::kWrite);
   check.overlaps();
   check_advance_places(check, session->handle());
+  for (int64_t i = 0; args.forced_token_ids && check.ok() && i < num_rows; ++i) {
+    if (args.forced_token_ids[i] < options.vocabulary_size) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "forced_token_ids has %" PRId32 " for row %" PRId64
+               "; ids must be below vocabulary_size, %" PRId64,
+               args.forced_token_ids[i], i, options.vocabulary_size);
+  }
 }
 
 }  // namespace sampler::decoding

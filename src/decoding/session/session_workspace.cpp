@@ -1,6 +1,7 @@
 // Workspace bytes of a session's calls.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "abi/structs.h"
 #include "capi/operations.h"
@@ -136,11 +137,19 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     reports.out_top_token_ids = there;
     reports.out_top_logprobs = floats;
   }
+  sampler_row_params forced = extent.numbers;
+  forced.forced_token_id = static_cast<int64_t *>(there);
   const auto ask = [&](const auto &group) {
     auto own = group;
     asked.add(own);
     own.row_params = &extent.numbers;
     own.reports = &reports;
+    asked.add(own);
+    if constexpr (std::is_same_v<decltype(own), sampler_verify_args>) {
+      own.forced_token_ids = there;
+    } else {
+      own.row_params = &forced;
+    }
     asked.add(own);
   };
   ask(draw);

@@ -134,6 +134,9 @@ sampler_status VerifyBatch::draw(abi::Entry &entry, const sampler_session_advanc
   if (group.count == 0) return SAMPLER_OK;
   const sampler_pipeline pipeline = place_pipeline(group);
   sampler_sample_args call = draw_args(group, pipeline);
+  sampler_row_params numbers = requests_.numbers();
+  if (args.forced_token_ids) numbers.forced_token_id = layout_.place_forced_by_slot();
+  call.row_params = &numbers;
   call.input = rows_of(args);
   std::fill_n(num_kept_ + group.first, group.count, 0);
   sampler_report_args reports;
@@ -163,6 +166,7 @@ sampler_status VerifyBatch::verify(abi::Entry &entry, const sampler_session_adva
     requests_.add_drafter_rows(draft_params, requests_.plain_numbers(), &layout, &call);
   }
   call.slots = layout_.place_slots(group);
+  if (args.forced_token_ids) call.forced_token_ids = layout_.place_forced(group);
   call.target = rows_of(args);
   call.out_emitted_counts = transfer_.out(num_kept_ + group.first, group.count);
   sampler_report_args reports;

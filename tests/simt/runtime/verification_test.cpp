@@ -99,9 +99,9 @@ TEST_P(Verification, OfChainsWithStagesEqualsTheCpus) {
 
 TEST_P(Verification, OfForcedTokensEqualsTheCpus) {
   for (const bool has_stages : {false, true}) {
-    Kind forced = kind(has_stages, has_stages, has_stages);
+    Kind forced = kind(has_stages && has_trees(), has_stages, has_stages);
     forced.has_forced_tokens = true;
-    if (has_trees()) compare(forced, 100, 15000);  // else it makes sequences bad
+    compare(forced, 60, 15000);
   }
 }
 

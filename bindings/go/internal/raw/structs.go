@@ -435,6 +435,7 @@ type SessionAdvanceArgs struct {
 	DrafterLogits          uintptr
 	DrafterRowStride       int64
 	TokenBitmaskIndices    uintptr
+	ForcedTokenIDs         uintptr
 	OutTokenIDs            uintptr
 	OutCounts              uintptr
 	OutFinishReasons       uintptr

@@ -1254,9 +1254,9 @@ structs! {
         /// [num_sequences, num_drafts + 1] By position, likewise: the token that is decided there whatever
         /// its row and the rule, of token_id_type, as at the end of a thinking budget. A draft that equals
         /// it is accepted; else it is emitted, and the drafts after it are rejected. Negative: none. An id
-        /// outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached, and BLOCK and
-        /// DEFERRED, which decide on whole chains, make it bad with any. NULL: none.
-        /// row_params->forced_token_id must be NULL.
+        /// outside the row makes the sequence bad (INVALID_PARAMETER) where it is reached. A chain with
+        /// one is verified by STANDARD instead of BLOCK and DEFERRED, which decide on whole chains. NULL:
+        /// none. row_params->forced_token_id must be NULL.
         forced_token_ids: *const c_void = null();
         /// One offset serves all positions of a sequence.
         random: sampler_random = sampler_random::INIT;
@@ -2084,6 +2084,10 @@ structs! {
         /// [rows of logits] With masks in the session's pipeline: the mask of each target row, which
         /// follows the text and the drafts before it; negative: none. Else NULL.
         token_bitmask_indices: *const i32 = null();
+        /// [rows of logits] The token that is decided at each target row whatever its logits, below
+        /// vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
+        /// token is kept, any other ends the drafts. Negative: none. In host memory. NULL: none.
+        forced_token_ids: *const i32 = null();
         /// Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be NULL,
         /// and with no spans those, too.
         ///

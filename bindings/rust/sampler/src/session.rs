@@ -424,6 +424,9 @@ pub struct AdvanceArgs<'a> {
     /// `[rows of logits]` With masks in the session's pipeline: the mask of each row of the target,
     /// which follows the text and the drafts before it; negative: none. Else none.
     pub token_bitmask_indices: Array<'a, i32>,
+    /// `[rows of logits]` The token that is decided at each row of the target whatever its logits, as
+    /// where a thinking budget runs out among the drafts; negative, and None: none.
+    pub forced_token_ids: Array<'a, i32>,
     /// `[spans, max_drafts + 1]` New tokens, then -1. Required.
     pub out_token_ids: ArrayMut<'a, i32>,
     /// `[spans]` How many new tokens. Required.
@@ -706,6 +709,7 @@ impl<'a> Session<'a> {
             )?,
             drafter_row_stride: to_c(drafter_stride),
             token_bitmask_indices: HOST.array("", "token_bitmask_indices", masks, rows)?,
+            forced_token_ids: HOST.array("", "forced_token_ids", &args.forced_token_ids, rows)?,
             out_token_ids: HOST.array("", "out_token_ids", ids, places)?,
             out_counts: HOST.array("", "out_counts", &args.out_counts, spans)?,
             out_finish_reasons: HOST.array("", "out_finish_reasons", reasons, spans)?,

@@ -13,6 +13,7 @@ public final class AdvanceArgs {
   LogprobKind logprobKind = LogprobKind.RAW;
   int numTopLogprobs;
   int[] tokenBitmaskIndices;
+  int[] forcedTokenIds;
 
   /** Creates arguments at their defaults. */
   public AdvanceArgs() {}
@@ -114,6 +115,18 @@ public final class AdvanceArgs {
    */
   public AdvanceArgs tokenBitmaskIndices(int[] tokenBitmaskIndices) {
     this.tokenBitmaskIndices = tokenBitmaskIndices;
+    return this;
+  }
+
+  /**
+   * Sets the token that is decided at each row of the target's logits whatever they are, as where a
+   * thinking budget runs out among the drafts.
+   *
+   * @param forcedTokenIds [rows of logits] negative: none; null, the default: none
+   * @return this
+   */
+  public AdvanceArgs forcedTokenIds(int[] forcedTokenIds) {
+    this.forcedTokenIds = forcedTokenIds;
     return this;
   }
 }

@@ -346,6 +346,7 @@ public final class Session implements AutoCloseable {
       final Array logits = args.logits;
       final Array drafterLogits = args.drafterLogits;
       final int[] masks = args.tokenBitmaskIndices;
+      final int[] forced = args.forcedTokenIds;
       final int count = spans.size();
       final long places = (long) count * (memory.maxDrafts + 1);
       final int numTop = Math.max(numTopLogprobs, 0);
@@ -380,6 +381,12 @@ public final class Session implements AutoCloseable {
       }
       call.put(at + Layout.SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES,
           masks == null ? 0 : buffers.of(masks));
+      if (forced != null && forced.length < rows) {
+        throw new InvalidArgumentException(
+            "forced_token_ids has " + forced.length + " elements; it needs " + rows);
+      }
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_FORCED_TOKEN_IDS,
+          forced == null ? 0 : buffers.of(forced));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS, Raw.javaAddress(ids));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_COUNTS, Raw.javaAddress(counts));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS, Raw.javaAddress(reasons));

@@ -398,7 +398,7 @@ public final class Layout {
   public static final int SESSION_PLAN_ARGS_OUT_NUM_DRAFTER_SPANS = 56;
   public static final int SESSION_PLAN_ARGS_OUT_PARENTS = 64;
 
-  public static final int SESSION_ADVANCE_ARGS_SIZE = 144;
+  public static final int SESSION_ADVANCE_ARGS_SIZE = 152;
   public static final int SESSION_ADVANCE_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADVANCE_ARGS_SPANS = 8;
   public static final int SESSION_ADVANCE_ARGS_NUM_SPANS = 16;
@@ -409,14 +409,15 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_DRAFTER_LOGITS = 56;
   public static final int SESSION_ADVANCE_ARGS_DRAFTER_ROW_STRIDE = 64;
   public static final int SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES = 72;
-  public static final int SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS = 80;
-  public static final int SESSION_ADVANCE_ARGS_OUT_COUNTS = 88;
-  public static final int SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS = 96;
-  public static final int SESSION_ADVANCE_ARGS_OUT_CACHE_LENGTHS = 104;
-  public static final int SESSION_ADVANCE_ARGS_OUT_DRAFTER_CACHE_LENGTHS = 112;
-  public static final int SESSION_ADVANCE_ARGS_OUT_ACCEPTED_COUNTS = 120;
-  public static final int SESSION_ADVANCE_ARGS_OUT_ROW_STATUS = 128;
-  public static final int SESSION_ADVANCE_ARGS_REPORTS = 136;
+  public static final int SESSION_ADVANCE_ARGS_FORCED_TOKEN_IDS = 80;
+  public static final int SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS = 88;
+  public static final int SESSION_ADVANCE_ARGS_OUT_COUNTS = 96;
+  public static final int SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS = 104;
+  public static final int SESSION_ADVANCE_ARGS_OUT_CACHE_LENGTHS = 112;
+  public static final int SESSION_ADVANCE_ARGS_OUT_DRAFTER_CACHE_LENGTHS = 120;
+  public static final int SESSION_ADVANCE_ARGS_OUT_ACCEPTED_COUNTS = 128;
+  public static final int SESSION_ADVANCE_ARGS_OUT_ROW_STATUS = 136;
+  public static final int SESSION_ADVANCE_ARGS_REPORTS = 144;
 
   public static final int SHARD_ARGS_SIZE = 120;
   public static final int SHARD_ARGS_STRUCT_SIZE = 0;
