@@ -64,6 +64,12 @@ Case replayed(const Case &recorded, WorkspaceOf workspace_of);
 // call gives other outputs or another error without it.
 bool shows(const Case &recorded, const std::string &member);
 
+// Operations with recorded calls: all but sampler_score, which gives what sampler_sample gave.
+struct RecordedOperations {
+  const capi_test::Operation *begin() const { return capi_test::operations().data(); }
+  const capi_test::Operation *end() const { return begin() + int(capi_test::Op::kScore); }
+};
+
 // Calls of a state, of operations() and state_operations(), in their order. A draw has the state in
 // its pipeline.
 struct StateCase {

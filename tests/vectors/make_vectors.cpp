@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
   const auto record = [&](const std::string &path, const std::string &text) {
     is_ok = (only_check ? is_current(path, text) : write(path, text)) && is_ok;
   };
-  for (const capi_test::Operation &operation : capi_test::operations()) {
+  for (const capi_test::Operation &operation : vectors_test::RecordedOperations()) {
     record(folder + vectors_test::file_name(operation),
            vectors_test::to_text(operation, vectors_test::make_cases(operation)));
   }

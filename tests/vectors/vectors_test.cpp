@@ -15,6 +15,7 @@
 namespace vectors_test {
 namespace {
 
+using capi_test::Op;
 using capi_test::Operation;
 
 std::string contents(const std::string &file_name) {
@@ -49,7 +50,10 @@ class Vectors : public testing::TestWithParam<capi_test::Op> {
     for (const Case &recorded : cases) expect_equal(replayed(recorded, workspace_of), recorded);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Of, Vectors, capi_test::all_operations(), capi_test::operation_name);
+INSTANTIATE_TEST_SUITE_P(Of, Vectors,
+                         testing::Values(Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify,
+                                         Op::kResidual),
+                         capi_test::operation_name);
 
 TEST_P(Vectors, InTheHandlesWorkspace) {
   replay(WorkspaceOf::kHandle);
@@ -97,6 +101,11 @@ const std::map<std::string, std::string> &without_calls() {
       {"exec.workspace", "each replay has its own"},
       {"exec.workspace_bytes", "each replay has its own"},
       {"pipeline.state", "state.json has calls with it"},
+      {"pipeline.bias_contexts.offsets", "tests/pipeline compares them with the oracle"},
+      {"pipeline.bias_contexts.token_ids", "tests/pipeline compares them with the oracle"},
+      {"pipeline.bias_contexts.num_lists", "tests/pipeline compares them with the oracle"},
+      {"pipeline.bias_contexts.num_token_ids", "tests/pipeline compares them with the oracle"},
+      {"sampler_verify: forced_token_ids", "tests/verification compares them with a walk"},
   };
   return reasons;
 }
@@ -128,7 +137,7 @@ bool is_without_calls(const std::string &member, const std::string &by_struct) {
 
 TEST(VectorsHave, EachMemberInACallThatDiffersWithoutIt) {
   std::map<std::string, bool> is_shown;
-  for (const Operation &operation : capi_test::operations()) {
+  for (const Operation &operation : RecordedOperations()) {
     const std::vector<Case> cases = recorded_cases(operation);
     for (const auto &[member, described] : operation.all_members) {
       const std::string name = by_struct(operation, member);
@@ -167,7 +176,7 @@ TEST(VectorsHave, EachMemberOfStatesInACallThatDiffersWithoutIt) {
 }
 
 TEST(VectorsHave, NoMembersThatAreExpectedToBeMissing) {
-  for (const Operation &operation : capi_test::operations()) {
+  for (const Operation &operation : RecordedOperations()) {
     for (const Case &recorded : recorded_cases(operation)) {
       for (const Arrays *arrays : {&recorded.inputs, &recorded.outputs}) {
         for (const auto &[member, array] : *arrays) {
