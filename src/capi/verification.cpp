@@ -445,7 +445,7 @@ const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
                                       const UserParameters &parameters, const Shape &shape,
                                       const RequestContext &context, VerifyRequest *request) {
   refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
-            "sampler_verify has forced_token_ids");
+            "sampler_verify does not force tokens");
   const contract::Pipeline *const pipeline =
       read_pipeline(check, parameters, args.call.pipeline, context.handle, "target",
                     request->target, request->slots.count, shape.num_outputs(), Draws::kYes,
