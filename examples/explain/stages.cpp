@@ -100,7 +100,8 @@ bool is_window(sampler_stage stage) {
 
 // Without lists of BIAS and MASK.
 sampler_pipeline bare(sampler_pipeline lists) {
-  lists.biased = lists.allowed = lists.banned = lists.stop = lists.bad_words = {};
+  lists.biased = lists.bias_contexts = {};
+  lists.allowed = lists.banned = lists.stop = lists.bad_words = {};
   lists.biases = lists.dense_bias = nullptr;
   lists.num_dense_biases = lists.dense_bias_stride = 0;
   lists.bad_word_offsets = nullptr;
@@ -186,7 +187,7 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
 
 void turn_off_edit(sampler_stage stage, sampler_params *params, sampler_pipeline *lists) {
   if (stage == SAMPLER_STAGE_BIAS) {
-    lists->biased = {};
+    lists->biased = lists->bias_contexts = {};
     lists->biases = lists->dense_bias = nullptr;
     lists->num_dense_biases = lists->dense_bias_stride = 0;
   } else if (stage == SAMPLER_STAGE_MASK) {
@@ -243,6 +244,7 @@ std::vector<Part> parts_of(sampler_stage stage, const sampler_pipeline &lists) {
     add(lists.biased.offsets, "biased", [&](sampler_pipeline *to) {
       to->biased = lists.biased;
       to->biases = lists.biases;
+      to->bias_contexts = lists.bias_contexts;
     });
     add(lists.dense_bias, "dense_bias", [&](sampler_pipeline *to) {
       to->dense_bias = lists.dense_bias;

@@ -179,7 +179,9 @@ std::vector<Spec> few_specs() {
   std::vector<Spec> specs;
   for (Spec spec : all_specs()) {
     const bool rows = spec.dtype == SAMPLER_F32 && !spec.has_counts() && !spec.row_indices;
+    // Scores of candidates need a workspace on a device, as reports on them do.
     const bool lists = spec.dtype == SAMPLER_F16 && spec.candidates &&
+                       spec.operation != Op::kScore &&
                        (spec.row_indices || !spec.op().has("row_indices"));
     if ((!rows && !lists) || (spec.has_two_models() && !spec.draft)) continue;
     specs.push_back(spec);

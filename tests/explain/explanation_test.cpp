@@ -512,6 +512,7 @@ TEST(Explanation, TellsEveryNumberAndList) {
                                         "prompt_lengths",
                                         "max_history_tokens",
                                         "biases",
+                                        "bias_contexts",
                                         "num_dense_biases",
                                         "dense_bias_stride",
                                         "bad_word_offsets",

@@ -66,6 +66,9 @@ class Readers {
     if (begins("draft.")) return {row / spec.num_draft_positions()};
     if (member == "pipeline.token_bitmasks") return with(&Readers::mask, row);
     if (member == "pipeline.biases") return with_slot(row / 3);
+    if (member == "pipeline.bias_contexts.offsets") {
+      return join(with_slot((row - 1) / 3), with_slot(row / 3));
+    }
     if (begins("pipeline.dry_breakers")) return all();
     if (member == "pipeline.bad_words.offsets") return join(of_bad_word(row - 1), of_bad_word(row));
     if (member == "pipeline.bad_words.token_ids") return of_bad_word(row / 2);

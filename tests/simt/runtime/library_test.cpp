@@ -185,7 +185,12 @@ TEST_F(Calls, EnqueueAndDoNothingElse) {
   for (const Spec &spec : capi_test::all_specs()) {
     SCOPED_TRACE(describe(spec));
     DeviceCall call(spec, 1);
-    call.host().args().set("exec.stream", stream);
+    capi_test::Args &args = call.host().args();
+    args.set("exec.stream", stream);
+    const std::size_t bytes = workspace_size(sampler.get(), args);  // 0 for most
+    void *const memory = bytes > 0 ? runtime::allocate(1, bytes) : nullptr;
+    args.set("exec.workspace", memory);
+    args.set("exec.workspace_bytes", bytes);
     runtime::forget_calls();
     ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
     for (const auto &[function, count] : runtime::calls()) {
@@ -196,6 +201,7 @@ TEST_F(Calls, EnqueueAndDoNothingElse) {
       EXPECT_EQ(1, launch.device);
       EXPECT_EQ(stream, launch.stream);
     }
+    if (memory) runtime::release(memory);
   }
 }
 
@@ -405,6 +411,7 @@ std::vector<Spec> specs_of_spread_rows() {
   std::vector<Spec> specs;
   for (Spec spec : capi_test::few_specs()) {
     if (spec.candidates || !spec.op().has("row_indices")) continue;
+    if (spec.operation == capi_test::Op::kScore) continue;  // a row is one block's
     spec.num_cols = 20003;
     spec.num_rows = 8;
     spec.misalignment = 1;
@@ -466,6 +473,15 @@ void expect_exact_sizes(const std::vector<Spec> &specs, int device, std::size_t 
 
 TEST_F(Workspace, SizeIsExact) {
   expect_exact_sizes(specs_of_long_lists(), 0, 3u * (1 << 17));
+}
+
+// Each row has a bitmap of ids.
+TEST_F(Workspace, SizeIsExactOfScoresOfLists) {
+  Spec spec;
+  spec.operation = capi_test::Op::kScore;
+  spec.candidates = true;
+  spec.per_slot = true;
+  expect_exact_sizes({spec}, 0, std::size_t(spec.num_rows) << 17);
 }
 
 TEST_F(Workspace, SizeIsExactWhereRowsAreSpread) {
