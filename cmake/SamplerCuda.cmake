@@ -9,6 +9,8 @@ endif()
 set(SAMPLER_CUDA ${_default} CACHE STRING
     "Build the CUDA backend: ON, OFF, or AUTO, where there is an nvcc of 12.4 or newer")
 option(SAMPLER_CUDA_LINES "Say in device code which source lines it comes from; the code is the same" OFF)
+option(SAMPLER_CUDA_UNOPTIMISED
+       "Compile the large kernels in a tenth of the time, for tests without a device" OFF)
 set(SAMPLER_HAS_CUDA OFF)
 if(NOT SAMPLER_CUDA)
   message(STATUS "CUDA: off, the library is for the CPU alone")
@@ -63,6 +65,14 @@ add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
 # A third smaller than by default; drivers that load code of CUDA 13 all read it.
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+endif()
+set(SAMPLER_CUDA_LARGE_KERNELS_OPTIONS)
+if(SAMPLER_CUDA_UNOPTIMISED)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.9)
+    set(SAMPLER_CUDA_UNOPTIMISED OFF)
+  else()
+    set(SAMPLER_CUDA_LARGE_KERNELS_OPTIONS --Ofast-compile=max)
+  endif()
 endif()
 if(SAMPLER_CUDA_LINES)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
