@@ -28,6 +28,17 @@ void set_min_length(const Value &value, Request *request) {
   request->min_length = std::max(value.integer(), 0);
 }
 
+// [start, factor]: beyond `start` new tokens the ends gain with each one.
+void set_exponential_decay(const Value &value, Request *request) {
+  const Json &pair = value.json;
+  if (!pair.is_array() || pair.size() != 2 || !Value::is_integer(pair[0]) ||
+      !Value::is_f32(pair[1])) {
+    value.fail("a pair of an integer and a number");
+  }
+  request->params.exponential_decay_start = pair[0].get<std::int32_t>();
+  request->params.exponential_decay_factor = pair[1].get<float>();
+}
+
 void require_one_beam(const Value &value, Request *) {
   if (value.integer() != 1) value.fail("1: beams are sampler_beam_search's");
 }
@@ -96,6 +107,7 @@ Engine hugging_face() {
                        {"suppress_tokens", add_ids<&Request::banned>},
                        {"sequence_bias", add_sequence_biases},
                        {"eos_token_id", add_ids<&Request::stop>},
+                       {"exponential_decay_length_penalty", set_exponential_decay},
                        {"min_new_tokens", set_integer<&P::min_new_tokens>},
                        {"min_length", set_min_length},
                        {"max_new_tokens", set_length},
@@ -111,7 +123,6 @@ Engine hugging_face() {
   engine.undone = {
       {"encoder_repetition_penalty", {"1: there is no encoder here", {1}}},
       {"encoder_no_repeat_ngram_size", {"0: there is no encoder here", {0}}},
-      {"exponential_decay_length_penalty", {"left out: it needs the text's length", {}}},
       {"forced_bos_token_id", {"left out; the preset sampler has forced_token_id", {}}},
       {"forced_eos_token_id", {"left out; the preset sampler has forced_token_id", {}}},
       {"begin_suppress_tokens", {"left out: bans are for the whole text", {}}},

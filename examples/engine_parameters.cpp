@@ -210,6 +210,7 @@ void end_at(const Ids &tokens, Request *request) {
     throw Error("a least number of new tokens is set, and no token that ends a text");
   }
   request->params.min_new_tokens = request->min_length = 0;
+  request->params.exponential_decay_factor = 0.0f;
 }
 
 void check_vocabulary(const Request &request, std::int64_t size) {

@@ -44,7 +44,7 @@ struct Request {
   std::vector<float> dense_bias;             // by id; shorter than a row: later ids get none
   std::vector<std::uint32_t> token_bitmask;  // as pipeline.token_bitmasks has them
   sampler_mask_rule token_bitmask_rule = SAMPLER_MASK_LEAVES;
-  Ids allowed, banned, stop;
+  Ids allowed, banned, stop, unpenalized;
   std::vector<Ids> bad_words, dry_breakers;
   std::optional<std::int32_t> top_p_reset_token_id;
   Ids forced;  // by the number of the new token; negative, and those after the list: none
@@ -120,7 +120,8 @@ class Pipeline {
 
   sampler_params params_;
   std::int32_t prompt_length_;
-  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, bad_words_, breakers_;
+  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, unpenalized_, bad_words_,
+      breakers_;
   std::vector<float> biases_, dense_bias_;
   std::vector<std::uint32_t> token_bitmask_;
   sampler_pipeline pipeline_ = {};

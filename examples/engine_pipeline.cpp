@@ -42,9 +42,11 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   add_unless_empty(request.biased, &biased_);
   add_unless_empty(request.allowed, &allowed_);
   add_unless_empty(request.banned, &banned_);
-  // A least length is all that they are for.
+  add_unless_empty(request.unpenalized, &unpenalized_);
+  // A least length and the exponential decay are all that they are for.
   const bool has_least = request.params.min_new_tokens > 0 || request.min_length > 0;
-  if (has_least) add_unless_empty(request.stop, &stop_);
+  const float decay = request.params.exponential_decay_factor;
+  if (has_least || (decay != 0.0f && decay != 1.0f)) add_unless_empty(request.stop, &stop_);
   for (const Ids &word : request.bad_words) bad_words_.add(word);
   std::vector<Ids> contexts = request.bias_contexts;
   contexts.resize(request.biased.size());
@@ -67,6 +69,7 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   pipeline_.allowed = allowed_.view();
   pipeline_.banned = banned_.view();
   pipeline_.stop = stop_.view();
+  pipeline_.unpenalized = unpenalized_.view();
   pipeline_.bad_words = bad_words_.view();
   pipeline_.dry_breakers = breakers_.view();
   if (!dense_bias_.empty()) {

@@ -62,6 +62,12 @@ type Params struct {
 	PenaltyScope  PenaltyScope
 	PenaltyForm   PenaltyForm
 
+	// The exponential decay length penalty (Hugging Face): at the n-th token of the output after
+	// the first ExponentialDecayStart the logits x of Pipeline.Stop become x + |x| *
+	// (ExponentialDecayFactor^n - 1).
+	ExponentialDecayStart  int     // negative: 0
+	ExponentialDecayFactor float32 // 0 and 1: off; not negative
+
 	// A token that would continue a repeat of n tokens loses DRYMultiplier *
 	// DRYBase^(n - DRYAllowedLength), from the allowed length on.
 	DRYMultiplier    float32 // <= 0: off
@@ -147,6 +153,10 @@ type RowParams struct {
 	FrequencyPenalty  Array[float32]
 	PresencePenalty   Array[float32]
 	PenaltyWindow     Array[int32]
+
+	ExponentialDecayStart  Array[int32]
+	ExponentialDecayFactor Array[float32]
+
 	DRYMultiplier     Array[float32]
 	DRYBase           Array[float32]
 	DRYAllowedLength  Array[int32]
@@ -242,8 +252,12 @@ type Pipeline struct {
 	// By slot: tokens that must not be drawn.
 	Banned TokenLists
 
-	// By slot: tokens that must not be drawn before the output has MinNewTokens tokens.
+	// By slot: tokens that must not be drawn before the output has MinNewTokens tokens, and that
+	// the exponential decay makes likelier.
 	Stop TokenLists
+
+	// By slot: tokens that repetition, frequency and presence penalties leave as they are.
+	Unpenalized TokenLists
 
 	// Words of one or more tokens, and which of them each slot has: [number of slots + 1], slot s
 	// has the words from BadWordOffsets[s] to BadWordOffsets[s+1] - 1. Left out: every slot has

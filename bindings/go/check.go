@@ -225,6 +225,7 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 		Allowed:          c.lists("pipeline->allowed.", &p.Allowed, &before),
 		Banned:           c.lists("pipeline->banned.", &p.Banned, &before),
 		Stop:             c.lists("pipeline->stop.", &p.Stop, &before),
+		Unpenalized:      c.lists("pipeline->unpenalized.", &p.Unpenalized, &before),
 		BadWords:         c.lists("pipeline->bad_words.", &p.BadWords, &before),
 		BadWordOffsets: c.array(of, "bad_word_offsets", p.BadWordOffsets.array,
 			sum(numSlots, 1)),

@@ -25,6 +25,8 @@ func rawParams(p *Params) raw.Params {
 	result.PenaltyWindow = clamped(p.PenaltyWindow)
 	result.PenaltyScope = int32(p.PenaltyScope)
 	result.PenaltyForm = int32(p.PenaltyForm)
+	result.ExponentialDecayStart = clamped(p.ExponentialDecayStart)
+	result.ExponentialDecayFactor = p.ExponentialDecayFactor
 	result.DryMultiplier = p.DRYMultiplier
 	result.DryBase = p.DRYBase
 	result.DryAllowedLength = clamped(p.DRYAllowedLength)
@@ -76,6 +78,8 @@ func paramsOf(p *raw.Params) Params {
 	result.PenaltyWindow = int(p.PenaltyWindow)
 	result.PenaltyScope = PenaltyScope(p.PenaltyScope)
 	result.PenaltyForm = PenaltyForm(p.PenaltyForm)
+	result.ExponentialDecayStart = int(p.ExponentialDecayStart)
+	result.ExponentialDecayFactor = p.ExponentialDecayFactor
 	result.DRYMultiplier = p.DryMultiplier
 	result.DRYBase = p.DryBase
 	result.DRYAllowedLength = int(p.DryAllowedLength)
@@ -122,6 +126,8 @@ func (c *check) rawRowParams(of string, p *RowParams, numSlots int64) raw.RowPar
 		FrequencyPenalty:           c.parameter(of, "frequency_penalty", p.FrequencyPenalty.array, numSlots),
 		PresencePenalty:            c.parameter(of, "presence_penalty", p.PresencePenalty.array, numSlots),
 		PenaltyWindow:              c.parameter(of, "penalty_window", p.PenaltyWindow.array, numSlots),
+		ExponentialDecayStart:      c.parameter(of, "exponential_decay_start", p.ExponentialDecayStart.array, numSlots),
+		ExponentialDecayFactor:     c.parameter(of, "exponential_decay_factor", p.ExponentialDecayFactor.array, numSlots),
 		DryMultiplier:              c.parameter(of, "dry_multiplier", p.DRYMultiplier.array, numSlots),
 		DryBase:                    c.parameter(of, "dry_base", p.DRYBase.array, numSlots),
 		DryAllowedLength:           c.parameter(of, "dry_allowed_length", p.DRYAllowedLength.array, numSlots),

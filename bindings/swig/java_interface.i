@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 281153194;
+%constant int SHIM_INTERFACE = 1496646459;
 %inline %{
-static inline int32_t shim_interface(void) { return 281153194; }
+static inline int32_t shim_interface(void) { return 1496646459; }
 %}

@@ -141,6 +141,7 @@ std::string names_of_parts(sampler_stage stage, const Question &question, Asker 
     turn_off_all_but_edits(&params);
     sampler_pipeline lists = part.lists;
     turn_off_other_edits(stage, &params, &lists);
+    if (!lists.stop.offsets) params.min_new_tokens = 0;
     const std::vector<float> after = asker->edited(params, lists);
     std::int64_t count = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {

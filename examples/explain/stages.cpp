@@ -26,6 +26,8 @@ constexpr Real kReals[] = {
     {SAMPLER_STAGE_PENALTIES, "repetition_penalty", &sampler_params::repetition_penalty},
     {SAMPLER_STAGE_PENALTIES, "frequency_penalty", &sampler_params::frequency_penalty},
     {SAMPLER_STAGE_PENALTIES, "presence_penalty", &sampler_params::presence_penalty},
+    {SAMPLER_STAGE_PENALTIES, "exponential_decay_factor",
+     &sampler_params::exponential_decay_factor},
     {SAMPLER_STAGE_DRY, "dry_multiplier", &sampler_params::dry_multiplier},
     {SAMPLER_STAGE_DRY, "dry_base", &sampler_params::dry_base},
     {SAMPLER_STAGE_TEMPERATURE, "temperature", &sampler_params::temperature},
@@ -51,6 +53,7 @@ constexpr Real kReals[] = {
 constexpr Whole kWholes[] = {
     {SAMPLER_STAGE_MASK, "min_new_tokens", &sampler_params::min_new_tokens},
     {SAMPLER_STAGE_PENALTIES, "penalty_window", &sampler_params::penalty_window},
+    {SAMPLER_STAGE_PENALTIES, "exponential_decay_start", &sampler_params::exponential_decay_start},
     {SAMPLER_STAGE_DRY, "dry_allowed_length", &sampler_params::dry_allowed_length},
     {SAMPLER_STAGE_DRY, "dry_window", &sampler_params::dry_window},
     {SAMPLER_STAGE_NO_REPEAT_NGRAM, "no_repeat_ngram_size", &sampler_params::no_repeat_ngram_size},
@@ -148,6 +151,7 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
              lists.token_bitmasks || params.min_new_tokens > 0;
     case SAMPLER_STAGE_PENALTIES:
       return (params.repetition_penalty != 0.0f && params.repetition_penalty != 1.0f) ||
+             (params.exponential_decay_factor != 0.0f && params.exponential_decay_factor != 1.0f) ||
              params.frequency_penalty != 0.0f || params.presence_penalty != 0.0f;
     case SAMPLER_STAGE_DRY:
       return params.dry_multiplier > 0.0f && (params.dry_base == 0.0f || params.dry_base >= 1.0f);
@@ -191,14 +195,15 @@ void turn_off_edit(sampler_stage stage, sampler_params *params, sampler_pipeline
     lists->biases = lists->dense_bias = nullptr;
     lists->num_dense_biases = lists->dense_bias_stride = 0;
   } else if (stage == SAMPLER_STAGE_MASK) {
-    lists->allowed = lists->banned = lists->stop = lists->bad_words = {};
+    lists->allowed = lists->banned = lists->bad_words = {};
     lists->bad_word_offsets = nullptr;
     lists->token_bitmasks = nullptr;
     lists->token_bitmask_indices = nullptr;
     lists->num_token_bitmasks = lists->token_bitmask_stride = 0;
-    params->min_new_tokens = 0;
+    params->min_new_tokens = 0;  // the exponential decay may need `stop`
   } else if (stage == SAMPLER_STAGE_PENALTIES) {
     params->repetition_penalty = params->frequency_penalty = params->presence_penalty = 0.0f;
+    params->exponential_decay_factor = 0.0f;
   } else if (stage == SAMPLER_STAGE_DRY) {
     params->dry_multiplier = 0.0f;
     lists->dry_breakers = {};
@@ -218,6 +223,8 @@ void turn_off_all_but_edits(sampler_params *params) {
   params->penalty_window = all.penalty_window;
   params->penalty_scope = all.penalty_scope;
   params->penalty_form = all.penalty_form;
+  params->exponential_decay_start = all.exponential_decay_start;
+  params->exponential_decay_factor = all.exponential_decay_factor;
   params->dry_multiplier = all.dry_multiplier;
   params->dry_base = all.dry_base;
   params->dry_allowed_length = all.dry_allowed_length;

@@ -47,7 +47,7 @@ enum {
   /* Edits. */
   SAMPLER_STAGE_BIAS = 1,      /* pipeline.biased and the dense bias */
   SAMPLER_STAGE_MASK = 2,      /* allowed and banned tokens, bad words, stop tokens, bitmask */
-  SAMPLER_STAGE_PENALTIES = 3, /* repetition, frequency, presence */
+  SAMPLER_STAGE_PENALTIES = 3, /* repetition, frequency, presence, exponential decay */
   SAMPLER_STAGE_DRY = 4,       /* penalises repeats of sequences */
   SAMPLER_STAGE_NO_REPEAT_NGRAM = 5, /* bans tokens that complete an n-gram of the history */
   SAMPLER_STAGE_TEMPERATURE = 6,
@@ -186,8 +186,13 @@ typedef struct sampler_pipeline {
   /* By slot: tokens that must not be drawn. */
   sampler_token_lists banned;
 
-  /* By slot: tokens that must not be drawn before the output has min_new_tokens tokens. */
+  /* By slot: tokens that must not be drawn before the output has min_new_tokens tokens, and that
+   * the exponential decay makes likelier. */
   sampler_token_lists stop;
+
+  /* By slot: tokens that repetition, frequency and presence penalties leave as they are, such as
+   * newlines and ends. */
+  sampler_token_lists unpenalized;
 
   /* Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words
    * from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. NULL: every slot has all. A word's

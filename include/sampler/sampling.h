@@ -94,6 +94,12 @@ typedef struct sampler_params {
   sampler_penalty_scope penalty_scope;
   sampler_penalty_form penalty_form;
 
+  /* The exponential decay length penalty (Hugging Face): from the output's token
+   * exponential_decay_start on, the n-th token from there has the logits x of pipeline.stop at
+   * x + |x| * (exponential_decay_factor^n - 1). */
+  int32_t exponential_decay_start; /* negative: 0 */
+  float exponential_decay_factor;  /* 0 and 1: off; not negative */
+
   /* DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of
    * n >= dry_allowed_length tokens loses dry_multiplier * dry_base^(n - dry_allowed_length). */
   float dry_multiplier;       /* <= 0: off */
@@ -117,11 +123,11 @@ typedef struct sampler_params {
   float dynamic_temperature_range;    /* <= 0: off */
   float dynamic_temperature_exponent; /* 0: 1; negative: 0 */
 
-  float typical_p;       /* locally typical sampling (Meister et al. 2023). <= 0, >= 1: off */
-  float top_n_sigma;     /* n population standard deviations (Tang et al. 2024). <= 0: off */
-  float epsilon_cutoff;  /* (Hewitt et al. 2022). <= 0, >= 1: off */
-  float eta_cutoff;      /* (Hewitt et al. 2022). <= 0, >= 1: off */
-  float top_h;           /* (Potraghloo et al. 2025). <= 0, >= 1: off */
+  float typical_p;      /* locally typical sampling (Meister et al. 2023). <= 0, >= 1: off */
+  float top_n_sigma;    /* n population standard deviations (Tang et al. 2024). <= 0: off */
+  float epsilon_cutoff; /* (Hewitt et al. 2022). <= 0, >= 1: off */
+  float eta_cutoff;     /* (Hewitt et al. 2022). <= 0, >= 1: off */
+  float top_h;          /* (Potraghloo et al. 2025). <= 0, >= 1: off */
 
   sampler_p_less_kind p_less; /* (Tan, Wu, Howard 2025). NONE: off */
 
@@ -225,6 +231,8 @@ typedef struct sampler_row_params {
   const float *frequency_penalty;
   const float *presence_penalty;
   const int32_t *penalty_window;
+  const int32_t *exponential_decay_start;
+  const float *exponential_decay_factor;
   const float *dry_multiplier;
   const float *dry_base;
   const int32_t *dry_allowed_length;

@@ -53,8 +53,7 @@ class TeamEdits {
       case SAMPLER_STAGE_MASK:
         return ban_by_mask();
       case SAMPLER_STAGE_PENALTIES:
-        text_edits_.penalize();
-        return SAMPLER_ROW_OK;
+        return text_edits_.penalize(slot_);
       case SAMPLER_STAGE_DRY:
         return text_edits_.lower_repeats();
       default:

@@ -63,10 +63,21 @@ class TextEdits {
 
   SAMPLER_DEVICE const StagedText &text() const { return text_; }
 
+  // Returns the row's status.
+  SAMPLER_DEVICE uint32_t penalize(int64_t slot) {
+    uint32_t status = SAMPLER_ROW_OK;
+    if (numbers_.repetition_is_on() || numbers_.counts_are_on()) status = penalize_repeated(slot);
+    if (status != SAMPLER_ROW_OK || !numbers_.decay.is_on()) return status;
+    return raise_stops(slot, numbers_.decay.gain(text_.output_length()));
+  }
+
   // Marks count occurrences of a token; the first thread to reach it edits it.
-  SAMPLER_DEVICE_CALL void penalize() {
+  SAMPLER_DEVICE_CALL uint32_t penalize_repeated(int64_t slot) {
     const bool repetition = numbers_.repetition_is_on(), counts = numbers_.counts_are_on();
-    if (!repetition && !counts) return;
+    TokenList unpenalized = {};
+    if (pipeline_.unpenalized && !pipeline_.unpenalized.find_by_slot(slot, &unpenalized)) {
+      return SAMPLER_ROW_INVALID_LIST;
+    }
     Context &ctx = row_.team.ctx;
     const sampler_penalty_scope scope = pipeline_.penalty_scope;
     // The range that counts as repetition begins no later.
@@ -81,11 +92,28 @@ class TextEdits {
       for_each_in_history(first, end,
                           [&](int element) { ctx.atomic_add(&row_.marks[element], 1u); });
     }
+    if (unpenalized.count > 0) {
+      row_.for_each_listed(unpenalized, [&](int element, int64_t) { row_.marks[element] = kDone; });
+    }
     for_each_in_history(begin, end, [&](int element) {
       const uint32_t count = ctx.atomic_or(&row_.marks[element], kDone);
       if (count >= kDone) return;
       row_.values[element] = contract::penalize(row_.values[element], 1, int32_t(count), penalties);
     });
+    return SAMPLER_ROW_OK;
+  }
+
+  // Each once, however often it is listed.
+  SAMPLER_DEVICE_CALL uint32_t raise_stops(int64_t slot, float gain) {
+    TokenList stop;
+    if (!pipeline_.stop.find_by_slot(slot, &stop)) return SAMPLER_ROW_INVALID_LIST;
+    if (gain == 0.0f) return SAMPLER_ROW_OK;
+    row_.for_each_listed(stop, [&](int element, int64_t) { row_.marks[element] = 0; });
+    row_.for_each_listed(stop, [&](int element, int64_t) {
+      if (row_.team.ctx.atomic_or(&row_.marks[element], kDone) >= kDone) return;
+      row_.values[element] = contract::raise_stop(row_.values[element], gain);
+    });
+    return SAMPLER_ROW_OK;
   }
 
   SAMPLER_DEVICE_CALL uint32_t lower_repeats() {

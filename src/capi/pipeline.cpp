@@ -175,6 +175,7 @@ void read_bans(Check &check, const sampler_pipeline &user, int64_t num_slots,
   read_lists(check, "pipeline->allowed", user.allowed, type, num_slots, &out->allowed);
   read_lists(check, "pipeline->banned", user.banned, type, num_slots, &out->banned);
   read_lists(check, "pipeline->stop", user.stop, type, num_slots, &out->stop);
+  read_lists(check, "pipeline->unpenalized", user.unpenalized, type, num_slots, &out->unpenalized);
   read_lists(check, "pipeline->bad_words", user.bad_words, type, kAnyNumber, &out->bad_words);
   if (!out->bad_words && user.bad_word_offsets)
     needs_lists(check, false, "pipeline->bad_word_offsets", "bad_words");
@@ -235,8 +236,10 @@ void check_needs(Check &check, const UserParameters &user, const contract::Pipel
               "history or pipeline->state");
   needs_lists(check, !out.bias_contexts || out.has_text(), "pipeline->bias_contexts",
               "history or pipeline->state");
+  if (out.stop) return;
   const bool has_minimum = out.min_new_tokens.array || out.min_new_tokens.value > 0;
-  if (has_minimum && !out.stop) needs_lists(check, false, "min_new_tokens", "stop");
+  if (has_minimum) needs_lists(check, false, "min_new_tokens", "stop");
+  if (out.may_decay()) needs_lists(check, false, "exponential_decay_factor", "stop");
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ StageSet stages_on(const UserParameters &user, const contract::Pipeline &lists) 
     on.add_if(parameter.stage && may_turn_on(parameter, user), parameter.stage);
   }
   on.add_if(lists.biased || lists.dense_bias, SAMPLER_STAGE_BIAS);
-  on.add_if(lists.allowed || lists.banned || lists.stop || lists.bad_words || lists.bitmasks,
+  // The exponential decay needs stop tokens without a ban of them.
+  const bool bans_stop = lists.stop && !lists.may_decay();
+  on.add_if(lists.allowed || lists.banned || bans_stop || lists.bad_words || lists.bitmasks,
             SAMPLER_STAGE_MASK);
   return on;
 }

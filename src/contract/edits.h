@@ -104,6 +104,41 @@ SAMPLER_HD inline int64_t first_counted(int64_t length, int64_t prompt_length, i
   return begin > prompt_length ? begin : prompt_length < length ? prompt_length : length;
 }
 
+// ---- exponential decay length penalty ----
+
+// base^n for finite base > 0, n >= 0, in f64 by at most 31 squarings and 31 products. Never NaN: no
+// factor is infinite where another is 0.
+SAMPLER_HD inline double integer_power(float base, int32_t n) {
+  double result = 1.0;
+  for (int bit = 30; bit >= 0; --bit) {
+    result *= result;  // 1 until the highest set bit
+    if ((n >> bit & 1) != 0) result *= double(base);
+  }
+  return result;
+}
+
+// Makes stop tokens likelier, the longer the output is.
+struct ExponentialDecay {
+  int32_t start;  // tokens of the output without it
+  float factor;   // 0 and 1: off
+
+  SAMPLER_HD bool is_on() const { return factor != 0.0f && factor != 1.0f; }
+  SAMPLER_HD bool is_valid() const { return factor >= 0.0f && is_finite(factor); }
+
+  // What the stop tokens' logits gain, by their size. 0: nothing yet.
+  SAMPLER_HD float gain(int64_t num_output_tokens) const {
+    const int64_t n = num_output_tokens - (start > 0 ? start : 0);
+    if (n <= 0) return 0.0f;
+    const double grown = integer_power(factor, int32_t(n));
+    return float((grown < double(kLargestFloat) ? grown : double(kLargestFloat)) - 1.0);
+  }
+};
+
+SAMPLER_HD inline float raise_stop(float x, float gain) {
+  const float product = float_of(bits_of(x) & ~kSignBit) * gain;
+  return edited(x, x + product);
+}
+
 // ---- bans ----
 
 SAMPLER_HD inline float ban(float x, bool is_banned) {
@@ -146,14 +181,9 @@ SAMPLER_HD inline bool dry_is_on(const DryRules &rules) {
   return rules.multiplier > 0.0f && rules.base >= 1.0f;
 }
 
-// base^n for base >= 1, n >= 0, in f64 by at most 31 squarings and 31 products, rounded to f32 and
-// capped at the largest finite f32. Never NaN: no factor is below 1.
+// base^n for base >= 1, rounded to f32 and capped at the largest finite f32.
 SAMPLER_HD inline float power_of_length(float base, int32_t n) {
-  double power = 1.0;
-  for (int bit = 30; bit >= 0; --bit) {
-    power *= power;  // 1 until the highest set bit
-    if ((n >> bit & 1) != 0) power *= double(base);
-  }
+  const double power = integer_power(base, n);
   return power < double(kLargestFloat) ? float(power) : kLargestFloat;
 }
 

@@ -88,6 +88,9 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   P(presence_penalty, presence_penalty, float, SAMPLER_STAGE_PENALTIES, kFinite,                 \
     ON(p.presence_penalty != 0.0f))                                                              \
   P(penalty_window, penalty_window, int32_t, SAMPLER_STAGE_PENALTIES, kAny, TUNES)               \
+  P(exponential_decay_start, decay_start, int32_t, SAMPLER_STAGE_PENALTIES, kAny, TUNES)         \
+  P(exponential_decay_factor, decay_factor, float, SAMPLER_STAGE_PENALTIES, kNotNegative,        \
+    ON(p.exponential_decay_factor != 0.0f && p.exponential_decay_factor != 1.0f))                \
   P(dry_multiplier, dry_multiplier, float, SAMPLER_STAGE_DRY, kNotNan,                           \
     ON(p.dry_multiplier > 0.0f))                                                                 \
   P(dry_base, dry_base, float, SAMPLER_STAGE_DRY, kNotNan, TUNES)                                \

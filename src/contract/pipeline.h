@@ -52,6 +52,7 @@ struct TokenLists {
 struct EditNumbers {
   Penalties penalties;
   int32_t penalty_window;
+  ExponentialDecay decay;
   DryRules dry;
   int32_t dry_window;
   int32_t no_repeat_ngram_size;
@@ -64,7 +65,8 @@ struct EditNumbers {
     return penalties.frequency != 0.0f || penalties.presence != 0.0f;
   }
   SAMPLER_HD bool are_valid() const {
-    return are_valid_penalties(penalties) && !is_nan(dry.multiplier) && !is_nan(dry.base);
+    return are_valid_penalties(penalties) && decay.is_valid() && !is_nan(dry.multiplier) &&
+           !is_nan(dry.base);
   }
 };
 
@@ -131,6 +133,8 @@ struct Pipeline {
 
   PerSlot<float> repetition_penalty{0}, frequency_penalty{0}, presence_penalty{0};
   PerSlot<int32_t> penalty_window{0};
+  PerSlot<int32_t> decay_start{0};
+  PerSlot<float> decay_factor{0};
   sampler_penalty_scope penalty_scope = SAMPLER_PENALTY_SCOPE_STANDARD;
   PenaltyForm penalty_form = PenaltyForm::kDivide;
   PerSlot<float> dry_multiplier{0}, dry_base{0};
@@ -161,7 +165,7 @@ struct Pipeline {
   const float *dense_bias = nullptr;
   bool dense_bias_by_slot = false;
   int64_t dense_bias_stride = 0;
-  TokenLists allowed, banned, stop;
+  TokenLists allowed, banned, stop, unpenalized;
   TokenLists bad_words;
   const int64_t *bad_word_offsets = nullptr;  // null: all words apply to every slot
   TokenLists dry_breakers;
@@ -175,6 +179,7 @@ struct Pipeline {
     return {
         {repetition_penalty[slot], frequency_penalty[slot], presence_penalty[slot], penalty_form},
         penalty_window[slot],
+        {decay_start[slot], decay_factor[slot]},
         dry_rules(dry_multiplier[slot], dry_base[slot], dry_allowed_length[slot]),
         dry_window[slot],
         no_repeat_ngram_size[slot],
@@ -241,7 +246,7 @@ struct Pipeline {
   // False if its offsets are invalid.
   SAMPLER_HD bool find_allowed(int64_t slot, int64_t output, TokenList *list,
                                bool *has_list) const {
-    *has_list = kept ? true : false;
+    *has_list = bool(kept);
     if (kept) return kept.find(output, list);
     if (!allowed) return true;
     if (!allowed.find_by_slot(slot, list)) return false;
@@ -252,6 +257,10 @@ struct Pipeline {
   SAMPLER_HD bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
     return numbers(slot).are_valid() && window_numbers(slot).are_valid(kind) &&
            adaptive.of(slot).are_valid() && are_valid_values(values(slot));
+  }
+
+  SAMPLER_HD bool may_decay() const {
+    return decay_factor.array || ExponentialDecay{0, decay_factor.value}.is_on();
   }
 
   // Whether DRY or n-gram bans may be on, which need memory for repeat lengths.

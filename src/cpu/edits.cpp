@@ -205,8 +205,7 @@ uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, cons
     case SAMPLER_STAGE_MASK:
       return ban(numbers, text);
     case SAMPLER_STAGE_PENALTIES:
-      penalize(numbers, text);
-      return SAMPLER_ROW_OK;
+      return penalize(numbers, text);
     case SAMPLER_STAGE_DRY:
       return lower_repeats(numbers, text);
     default:

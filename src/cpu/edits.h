@@ -92,7 +92,9 @@ class RowEdits {
   void ban(const contract::TokenList &list);
   void ban(int64_t id);
   void apply_bitmask(const uint32_t *words);
-  void penalize(const contract::EditNumbers &numbers, const Text &text);
+  uint32_t penalize(const contract::EditNumbers &numbers, const Text &text);
+  uint32_t penalize_repeated(const contract::EditNumbers &numbers, const Text &text);
+  uint32_t raise_stops(float gain);
   struct PenalizedText;
   TextCounts known_counts(const contract::EditNumbers &numbers, const Text &text) const;
   PenalizedText penalized_text(const contract::EditNumbers &numbers, const Text &text) const;
@@ -103,6 +105,9 @@ class RowEdits {
   void mark_one(const Id *begin, const Id *counted, const Id *end);
   template <class Id>
   void mark_picked(const Id *begin, const Id *counted, const Id *end);
+  bool may_raise_stops() const {
+    return pipeline_->stop && pipeline_->numbers(slot_).decay.is_on();
+  }
   template <class F>
   void for_each_wanted(const F &f) const;
   void ban_ngrams(const contract::EditNumbers &numbers, const Text &text);

@@ -55,8 +55,20 @@ RowEdits::PenalizedText RowEdits::penalized_text(const EditNumbers &numbers,
           counts ? num_counted : 0};
 }
 
-void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
-  if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return;
+uint32_t RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
+  uint32_t status = SAMPLER_ROW_OK;
+  if (numbers.repetition_is_on() || numbers.counts_are_on()) {
+    status = penalize_repeated(numbers, text);
+  }
+  if (status != SAMPLER_ROW_OK || !numbers.decay.is_on()) return status;
+  return raise_stops(numbers.decay.gain(text.output_length()));
+}
+
+uint32_t RowEdits::penalize_repeated(const EditNumbers &numbers, const Text &text) {
+  contract::TokenList unpenalized = {};
+  if (pipeline_->unpenalized && !pipeline_->unpenalized.find_by_slot(slot_, &unpenalized)) {
+    return SAMPLER_ROW_INVALID_LIST;
+  }
   const PenalizedText penalized = penalized_text(numbers, text);
   // A mark is the count of a token that occurs.
   if (front_.ids) {
@@ -64,11 +76,31 @@ void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
   } else {
     mark_all(penalized);
   }
+  for (int64_t i = 0; i < unpenalized.count; ++i) {
+    const int64_t element = elements_->find(unpenalized[i]);
+    const int32_t slot = element >= 0 ? row_.find(element) : -1;
+    if (slot >= 0) row_.mark_at(slot) = EditedRow::kUnmarked;
+  }
   contract::Penalties penalties = numbers.penalties;
   if (!penalized.repetition) penalties.repetition = 0.0f;
   row_.for_each_marked([&](int32_t, float &value, int32_t count) {
     value = contract::penalize(value, 1, count, penalties);
   });
+  return SAMPLER_ROW_OK;
+}
+
+// Each once, however often it is listed.
+uint32_t RowEdits::raise_stops(float gain) {
+  contract::TokenList stop;
+  if (!pipeline_->stop.find_by_slot(slot_, &stop)) return SAMPLER_ROW_INVALID_LIST;
+  if (gain == 0.0f) return SAMPLER_ROW_OK;
+  for (int64_t i = 0; i < stop.count; ++i) {
+    const int64_t element = elements_->find(stop[i]);
+    if (element >= 0) row_.mark_at(row_.slot(element)) = 0;
+  }
+  row_.for_each_marked(
+      [&](int32_t, float &value, int32_t) { value = contract::raise_stop(value, gain); });
+  return SAMPLER_ROW_OK;
 }
 
 void RowEdits::mark_known(const PenalizedText &penalized, const TokenCount &token) {
@@ -101,11 +133,13 @@ void RowEdits::for_each_wanted(const F &f) const {
     const auto id = int32_t(given_.id(row_.element_at(slot)));
     f(&id, 1);
   }
-  contract::TokenList biased;
-  if (!pipeline_->biased || !pipeline_->biased.find_by_slot(slot_, &biased)) return;
-  for (int64_t i = 0; i < biased.count; ++i) {
-    const auto id = int32_t(biased[i]);
-    if (elements_->find(biased[i]) >= 0) f(&id, 1);
+  for (const auto *lists : {&pipeline_->biased, may_raise_stops() ? &pipeline_->stop : nullptr}) {
+    contract::TokenList list;
+    if (!lists || !*lists || !lists->find_by_slot(slot_, &list)) continue;
+    for (int64_t i = 0; i < list.count; ++i) {
+      const auto id = int32_t(list[i]);
+      if (elements_->find(list[i]) >= 0) f(&id, 1);
+    }
   }
 }
 
@@ -121,7 +155,8 @@ void RowEdits::mark_front(const PenalizedText &penalized) {
     });
   }
   if (penalized.num_occurring == 0) return;
-  const bool is_one = front_.count == 1 && row_.num_slots() == 0 && !pipeline_->biased;
+  const bool is_one =
+      front_.count == 1 && row_.num_slots() == 0 && !pipeline_->biased && !may_raise_stops();
   penalized.text.with_ids(penalized.num_occurring, [&](const auto &tokens) {
     const auto *const counted = tokens.end - penalized.num_counted;
     if (is_one) {

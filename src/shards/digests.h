@@ -153,7 +153,8 @@ inline uint64_t digest_stages(const ShardCall &call) {
   digest.add(pipeline->state_slots ? true : false);
   for (const auto *lists :
        {&pipeline->history, &pipeline->biased, &pipeline->bias_contexts, &pipeline->allowed,
-        &pipeline->banned, &pipeline->stop, &pipeline->bad_words, &pipeline->dry_breakers}) {
+        &pipeline->banned, &pipeline->stop, &pipeline->unpenalized, &pipeline->bad_words,
+        &pipeline->dry_breakers}) {
     digest.add(*lists);
   }
   digest.add(pipeline->dense_bias != nullptr), digest.add(pipeline->bitmasks != nullptr);
@@ -212,6 +213,7 @@ class RowDigest {
     if (!pipeline.has_edits()) return;
     add_list(pipeline.biased, slot), add_list(pipeline.allowed, slot);
     add_list(pipeline.banned, slot), add_list(pipeline.stop, slot);
+    add_list(pipeline.unpenalized, slot);
     add_bad_words(pipeline, slot);
     if (dry_is_on(pipeline.numbers(slot).dry)) add(breakers_);
     TokenList biased;

@@ -542,6 +542,8 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
                            {"frequency_penalty", true, true, true},
                            {"presence_penalty", true, true, true},
                            {"penalty_window", false, false, true},
+                           {"exponential_decay_start", false, false, true},
+                           {"exponential_decay_factor", true, true, true},
                            {"dry_multiplier", true, true, true},
                            {"dry_base", true, false, true},
                            {"dry_allowed_length", false, false, true},
@@ -793,7 +795,7 @@ void break_pipeline(Rules *rules) {
         text("%s is %" PRId64 "; it must be below %" PRId64, named(member).c_str(), end, end));
   };
   for (const std::string name : {"history", "biased", "bias_contexts", "allowed", "banned", "stop",
-                                 "bad_words", "dry_breakers"}) {
+                                 "unpenalized", "bad_words", "dry_breakers"}) {
     const std::string lists = "pipeline." + name;
     const bool is_by_slot =
         name != "bias_contexts" && name != "bad_words" && name != "dry_breakers";
@@ -838,6 +840,13 @@ void break_pipeline(Rules *rules) {
                      "pipeline->bad_word_offsets is set; it needs pipeline->bad_words");
   rules->refuse_call("pipeline.stop.offsets", drop("stop"),
                      "min_new_tokens is set; it needs pipeline->stop");
+  const auto drop_stop = [=](Call *call) {
+    drop("stop")(call);
+    call->args().set("params.min_new_tokens", std::int32_t(0));
+    call->args().set_if_any("row_params.min_new_tokens", static_cast<const void *>(nullptr));
+  };
+  rules->refuse_call("pipeline.stop.offsets", drop_stop,
+                     "exponential_decay_factor is set; it needs pipeline->stop");
   outside("pipeline.max_history_tokens", 0, std::int64_t(1) << 31);
   outside("pipeline.dense_bias_stride", 1, std::int64_t(1) << 31);
   outside("pipeline.token_bitmask_stride", 1, std::int64_t(1) << 31);
@@ -881,9 +890,10 @@ void break_pipeline(Rules *rules) {
 // Members that take every value, and those that struct_size_test.cpp is about.
 const std::set<std::string> kWithoutRules = {
     "exec.stream", "params", "row_params", "pipeline", "params.top_k", "params.penalty_window",
-    "params.dry_allowed_length", "params.dry_window", "params.min_keep", "random.seed",
-    "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
-    "struct_size", "reports", "reports.struct_size", "layout", "layout.struct_size",
+    "params.exponential_decay_start", "params.dry_allowed_length", "params.dry_window",
+    "params.min_keep", "random.seed", "random.offset", "params.struct_size",
+    "row_params.struct_size", "pipeline.struct_size", "struct_size", "reports",
+    "reports.struct_size", "layout", "layout.struct_size",
     // Of tests/state.
     "pipeline.state"};
 

@@ -453,6 +453,7 @@ void Call::add_pipeline() {
   add_lists("pipeline.allowed", slots, spec_.num_cols, 0);
   add_lists("pipeline.banned", slots, 1, 3);
   add_lists("pipeline.stop", slots, 1, 4);
+  add_lists("pipeline.unpenalized", slots, 1, 6);
   add_lists("pipeline.bad_words", 2, 2, 1);
   add("pipeline.bad_word_offsets", Direction::kIn, sizeof(std::int64_t), slots + 1, 1, 1);
   for (std::int64_t i = 0; i <= slots; ++i) {
@@ -490,6 +491,8 @@ void Call::add_edit_numbers() {
   floats("frequency_penalty", 0.5f);
   floats("presence_penalty", 0.125f);
   integers("penalty_window", 8);
+  integers("exponential_decay_start", 2);
+  floats("exponential_decay_factor", 1.125f);
   floats("dry_multiplier", 0.75f);
   floats("dry_base", 1.5f);
   integers("dry_allowed_length", 1);

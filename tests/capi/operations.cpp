@@ -95,7 +95,8 @@ Members members_of<sampler_params>() {
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
   MEMBER(top_k_ties) MEMBER(top_p_ties) MEMBER(filter_order) MEMBER(temperature_order)
   MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
-  MEMBER(penalty_window) MEMBER(penalty_scope) MEMBER(penalty_form) MEMBER(dry_multiplier)
+  MEMBER(penalty_window) MEMBER(penalty_scope) MEMBER(penalty_form)
+  MEMBER(exponential_decay_start) MEMBER(exponential_decay_factor) MEMBER(dry_multiplier)
   MEMBER(dry_base) MEMBER(dry_allowed_length) MEMBER(dry_window) MEMBER(no_repeat_ngram_size)
   MEMBER(min_new_tokens) MEMBER(bad_word_scope) MEMBER(dynamic_temperature_range)
   MEMBER(dynamic_temperature_exponent) MEMBER(typical_p) MEMBER(top_n_sigma)
@@ -118,7 +119,7 @@ Members members_of<sampler_pipeline>() {
   MEMBER(prompt_lengths) MEMBER(max_history_tokens) LISTS(biased) MEMBER(biases)
   LISTS(bias_contexts)
   MEMBER(dense_bias) MEMBER(num_dense_biases) MEMBER(dense_bias_stride) LISTS(allowed)
-  LISTS(banned) LISTS(stop) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
+  LISTS(banned) LISTS(stop) LISTS(unpenalized) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
   MEMBER(token_bitmasks) MEMBER(num_token_bitmasks) MEMBER(token_bitmask_stride)
   MEMBER(token_bitmask_indices) MEMBER(state) MEMBER(adaptive_values)
   return members;
@@ -130,7 +131,8 @@ Members members_of<sampler_row_params>() {
   Members members;
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
   MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
-  MEMBER(penalty_window) MEMBER(dry_multiplier) MEMBER(dry_base) MEMBER(dry_allowed_length)
+  MEMBER(penalty_window) MEMBER(exponential_decay_start) MEMBER(exponential_decay_factor)
+  MEMBER(dry_multiplier) MEMBER(dry_base) MEMBER(dry_allowed_length)
   MEMBER(dry_window) MEMBER(no_repeat_ngram_size) MEMBER(min_new_tokens)
   MEMBER(dynamic_temperature_range) MEMBER(dynamic_temperature_exponent) MEMBER(typical_p)
   MEMBER(top_n_sigma) MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h)

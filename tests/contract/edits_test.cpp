@@ -261,6 +261,49 @@ TEST(Bitmask, AllowsWhatItsBitsSay) {
   }
 }
 
+// ---- exponential decay ----
+
+TEST(ExponentialDecay, HasTheBitsOfTheContract) {
+  Random random(11);
+  Failures failures;
+  for (int i = 0; i < kNumRandom; ++i) {
+    const float x = any_logit(random);
+    const float factor = i % 3 == 0   ? std::fabs(any_finite(random))
+                         : i % 3 == 1 ? 2 * random.unit()
+                                      : 1.0f + 0x1p-10f * random.unit();
+    const ExponentialDecay decay = {random.between(-2, 50), factor};
+    const int64_t num_tokens =
+        i % 2 == 0 ? random.between(0, 90) : int64_t(random.bits32() >> random.between(1, 31));
+    if (!decay.is_on()) continue;
+    const int64_t n = num_tokens - std::max(decay.start, 0);
+    const float gain = decay.gain(num_tokens);
+    const float result = gain == 0.0f ? x : raise_stop(x, gain);
+    failures.expect(equal(result, oracle::with_decay(x, factor, n)), bits_of(x));
+    failures.expect(std::isfinite(result) == std::isfinite(x), bits_of(x));
+  }
+  EXPECT_TRUE(failures.none());
+}
+
+TEST(ExponentialDecay, AtItsEnds) {
+  const ExponentialDecay twice = {4, 2.0f}, half = {-3, 0.5f};
+  EXPECT_EQ(twice.gain(4), 0.0f);
+  EXPECT_EQ(twice.gain(5), 1.0f);
+  EXPECT_EQ(twice.gain(7), 7.0f);
+  EXPECT_EQ(twice.gain(4 + 128), kLargestFloat);
+  EXPECT_EQ(twice.gain(INT_MAX), kLargestFloat);
+  EXPECT_EQ(half.gain(0), 0.0f);
+  EXPECT_EQ(half.gain(2), -0.75f);
+  EXPECT_EQ(half.gain(INT_MAX), -1.0f);
+  EXPECT_EQ(raise_stop(-3.0f, 7.0f), 18.0f);
+  EXPECT_EQ(raise_stop(3.0f, -0.75f), 0.75f);
+  EXPECT_EQ(raise_stop(-kLargestFloat, 7.0f), kLargestFloat);
+  EXPECT_EQ(raise_stop(-kInfinity, 7.0f), -kInfinity);
+  for (const float factor : {0.0f, 1.0f}) EXPECT_FALSE((ExponentialDecay{0, factor}.is_on()));
+  for (const float factor : {-1.0f, kInfinity, kNaN}) {
+    EXPECT_FALSE((ExponentialDecay{0, factor}.is_valid()));
+  }
+}
+
 // ---- DRY ----
 
 TEST(DryPower, HasTheBitsOfTheContract) {

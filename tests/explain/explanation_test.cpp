@@ -516,6 +516,7 @@ TEST(Explanation, TellsEveryNumberAndList) {
                                         "num_dense_biases",
                                         "dense_bias_stride",
                                         "bad_word_offsets",
+                                        "unpenalized",
                                         "dry_breakers",
                                         "num_token_bitmasks",
                                         "token_bitmask_stride",

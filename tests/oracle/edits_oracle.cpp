@@ -129,15 +129,31 @@ float with_penalties(float x, std::int64_t repetition_count, std::int64_t count,
   return x;
 }
 
-float dry_power(float base, std::int32_t n) {
+namespace {
+
+double power_of(float base, std::int64_t n) {
   double power = 1;
   std::vector<bool> bits;
-  for (std::int32_t rest = n; rest > 0; rest /= 2) bits.push_back(rest % 2 == 1);
+  for (std::int64_t rest = n; rest > 0; rest /= 2) bits.push_back(rest % 2 == 1);
   for (std::size_t i = bits.size(); i-- > 0;) {
     power = power * power;
     if (bits[i]) power = power * static_cast<double>(base);
   }
-  return std::min(static_cast<float>(std::min(power, 1e300)), kLargest);
+  return power;
+}
+
+}  // namespace
+
+float dry_power(float base, std::int32_t n) {
+  return std::min(static_cast<float>(std::min(power_of(base, n), 1e300)), kLargest);
+}
+
+float with_decay(float x, float factor, std::int64_t n) {
+  if (x == -kInfinity || factor == 0 || n <= 0) return x;
+  const auto gain =
+      static_cast<float>(std::min(power_of(factor, n), static_cast<double>(kLargest)) - 1);
+  if (gain == 0) return x;
+  return within_f32(x, sum(x, product(std::fabs(x), gain)));
 }
 
 Real exact_dry_power(float base, std::int32_t n) {

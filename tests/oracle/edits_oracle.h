@@ -24,6 +24,9 @@ float with_biases(float x, const std::vector<float> &biases);
 float with_penalties(float x, std::int64_t repetition_count, std::int64_t count, float repetition,
                      float frequency, float presence, Form form);
 
+// A stop token's logit at the n-th token of an exponential decay.
+float with_decay(float x, float factor, std::int64_t n);
+
 float dry_power(float base, std::int32_t n);
 Real exact_dry_power(float base, std::int32_t n);  // not limited to the largest f32
 float with_repeat(float x, float multiplier, float base, std::int32_t n);

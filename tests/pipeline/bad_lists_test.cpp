@@ -20,7 +20,8 @@ Problem full_problem() {
   Problem problem;
   problem.num_cols = 40;
   problem.has_biased = problem.has_dense_bias = problem.has_allowed = problem.has_banned = true;
-  problem.has_stop = problem.has_bad_words = problem.has_bad_word_offsets = true;
+  problem.has_stop = problem.has_unpenalized = problem.has_bad_words =
+      problem.has_bad_word_offsets = true;
   problem.has_prompt_lengths = problem.has_windows = problem.numbers_by_slot = true;
   problem.bad_words = {{1, 2}, {3}, {2, 2, 4}, {5}};
   problem.breakers = {{6}, {7, 8}, {9}};
@@ -46,6 +47,8 @@ Problem full_problem() {
     for (std::int64_t id = 0; id < 38; ++id) slot.allowed.push_back(id);
     slot.banned = {11};
     slot.stop = {12, 13};
+    slot.unpenalized = {3};
+    slot.numbers.exponential_decay_factor = 1.5F;
     slot.first_bad_word = row;
     slot.end_of_bad_words = row + 1;
     problem.slots.push_back(slot);
@@ -96,11 +99,9 @@ TEST(BadLists, MakeTheirOwnRowsBad) {
   for (const sampler_row_status status : good.status) ASSERT_EQ(status, SAMPLER_ROW_OK);
 
   const std::pair<const char *, sampler_token_lists sampler_pipeline::*> lists[] = {
-      {"history", &sampler_pipeline::history},
-      {"biased", &sampler_pipeline::biased},
-      {"allowed", &sampler_pipeline::allowed},
-      {"banned", &sampler_pipeline::banned},
-      {"stop", &sampler_pipeline::stop}};
+      {"history", &sampler_pipeline::history}, {"biased", &sampler_pipeline::biased},
+      {"allowed", &sampler_pipeline::allowed}, {"banned", &sampler_pipeline::banned},
+      {"stop", &sampler_pipeline::stop},       {"unpenalized", &sampler_pipeline::unpenalized}};
   for (const auto &[name, member] : lists) {
     // The last list, whose end is nobody else's begin; the slots change places with it.
     Problem moved = problem;

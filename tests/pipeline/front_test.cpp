@@ -93,6 +93,23 @@ void add_other_edits(Random &random, const std::vector<std::int64_t> &first, Pro
   slot->numbers.no_repeat_ngram_size = random.one_in(6) ? 2 : 0;
 }
 
+// Ends that the text's length raises, and tokens without penalties; some have occurred.
+void add_decay(Random &random, const std::vector<std::int64_t> &first, Problem *problem) {
+  Slot &slot = problem->slots[0];
+  const auto length = static_cast<std::int64_t>(slot.history.size());
+  const auto occurred = [&] {
+    return length > 0 ? slot.history[at(random.between(0, length - 1))] : first[7];
+  };
+  if (random.one_in(3)) {
+    problem->has_stop = true;
+    slot.stop = {first[at(random.between(0, 300))], occurred(), occurred()};
+    slot.numbers.exponential_decay_start = static_cast<std::int32_t>(random.between(0, 20));
+    slot.numbers.exponential_decay_factor = one_of<float>(random, {0.5F, 1.125F, 3.0F});
+  }
+  problem->has_unpenalized = random.one_in(3);
+  if (problem->has_unpenalized) slot.unpenalized = {first[0], occurred(), occurred()};
+}
+
 void add_bitmask(Random &random, const std::vector<std::int64_t> &first, Problem *problem) {
   const std::int64_t share = one_of<std::int64_t>(random, {2, 10, 300});
   std::vector<std::uint32_t> mask(at((problem->num_cols + 31) / 32));
@@ -143,6 +160,7 @@ Problem front_problem(std::uint64_t seed) {
   problem.params.top_k = one_of<std::int32_t>(random, {1, 2, 7, 20, 50, 200});
   if (random.one_in(2)) problem.params.top_p = 0.9F;
   if (random.one_in(8)) problem.params.top_k_ties = SAMPLER_TIES_KEEP;
+  add_decay(random, first, &problem);
   return problem;
 }
 

@@ -255,6 +255,19 @@ void add_bias_contexts(Random random, Problem *problem) {
   }
 }
 
+// An exponential decay in some slots, and tokens without penalties, of the text or any.
+void add_decay(Random random, Problem *problem) {
+  problem->has_unpenalized = random.one_in(3);
+  const bool decays = random.one_in(2);
+  const float factors[] = {0.0F, 1.0F, 1.0625F, 1.3F, 0.75F, 40.0F};
+  for (Slot &slot : problem->slots) {
+    slot.unpenalized = random_ids(random, random.between(0, 4), 12);
+    if (!decays) continue;
+    slot.numbers.exponential_decay_start = static_cast<std::int32_t>(random.between(-2, 40));
+    slot.numbers.exponential_decay_factor = factors[random.between(0, 5)];
+  }
+}
+
 }  // namespace
 
 Problem make_problem(std::uint64_t seed) {
@@ -310,6 +323,7 @@ Problem make_problem(std::uint64_t seed) {
   problem.params.temperature_order = random.one_in(3) ? 1 : 0;
   problem.params.top_p_sum = static_cast<std::int32_t>(random.between(0, 1));
   add_bias_contexts(Random(seed + 1), &problem);
+  add_decay(Random(seed + 2), &problem);
   return problem;
 }
 
@@ -444,11 +458,23 @@ std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *re
       return counts;
     };
     auto repeated = count(none_of_prompt), counted = count(!all);
+    if (problem.has_unpenalized) {
+      for (const std::int64_t id : lists.unpenalized) repeated[id] = counted[id] = 0;
+    }
     for (const auto &[id, i] : element) {
       values[i] =
           oracle::with_penalties(values[i], repeated[id], counted[id], numbers.repetition_penalty,
                                  numbers.frequency_penalty, numbers.presence_penalty,
                                  static_cast<oracle::Form>(problem.penalty_form));
+    }
+    const std::set<std::int64_t> stop(lists.stop.begin(), lists.stop.end());
+    const std::int64_t start = std::max(numbers.exponential_decay_start, 0);
+    for (const std::int64_t id : stop) {
+      if (!problem.has_stop) break;
+      edit(id, [&](float x) {
+        return oracle::with_decay(x, numbers.exponential_decay_factor,
+                                  static_cast<std::int64_t>(output.size()) - start);
+      });
     }
   };
 
@@ -701,7 +727,7 @@ Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected
 
 void Call::set_lists(const Problem &problem) {
   pipeline.token_id_type = problem.id_type;
-  std::vector<Text> history, biased, allowed, banned, stop;
+  std::vector<Text> history, biased, allowed, banned, stop, unpenalized;
   for (const Slot &slot : problem.slots) {
     history.push_back(slot.history);
     prompt_lengths_.push_back(slot.prompt_length);
@@ -712,6 +738,7 @@ void Call::set_lists(const Problem &problem) {
     allowed.push_back(slot.allowed);
     banned.push_back(slot.banned);
     stop.push_back(slot.stop);
+    unpenalized.push_back(slot.unpenalized);
   }
   if (problem.has_history) pipeline.history = history_.view(history, problem.id_type);
   if (problem.has_prompt_lengths) pipeline.prompt_lengths = prompt_lengths_.data();
@@ -744,6 +771,9 @@ void Call::set_lists(const Problem &problem) {
   if (problem.has_allowed) pipeline.allowed = allowed_.view(allowed, problem.id_type);
   if (problem.has_banned) pipeline.banned = banned_.view(banned, problem.id_type);
   if (problem.has_stop) pipeline.stop = stop_.view(stop, problem.id_type);
+  if (problem.has_unpenalized) {
+    pipeline.unpenalized = unpenalized_.view(unpenalized, problem.id_type);
+  }
   if (problem.has_bad_words) {
     pipeline.bad_words = bad_words_.view(problem.bad_words, problem.id_type);
     if (problem.has_bad_word_offsets) pipeline.bad_word_offsets = bad_word_offsets_.data();
@@ -778,6 +808,10 @@ void Call::set_numbers(const Problem &problem) {
     set(&Numbers::frequency_penalty, &p.frequency_penalty, &frequency_, &r.frequency_penalty);
     set(&Numbers::presence_penalty, &p.presence_penalty, &presence_, &r.presence_penalty);
     set(&Numbers::penalty_window, &p.penalty_window, &window_, &r.penalty_window);
+    set(&Numbers::exponential_decay_start, &p.exponential_decay_start, &decay_start_,
+        &r.exponential_decay_start);
+    set(&Numbers::exponential_decay_factor, &p.exponential_decay_factor, &decay_factor_,
+        &r.exponential_decay_factor);
     set(&Numbers::dry_multiplier, &p.dry_multiplier, &multiplier_, &r.dry_multiplier);
     set(&Numbers::dry_base, &p.dry_base, &base_, &r.dry_base);
     set(&Numbers::dry_allowed_length, &p.dry_allowed_length, &allowed_length_,

@@ -47,6 +47,8 @@ class Random {
 struct Numbers {
   float repetition_penalty = 0, frequency_penalty = 0, presence_penalty = 0;
   std::int32_t penalty_window = 0;
+  std::int32_t exponential_decay_start = 0;
+  float exponential_decay_factor = 0;
   float dry_multiplier = 0, dry_base = 0;
   std::int32_t dry_allowed_length = 0, dry_window = 0;
   std::int32_t no_repeat_ngram_size = 0, min_new_tokens = 0;
@@ -66,7 +68,7 @@ struct Slot {
   Numbers numbers;
   Text history;
   std::int32_t prompt_length = 0;
-  Text biased, allowed, banned, stop;
+  Text biased, allowed, banned, stop, unpenalized;
   std::vector<float> biases;        // of `biased`
   std::vector<Text> bias_contexts;  // of `biased`, or of the first of them
   std::vector<float> dense_bias;
@@ -87,10 +89,11 @@ struct Problem {
   bool numbers_by_slot = false;  // else all have those of slot 0
   bool has_history = true, has_biased = false, has_bias_contexts = false, has_dense_bias = false,
        has_allowed = false;
-  bool has_banned = false, has_stop = false, has_bad_words = false, has_bad_word_offsets = false;
+  bool has_banned = false, has_stop = false, has_unpenalized = false, has_bad_words = false,
+       has_bad_word_offsets = false;
   bool has_prompt_lengths = false;
   bool has_forced_tokens = false;
-  bool lists_for_all = false;  // biased, allowed, banned and stop are slot 0's
+  bool lists_for_all = false;  // biased, allowed, banned, stop and unpenalized are slot 0's
   bool dense_bias_for_all = false;
   std::int64_t dense_bias_stride = 0;
   std::vector<Text> bad_words, breakers;
@@ -191,12 +194,15 @@ class Call {
 
   std::vector<unsigned char> values_, candidate_ids_;
   std::vector<std::int32_t> counts_;
-  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, bad_words_, breakers_;
+  Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, unpenalized_, bad_words_,
+      breakers_;
   std::vector<std::int32_t> prompt_lengths_, bitmask_indices_;
   std::vector<float> biases_, dense_bias_;
   std::vector<std::int64_t> bad_word_offsets_;
   std::vector<std::uint32_t> bitmasks_;
   std::vector<float> repetition_, frequency_, presence_, multiplier_, base_;
+  std::vector<float> decay_factor_;
+  std::vector<std::int32_t> decay_start_;
   std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
   std::vector<float> temperatures_, range_, exponent_, typical_, sigma_, epsilon_, eta_, top_h_;
   std::vector<float> min_k_;

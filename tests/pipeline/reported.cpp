@@ -1,6 +1,9 @@
 #include "reported.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -176,6 +179,47 @@ Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const
       std::accumulate(result.kept_counts.begin(), result.kept_counts.end(), std::int64_t(0));
   pack(sampler, plain, num_rows, num_kept, sizes, given, &result);
   return result;
+}
+
+namespace {
+
+template <class T>
+void assert_same(const char *what, const std::vector<T> &got, const std::vector<T> &expected) {
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool is_same = std::memcmp(&got[i], &expected[i], sizeof(T)) == 0;
+    ASSERT_TRUE(is_same) << what << ' ' << i << ": " << got[i] << " for " << expected[i];
+  }
+}
+
+}  // namespace
+
+void assert_same_reports(const Reported &got, const Reported &expected) {
+  assert_same("kept count", got.kept_counts, expected.kept_counts);
+  assert_same("log-probability", got.logprobs, expected.logprobs);
+  assert_same("top id", got.top_ids, expected.top_ids);
+  assert_same("top log-probability", got.top_logprobs, expected.top_logprobs);
+  assert_same("chosen log-probability", got.chosen_logprobs, expected.chosen_logprobs);
+  assert_same("rank", got.ranks, expected.ranks);
+  assert_same("entropy", got.entropies, expected.entropies);
+  assert_same("word of kept bits", got.bitmask, expected.bitmask);
+  assert_same("kept id", got.kept_ids, expected.kept_ids);
+  assert_same("kept probability", got.kept_probabilities, expected.kept_probabilities);
+  assert_same("kept offset", got.kept_offsets, expected.kept_offsets);
+  assert_same("packed id", got.packed_ids, expected.packed_ids);
+  assert_same("packed probability", got.packed_probabilities, expected.packed_probabilities);
+}
+
+void leave_out_what_lists_lack(Problem *problem) {
+  for (Slot &slot : problem->slots) {
+    slot.numbers.dynamic_temperature_range = 0;
+    if (slot.numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
+  }
+}
+
+void leave_out_what_lists_lack(Call *call) {
+  call->row_params.adaptive_kind = nullptr;
+  call->row_params.dynamic_temperature_range = nullptr;
 }
 
 }  // namespace pipeline_test

@@ -54,6 +54,14 @@ struct Given {
 Reported report(sampler_t sampler, SampleArgs args, std::int64_t num_rows, const Sizes &sizes,
                 const std::vector<std::int64_t> &chosen, const Given *given = nullptr);
 
+// Asserts that the reports of two calls are the same, bit for bit, but for tokens, statuses and
+// removals.
+void assert_same_reports(const Reported &got, const Reported &expected);
+
+// Turns off what depends on more than lists of kept tokens.
+void leave_out_what_lists_lack(Problem *problem);
+void leave_out_what_lists_lack(Call *call);
+
 }  // namespace pipeline_test
 
 #endif  // SAMPLER_TESTS_PIPELINE_REPORTED_H_

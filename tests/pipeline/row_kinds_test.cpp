@@ -191,19 +191,7 @@ Reported random_reports(sampler_t sampler, const Problem &problem, const Call &c
 void expect_equal(const Reported &got, const Reported &expected) {
   EXPECT_TRUE(equal("reported status", got.status, expected.status));
   EXPECT_TRUE(equal("reported ids", got.token_ids, expected.token_ids));
-  EXPECT_TRUE(equal("reported log-probabilities", got.logprobs, expected.logprobs));
-  EXPECT_TRUE(equal("top ids", got.top_ids, expected.top_ids));
-  EXPECT_TRUE(equal("top log-probabilities", got.top_logprobs, expected.top_logprobs));
-  EXPECT_TRUE(equal("chosen", got.chosen_logprobs, expected.chosen_logprobs));
-  EXPECT_TRUE(equal("ranks", got.ranks, expected.ranks));
-  EXPECT_TRUE(equal("entropies", got.entropies, expected.entropies));
-  EXPECT_TRUE(equal("kept bits", got.bitmask, expected.bitmask));
-  EXPECT_TRUE(equal("kept ids", got.kept_ids, expected.kept_ids));
-  EXPECT_TRUE(equal("kept probabilities", got.kept_probabilities, expected.kept_probabilities));
-  EXPECT_TRUE(equal("kept offsets", got.kept_offsets, expected.kept_offsets));
-  EXPECT_TRUE(equal("packed ids", got.packed_ids, expected.packed_ids));
-  EXPECT_TRUE(
-      equal("packed probabilities", got.packed_probabilities, expected.packed_probabilities));
+  assert_same_reports(got, expected);
   EXPECT_TRUE(equal("removed by", got.removed_by, expected.removed_by));
 }
 

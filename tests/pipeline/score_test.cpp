@@ -20,10 +20,6 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-bool equal(const std::vector<float> &a, const std::vector<float> &b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 SampleArgs args_of(const Call &call) {
   SampleArgs args = call.args<SampleArgs>();
   args.random.seeds = call.seeds.data();
@@ -36,19 +32,7 @@ class Scores : public testing::TestWithParam<sampler_dtype>, protected Handles {
  protected:
   // Everything but the status of bad rows, which may have another reason to be bad.
   void expect_equal(const Reported &scored, const Reported &drawn) {
-    ASSERT_EQ(scored.kept_counts, drawn.kept_counts);
-    ASSERT_TRUE(equal(scored.logprobs, drawn.logprobs));
-    ASSERT_EQ(scored.top_ids, drawn.top_ids);
-    ASSERT_TRUE(equal(scored.top_logprobs, drawn.top_logprobs));
-    ASSERT_TRUE(equal(scored.chosen_logprobs, drawn.chosen_logprobs));
-    ASSERT_EQ(scored.ranks, drawn.ranks);
-    ASSERT_TRUE(equal(scored.entropies, drawn.entropies));
-    ASSERT_EQ(scored.bitmask, drawn.bitmask);
-    ASSERT_EQ(scored.kept_ids, drawn.kept_ids);
-    ASSERT_TRUE(equal(scored.kept_probabilities, drawn.kept_probabilities));
-    ASSERT_EQ(scored.kept_offsets, drawn.kept_offsets);
-    ASSERT_EQ(scored.packed_ids, drawn.packed_ids);
-    ASSERT_TRUE(equal(scored.packed_probabilities, drawn.packed_probabilities));
+    assert_same_reports(scored, drawn);
     for (std::size_t i = 0; i < drawn.status.size(); ++i) {
       ASSERT_EQ(scored.status[i] == SAMPLER_ROW_OK, drawn.status[i] == SAMPLER_ROW_OK) << i;
       num_good_ += drawn.status[i] == SAMPLER_ROW_OK;
@@ -62,8 +46,7 @@ class Scores : public testing::TestWithParam<sampler_dtype>, protected Handles {
     if (by_lists) leave_out_what_lists_lack(&problem);
     Call call(problem, GetParam());
     if (by_lists) {
-      call.row_params.adaptive_kind = nullptr;
-      call.row_params.dynamic_temperature_range = nullptr;
+      leave_out_what_lists_lack(&call);
     }
     SampleArgs args = args_of(call);
     args.report_args.logprob_kind =
@@ -86,13 +69,6 @@ class Scores : public testing::TestWithParam<sampler_dtype>, protected Handles {
     args.random = {};                                                          // nothing is drawn
     if (problem.has_windows && !by_lists) args.random = args_of(call).random;  // but XTC's coin
     expect_equal(report(scores.get(), args, problem.num_rows(), sizes, chosen, &given), drawn);
-  }
-
-  static void leave_out_what_lists_lack(Problem *problem) {
-    for (Slot &slot : problem->slots) {
-      slot.numbers.dynamic_temperature_range = 0;
-      if (slot.numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
-    }
   }
 
   // Lists may be in any order.

@@ -484,7 +484,6 @@ TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
       {"tensorrt_llm", "bad", R"(["damn"])", "null"},
       {"tensorrt_llm", "prompt_ignore_length", "3", "0"},
       {"hugging_face", "guidance_scale", "1.5", "1.0"},
-      {"hugging_face", "exponential_decay_length_penalty", "[5, 1.1]", "null"},
       {"hugging_face", "num_beam_groups", "2", "1"},
       {"llama.cpp", "grammar", R"("root ::= [a]")", R"("")"},
       {"llama.cpp", "reasoning_budget_tokens", "9", "-1"},

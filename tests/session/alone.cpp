@@ -92,7 +92,8 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
     auto row_params = sized<sampler_row_params>();
     row_params.forced_token_id = &forced;
     args.row_params = &row_params;
-    const bool has_minimum = draws->params.min_new_tokens > 0;
+    const bool has_minimum =
+        draws->params.min_new_tokens > 0 || draws->params.exponential_decay_factor > 0;
     pipeline.stop = {};
     if (has_minimum) pipeline.stop = {end_offsets.data(), ends, 1, end_offsets[1]};
     args.pipeline = &pipeline;

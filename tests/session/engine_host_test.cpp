@@ -85,12 +85,12 @@ TEST(EngineHost, NumbersGoAlongWhereTheyDiffer) {
 
 TEST(EngineHost, AMinimumOfNewTokensNeedsEndTokens) {
   Engine engine;
-  EXPECT_FALSE(engine.host().has_minimum());
+  EXPECT_FALSE(engine.host().needs_ends());
   EXPECT_TRUE(engine.host().extent(&engine).has_ends) << "a sequence may have one";
   sampler_params params = sampler_params_default();
   params.min_new_tokens = 2;
   engine.set(1, {1}, {8}, params);
-  EXPECT_TRUE(engine.host().has_minimum());
+  EXPECT_TRUE(engine.host().needs_ends());
   const sampler_token_lists ends = engine.host().place_ends(&engine.transfer);
   EXPECT_EQ(ends.num_lists, 2);
   EXPECT_EQ(ends.offsets[1], 3);

@@ -63,7 +63,7 @@ class Host final : public decoding::SessionHost {
                                          decoding::Transfer *) const override {
     return {};
   }
-  bool has_minimum() const override { return false; }
+  bool needs_ends() const override { return false; }
   sampler_token_lists place_ends(decoding::Transfer *) const override { return {}; }
   bool has_adaptive() const override { return false; }
   std::optional<sampler::contract::AdaptiveRules> adaptive_rules(std::int32_t) const override {

@@ -25,6 +25,10 @@ sampler_params random_params(Random *random, bool with_stages) {
   if (random->one_in(4)) params.dry_multiplier = 1.0f;
   if (random->one_in(4)) params.no_repeat_ngram_size = 2;
   if (random->one_in(4)) params.min_new_tokens = 4;
+  if (random->one_in(4)) {
+    params.exponential_decay_start = 3;
+    params.exponential_decay_factor = 1.25f;
+  }
   if (random->one_in(4)) params.xtc_probability = 0.5f;
   if (random->one_in(4)) params.typical_p = 0.7f;
   if (random->one_in(3)) {

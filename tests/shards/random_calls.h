@@ -139,7 +139,7 @@ struct Lists {
 };
 
 struct Edits {
-  Lists history, biased, allowed, banned, stop, bad_words;
+  Lists history, biased, allowed, banned, stop, unpenalized, bad_words;
   std::vector<float> biases, dense_bias;
   std::vector<uint32_t> masks;
   std::vector<int32_t> mask_indices;
@@ -151,6 +151,7 @@ struct Edits {
         allowed(random, kNumSlots, random() % 2 ? 200 : 0, kNumCols),
         banned(random, kNumSlots, 30, kNumCols),
         stop(random, kNumSlots, 3, kNumCols),
+        unpenalized(random, kNumSlots, 9, kNumCols),
         bad_words(random, 20, 2, kNumCols) {
     for (int64_t &offset : bad_words.offsets) offset = &offset - bad_words.offsets.data();
     bad_words.ids.resize(20, 3);
@@ -170,6 +171,7 @@ struct Edits {
     if (random() % 3 == 0) pipeline.allowed = allowed.view();
     if (random() % 2) pipeline.banned = banned.view();
     if (random() % 3 == 0) pipeline.stop = stop.view();
+    if (random() % 3 == 0) pipeline.unpenalized = unpenalized.view();
     if (pipeline.history.offsets && random() % 2) pipeline.bad_words = bad_words.view();
     if (random() % 3 == 0) {
       pipeline.token_bitmasks = masks.data();
@@ -187,7 +189,10 @@ struct Edits {
     call->params.penalty_window = int32_t(random() % 20);
     call->params.dry_multiplier = pick<float>(random, {0, 0.8f});
     call->params.no_repeat_ngram_size = int32_t(random() % 4);
-    if (pipeline.stop.offsets) call->params.min_new_tokens = int32_t(random() % 50);
+    if (!pipeline.stop.offsets) return;
+    call->params.min_new_tokens = int32_t(random() % 50);
+    call->params.exponential_decay_start = int32_t(random() % 30);
+    call->params.exponential_decay_factor = pick<float>(random, {0, 1.1f, 0.5f});
   }
 };
 

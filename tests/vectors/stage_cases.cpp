@@ -336,6 +336,26 @@ const std::vector<Stage> &single_stages() {
          b.stages({SAMPLER_STAGE_TYPICAL_P, SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_TOP_K,
                    SAMPLER_STAGE_MIN_P});
        }},
+      {"biases by slot, after contexts",
+       [](Builder &b) {
+         const std::vector<Ids> texts = random_texts(kSlots, kCols, b.random());
+         b.lists("history", texts);
+         add_biases(b, kSlots);
+         std::vector<Ids> contexts;  // what the text ends in, what it does not, none
+         for (std::size_t i = 0; i < 5 * kSlots; ++i) {
+           const std::int64_t last = texts[i / 5].back();
+           contexts.push_back(i % 3 == 0 ? Ids{last} : i % 3 == 1 ? Ids{last, last + 1} : Ids{});
+         }
+         b.lists("bias_contexts", contexts);
+       }},
+      {"exponential decay, tokens without penalties",
+       [](Builder &b) {
+         add_history(b);
+         b.lists("stop", random_lists(b, kSlots, 12)).lists("unpenalized", random_lists(b, 1, 9));
+         b.set_float("params.repetition_penalty", 1.7f);
+         b.set("params.exponential_decay_start", 1);
+         b.set_float("params.exponential_decay_factor", 1.3f);
+       }},
   };
   return stages;
 }
@@ -457,6 +477,14 @@ const std::vector<Numbers> &numbers_by_slot() {
        [](Builder &b, std::int64_t n) {
          add_row_params(b, "xtc_probability", n, 0.95f, -0.1f);
          add_row_params(b, "xtc_threshold", n, 0.05f, 0.04f);
+       }},
+      {"exponential decay",
+       {"exponential_decay_start", "exponential_decay_factor"},
+       [](Builder &b, std::int64_t n) {
+         add_history(b, n);
+         b.lists("stop", random_lists(b, n, 6));
+         b.in("row_params.exponential_decay_start", by_slot<std::int32_t>(n, -1, 1));
+         add_row_params(b, "exponential_decay_factor", n, 0.5f, 0.375f);
        }},
   };
   return numbers;

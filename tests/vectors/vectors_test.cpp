@@ -101,10 +101,6 @@ const std::map<std::string, std::string> &without_calls() {
       {"exec.workspace", "each replay has its own"},
       {"exec.workspace_bytes", "each replay has its own"},
       {"pipeline.state", "state.json has calls with it"},
-      {"pipeline.bias_contexts.offsets", "tests/pipeline compares them with the oracle"},
-      {"pipeline.bias_contexts.token_ids", "tests/pipeline compares them with the oracle"},
-      {"pipeline.bias_contexts.num_lists", "tests/pipeline compares them with the oracle"},
-      {"pipeline.bias_contexts.num_token_ids", "tests/pipeline compares them with the oracle"},
       {"sampler_verify: forced_token_ids", "tests/verification compares them with a walk"},
   };
   return reasons;

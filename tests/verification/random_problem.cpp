@@ -297,6 +297,8 @@ void add_stages(Random *random, Problem *problem) {
     problem->stop = ids(2);
     if (!problem->stop.empty()) {
       params.min_new_tokens = static_cast<std::int32_t>(random->between(0, 9));
+      params.exponential_decay_start = params.min_new_tokens;
+      params.exponential_decay_factor = params.min_new_tokens % 2 == 0 ? 1.25F : 0.0F;
     }
   }
   if (random->one_in(2) && problem->num_cols > 8) {

@@ -147,6 +147,14 @@ class Params:
     """Number of last history tokens that count. <= 0: all."""
     penalty_scope: int
     penalty_form: int
+    exponential_decay_start: int
+    """The exponential decay length penalty (Hugging Face): from the output's token
+    exponential_decay_start on, the n-th token from there has the logits x of pipeline.stop at
+    x + |x| * (exponential_decay_factor^n - 1).
+
+    negative: 0"""
+    exponential_decay_factor: float
+    """0 and 1: off; not negative"""
     dry_multiplier: float
     """DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of
     n >= dry_allowed_length tokens loses dry_multiplier * dry_base^(n - dry_allowed_length).
@@ -246,6 +254,8 @@ class Params:
         penalty_window: int | None = None,
         penalty_scope: int | None = None,
         penalty_form: int | None = None,
+        exponential_decay_start: int | None = None,
+        exponential_decay_factor: float | None = None,
         dry_multiplier: float | None = None,
         dry_base: float | None = None,
         dry_allowed_length: int | None = None,
@@ -295,6 +305,8 @@ class RowParams:
     frequency_penalty: ArrayLike | None
     presence_penalty: ArrayLike | None
     penalty_window: ArrayLike | None
+    exponential_decay_start: ArrayLike | None
+    exponential_decay_factor: ArrayLike | None
     dry_multiplier: ArrayLike | None
     dry_base: ArrayLike | None
     dry_allowed_length: ArrayLike | None
@@ -337,6 +349,8 @@ class RowParams:
         frequency_penalty: ArrayLike | None = None,
         presence_penalty: ArrayLike | None = None,
         penalty_window: ArrayLike | None = None,
+        exponential_decay_start: ArrayLike | None = None,
+        exponential_decay_factor: ArrayLike | None = None,
         dry_multiplier: ArrayLike | None = None,
         dry_base: ArrayLike | None = None,
         dry_allowed_length: ArrayLike | None = None,
@@ -404,7 +418,11 @@ class Pipeline:
     banned: TokenLists | tuple[ArrayLike, ArrayLike] | None
     """By slot: tokens that must not be drawn."""
     stop: TokenLists | tuple[ArrayLike, ArrayLike] | None
-    """By slot: tokens that must not be drawn before the output has min_new_tokens tokens."""
+    """By slot: tokens that must not be drawn before the output has min_new_tokens tokens, and that
+    the exponential decay makes likelier."""
+    unpenalized: TokenLists | tuple[ArrayLike, ArrayLike] | None
+    """By slot: tokens that repetition, frequency and presence penalties leave as they are, such as
+    newlines and ends."""
     bad_words: TokenLists | tuple[ArrayLike, ArrayLike] | None
     """Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words
     from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. None: every slot has all. A word's
@@ -450,6 +468,7 @@ class Pipeline:
         allowed: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         banned: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         stop: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
+        unpenalized: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         bad_words: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         bad_word_offsets: ArrayLike | None = None,
         dry_breakers: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
@@ -1589,8 +1608,8 @@ class Sampler:
             Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.
             The struct is copied; its arrays remain the caller's, and are read in each advance. history,
             prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-            are the history. If `stop` is 0 it is the end tokens of each sequence, as
-            min_new_tokens requires.
+            are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and
+            the exponential decay require.
         acceptance
             Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
             per sequence. Rule 0, and None: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.

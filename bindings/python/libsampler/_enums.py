@@ -192,7 +192,7 @@ class Stage(enum.IntEnum):
     BIAS = 1
     # allowed and banned tokens, bad words, stop tokens, bitmask
     MASK = 2
-    # repetition, frequency, presence
+    # repetition, frequency, presence, exponential decay
     PENALTIES = 3
     # penalises repeats of sequences
     DRY = 4

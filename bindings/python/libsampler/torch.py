@@ -8,8 +8,8 @@ torch's current stream, and neither synchronises nor copies to the host.
 
 Options are members of Params, RowParams, Pipeline and AcceptanceParams by name. A number holds for all
 rows, and torch.compile compiles anew for another one; a tensor has one for each row, and may change. A list
-of tokens (`history`, `biased`, `allowed`, `banned`, `stop`, `bad_words`) is (offsets, token ids), of int64
-and the token ids' type. preset="vllm" starts from an engine's parameters (Params.preset).
+of tokens (`history`, `biased`, `allowed`, `banned`, `stop`, `unpenalized`, `bad_words`) is (offsets, token
+ids), of int64 and the token ids' type. preset="vllm" starts from an engine's parameters (Params.preset).
 
 Seeds and offsets are numbers, or int64 or uint64 tensors of one element or one for each output row. All
 tensors of a call are on one device, a CPU or CUDA.
@@ -42,7 +42,8 @@ _DEFAULTS = libsampler.Params()
 _INTEGERS = frozenset(name for name in _ROW_PARAMS if isinstance(getattr(_DEFAULTS, name, 0), int))
 _PIPELINE = _members(libsampler.Pipeline) - {"replace", "state"}
 _ACCEPTANCE = _members(libsampler.AcceptanceParams) - {"replace", "synthetic_rates"}
-_LISTS = frozenset({"history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers"})
+_LISTS = frozenset({"history", "biased", "bias_contexts", "allowed", "banned", "stop", "unpenalized", "bad_words",
+                    "dry_breakers"})
 
 
 class _Samplers(threading.local):

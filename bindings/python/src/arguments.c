@@ -137,6 +137,8 @@ int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64
       take_lists(call, "pipeline->allowed.", OBJECT(&given, pipeline__allowed), &p->allowed) ||
       take_lists(call, "pipeline->banned.", OBJECT(&given, pipeline__banned), &p->banned) ||
       take_lists(call, "pipeline->stop.", OBJECT(&given, pipeline__stop), &p->stop) ||
+      take_lists(call, "pipeline->unpenalized.", OBJECT(&given, pipeline__unpenalized),
+                 &p->unpenalized) ||
       take_lists(call, "pipeline->bad_words.", OBJECT(&given, pipeline__bad_words),
                  &p->bad_words) ||
       take_lists(call, "pipeline->dry_breakers.", OBJECT(&given, pipeline__dry_breakers),

@@ -14,7 +14,8 @@ STRUCTS = {"input": libsampler.Rows, "target": libsampler.Rows, "draft": libsamp
            "row_params": libsampler.RowParams, "draft_row_params": libsampler.RowParams,
            "pipeline": libsampler.Pipeline, "reports": libsampler.Reports,
            "layout": libsampler.DraftLayout, "acceptance": libsampler.AcceptanceParams}
-LISTS = {"history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers", "tokens"}
+LISTS = {"history", "biased", "bias_contexts", "allowed", "banned", "stop", "unpenalized", "bad_words",
+         "dry_breakers", "tokens"}
 
 # Those that are allocated where they are not given.
 MAIN_OUTPUTS = {"sample": ("out_token_ids",), "filter": ("output",), "residual": ("output",),

@@ -115,6 +115,7 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       allowed_(place, pipeline_of(generation).allowed, nullptr, num_beams),
       banned_(place, pipeline_of(generation).banned, nullptr, num_beams),
       stop_(place, pipeline_of(generation).stop, nullptr, num_beams),
+      unpenalized_(place, pipeline_of(generation).unpenalized, nullptr, num_beams),
       pipeline_(pipeline_of(generation)),
       workspace_bytes_(prepare()),
       workspace_(place, workspace_bytes_) {}
@@ -142,6 +143,7 @@ size_t BeamEdits::prepare() {
   pipeline_.allowed = allowed_.view();
   pipeline_.banned = banned_.view();
   pipeline_.stop = stop_.view();
+  pipeline_.unpenalized = unpenalized_.view();
   pipeline_.history = {offsets_.data(), history_.data(), num_slots(), 0};
   pipeline_.prompt_lengths = prompt_lengths_.data();
   pipeline_.max_history_tokens = longest_text(generation_);

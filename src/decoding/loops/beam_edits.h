@@ -64,7 +64,7 @@ class BeamEdits {
   Array<int64_t> offsets_, lengths_;  // of the slots' histories
   Array<const int32_t *> texts_;      // of the slots
   Array<int32_t> prompt_lengths_;
-  BeamLists biased_, allowed_, banned_, stop_;
+  BeamLists biased_, allowed_, banned_, stop_, unpenalized_;
   sampler_pipeline pipeline_;
   size_t workspace_bytes_;
   HostBlock workspace_;

@@ -37,7 +37,7 @@ class LoopHost final : public SessionHost {
   sampler_row_params place_plain_numbers(const sampler_row_params &numbers,
                                          Transfer *transfer) const override;
   // All texts share the end tokens, which the pipeline has.
-  bool has_minimum() const override { return false; }
+  bool needs_ends() const override { return false; }
   sampler_token_lists place_ends(Transfer *) const override { return {}; }
   bool has_adaptive() const override;
   // Unused: loops do not report the values of adaptive stages.

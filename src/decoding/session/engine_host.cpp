@@ -28,7 +28,7 @@ SessionHost::Extent EngineHost::extent(const void *somewhere) const {
   Extent extent;
   extent.numbers = numbers_.all_arrays(somewhere);
   extent.plain_numbers = SessionNumbers::all_plain_arrays(somewhere);
-  extent.has_ends = extent.numbers.min_new_tokens != nullptr;
+  extent.has_ends = extent.numbers.min_new_tokens || extent.numbers.exponential_decay_factor;
   extent.has_observations = extent.has_logprobs = extent.has_chains = true;
   return extent;
 }

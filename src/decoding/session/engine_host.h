@@ -33,7 +33,7 @@ class EngineHost final : public SessionHost {
   }
   sampler_row_params place_plain_numbers(const sampler_row_params &numbers,
                                          Transfer *transfer) const override;
-  bool has_minimum() const override { return numbers_.has_minimum(); }
+  bool needs_ends() const override { return numbers_.needs_ends(); }
   sampler_token_lists place_ends(Transfer *transfer) const override;
   bool has_adaptive() const override { return numbers_.has_adaptive(); }
   std::optional<contract::AdaptiveRules> adaptive_rules(int32_t sequence) const override;

@@ -160,7 +160,7 @@ bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
 
 // Runs all calls of a step in order, and downloads their results.
 sampler_status Session::run_calls(abi::Entry &entry, const sampler_session_advance_args &args) {
-  requests_.place_arrays(host_->has_minimum());
+  requests_.place_arrays(host_->needs_ends());
   sampler_status status = drafts_.run(entry, args);
   if (status == SAMPLER_OK) status = verified_.run(entry, args);
   if (status == SAMPLER_OK) status = drafts_.keep_rows(entry, args);

@@ -81,8 +81,8 @@ class SessionHost {
   virtual sampler_row_params place_numbers(Transfer *transfer) const = 0;
   virtual sampler_row_params place_plain_numbers(const sampler_row_params &numbers,
                                                  Transfer *transfer) const = 0;
-  // Whether a text is below its minimum of new tokens, and the end tokens for calls then.
-  virtual bool has_minimum() const = 0;
+  // Whether stages need the end tokens, and these for calls then.
+  virtual bool needs_ends() const = 0;
   virtual sampler_token_lists place_ends(Transfer *transfer) const = 0;
   // Whether tokens move adaptive stages, and the rules of a sequence whose values are reported.
   virtual bool has_adaptive() const = 0;

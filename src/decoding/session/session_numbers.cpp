@@ -99,8 +99,14 @@ sampler_row_params SessionNumbers::all_plain_arrays(const void *somewhere) {
   return result;
 }
 
-bool SessionNumbers::has_minimum() const {
-  return own_arrays().min_new_tokens || has_minimum(common_);
+bool SessionNumbers::needs_ends() const {
+  const sampler_row_params own = own_arrays();
+  return own.min_new_tokens || own.exponential_decay_factor || needs_ends(common_);
+}
+
+bool SessionNumbers::needs_ends(const sampler_params &params) {
+  const contract::ExponentialDecay decay = {0, params.exponential_decay_factor};
+  return params.min_new_tokens > 0 || decay.is_on();
 }
 
 bool SessionNumbers::has_adaptive() const {

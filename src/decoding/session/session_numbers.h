@@ -35,9 +35,9 @@ class SessionNumbers {
   sampler_row_params all_arrays(const void *somewhere) const;
   static sampler_row_params all_plain_arrays(const void *somewhere);
 
-  bool has_minimum() const;   // of new tokens
+  bool needs_ends() const;    // whether stages need the end tokens
   bool has_adaptive() const;  // stages that drawn tokens move
-  static bool has_minimum(const sampler_params &params) { return params.min_new_tokens > 0; }
+  static bool needs_ends(const sampler_params &params);
 
  private:
   // Whether kParameters[i] is one of temperature, top-k, top-p and min-p.

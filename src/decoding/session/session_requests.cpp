@@ -54,7 +54,7 @@ sampler_rows SessionRequests::drafter_rows_of(const void *logits, int64_t num_ro
   return rows;
 }
 
-void SessionRequests::place_arrays(bool has_minimum) {
+void SessionRequests::place_arrays(bool needs_ends) {
   const int64_t count = num_sequences();
   transfer_.begin();
   placed_.seeds = transfer_.parameter(table_.seeds(), count);
@@ -63,7 +63,7 @@ void SessionRequests::place_arrays(bool has_minimum) {
   placed_.numbers = host_->place_numbers(&transfer_);
   placed_.plain_numbers = host_->place_plain_numbers(placed_.numbers, &transfer_);
   placed_.ends = {};
-  if (has_minimum && !config_.pipeline.stop.offsets) placed_.ends = host_->place_ends(&transfer_);
+  if (needs_ends && !config_.pipeline.stop.offsets) placed_.ends = host_->place_ends(&transfer_);
 }
 
 sampler_sample_args SessionRequests::sample_args(const sampler_params &params,

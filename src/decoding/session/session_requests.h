@@ -26,9 +26,9 @@ class SessionRequests {
     exec_.workspace_bytes = bytes;
   }
 
-  // Begins a step: places the arrays that its calls share. `has_minimum`: of new tokens, which
-  // needs the end tokens.
-  void place_arrays(bool has_minimum);
+  // Begins a step: places the arrays that its calls share. `needs_ends`: whether stages need the
+  // end tokens.
+  void place_arrays(bool needs_ends);
   // The numbers by sequence, as placed for calls: all, and those of a drafter's draws.
   const sampler_row_params &numbers() const { return placed_.numbers; }
   const sampler_row_params &plain_numbers() const { return placed_.plain_numbers; }

@@ -101,7 +101,7 @@ void VerifyBatch::place_results(const sampler_session_advance_args &args, const 
 sampler_status VerifyBatch::check_params(abi::Entry &entry, const sampler_params &params) {
   // With no chains the call checks its arguments and draws nothing.
   auto row_params = abi::sized<sampler_row_params>();
-  requests_.place_arrays(SessionNumbers::has_minimum(params));
+  requests_.place_arrays(SessionNumbers::needs_ends(params));
   const sampler_pipeline pipeline = place_pipeline({});
   sampler_draft_layout layout;
   sampler_verify_args args = requests_.verify_args(params, row_params, pipeline, 0, &layout);

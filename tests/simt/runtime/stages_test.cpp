@@ -103,16 +103,9 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     Random random(seeded(seed));
     const bool has_lists = problem.kind == SAMPLER_LOGITS && seed % 2 == 0;
     problem.has_forced_tokens = false;
-    for (Slot &slot : problem.slots) {
-      if (!has_lists) continue;
-      slot.numbers.dynamic_temperature_range = 0;
-      if (slot.numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
-    }
+    if (has_lists) pipeline_test::leave_out_what_lists_lack(&problem);
     Call call(problem, GetParam());
-    if (has_lists) {
-      call.row_params.adaptive_kind = nullptr;
-      call.row_params.dynamic_temperature_range = nullptr;
-    }
+    if (has_lists) pipeline_test::leave_out_what_lists_lack(&call);
     auto args = call.args<SampleArgs>();
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
@@ -141,19 +134,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
   void expect_equal(const Reported &told, const Reported &expected) {
     ASSERT_EQ(told.status, expected.status);
     ASSERT_EQ(told.token_ids, expected.token_ids);
-    ASSERT_EQ(told.kept_counts, expected.kept_counts);
-    ASSERT_TRUE(equal(told.logprobs, expected.logprobs));
-    ASSERT_EQ(told.top_ids, expected.top_ids);
-    ASSERT_TRUE(equal(told.top_logprobs, expected.top_logprobs));
-    ASSERT_TRUE(equal(told.chosen_logprobs, expected.chosen_logprobs));
-    ASSERT_EQ(told.ranks, expected.ranks);
-    ASSERT_TRUE(equal(told.entropies, expected.entropies));
-    ASSERT_EQ(told.bitmask, expected.bitmask);
-    ASSERT_EQ(told.kept_ids, expected.kept_ids);
-    ASSERT_TRUE(equal(told.kept_probabilities, expected.kept_probabilities));
-    ASSERT_EQ(told.kept_offsets, expected.kept_offsets);
-    ASSERT_EQ(told.packed_ids, expected.packed_ids);
-    ASSERT_TRUE(equal(told.packed_probabilities, expected.packed_probabilities));
+    pipeline_test::assert_same_reports(told, expected);
     ASSERT_EQ(told.removed_by, expected.removed_by);
     for (const auto status : told.status) num_good_ += status == SAMPLER_ROW_OK;
   }

@@ -1,5 +1,6 @@
 """What generate() of Hugging Face's transformers makes of logits: its own list of processors."""
 
+import numpy
 import torch
 import transformers
 from transformers import GenerationConfig
@@ -8,6 +9,7 @@ from transformers.generation.utils import GenerationMixin
 import rows
 
 NUM_CASES = 1200
+NEED_AN_END = {'min_new_tokens', 'min_length', 'exponential_decay_length_penalty'}
 
 
 class Model(GenerationMixin):
@@ -38,8 +40,10 @@ def parameters(rng, case):
                                          for sequence in biased_sequences(rng, case)]),
         'min_new_tokens': (0.25, lambda: rng.randrange(1, 60)),
         'min_length': (0.2, lambda: rng.randrange(1, 90)),
+        # A factor that f32 has, too.
+        'exponential_decay_length_penalty': (0.25, lambda: [rng.randrange(0, 30), rng.randrange(58, 90) / 64]),
     })
-    if 'min_new_tokens' in edits or 'min_length' in edits or rng.random() < 0.1:
+    if NEED_AN_END & edits.keys() or rng.random() < 0.1:
         edits['eos_token_id'] = case.some_ids(rng, 4)
     return {'do_sample': rng.random() < 0.95, **windows, **edits}
 
@@ -77,7 +81,8 @@ def cases(_):
         case = rows.Case(rng, seed, step=step, holes=2 if seed % 7 == 0 else 0)
         names = parameters(rng, case)
         edited, kept, probabilities = recorded(case, names)
-        if kept.any():
+        # Where an end is banned before it decays transformers has NaN.
+        if kept.any() and not numpy.isnan(edited).any():
             yield rows.line(case, names, edited, kept, probabilities)
 
 

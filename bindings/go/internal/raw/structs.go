@@ -102,6 +102,7 @@ type Pipeline struct {
 	Allowed             TokenLists
 	Banned              TokenLists
 	Stop                TokenLists
+	Unpenalized         TokenLists
 	BadWords            TokenLists
 	BadWordOffsets      uintptr
 	DryBreakers         TokenLists
@@ -129,6 +130,8 @@ type Params struct {
 	PenaltyWindow              int32
 	PenaltyScope               int32
 	PenaltyForm                int32
+	ExponentialDecayStart      int32
+	ExponentialDecayFactor     float32
 	DryMultiplier              float32
 	DryBase                    float32
 	DryAllowedLength           int32
@@ -170,6 +173,8 @@ type RowParams struct {
 	FrequencyPenalty           uintptr
 	PresencePenalty            uintptr
 	PenaltyWindow              uintptr
+	ExponentialDecayStart      uintptr
+	ExponentialDecayFactor     uintptr
 	DryMultiplier              uintptr
 	DryBase                    uintptr
 	DryAllowedLength           uintptr

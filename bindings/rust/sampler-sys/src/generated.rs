@@ -390,7 +390,7 @@ constants! {
     SAMPLER_STAGE_BIAS: sampler_stage = 1;
     /// allowed and banned tokens, bad words, stop tokens, bitmask
     SAMPLER_STAGE_MASK: sampler_stage = 2;
-    /// repetition, frequency, presence
+    /// repetition, frequency, presence, exponential decay
     SAMPLER_STAGE_PENALTIES: sampler_stage = 3;
     /// penalises repeats of sequences
     SAMPLER_STAGE_DRY: sampler_stage = 4;
@@ -733,8 +733,12 @@ structs! {
         allowed: sampler_token_lists = sampler_token_lists::INIT;
         /// By slot: tokens that must not be drawn.
         banned: sampler_token_lists = sampler_token_lists::INIT;
-        /// By slot: tokens that must not be drawn before the output has min_new_tokens tokens.
+        /// By slot: tokens that must not be drawn before the output has min_new_tokens tokens, and that
+        /// the exponential decay makes likelier.
         stop: sampler_token_lists = sampler_token_lists::INIT;
+        /// By slot: tokens that repetition, frequency and presence penalties leave as they are, such as
+        /// newlines and ends.
+        unpenalized: sampler_token_lists = sampler_token_lists::INIT;
         /// Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words
         /// from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. NULL: every slot has all. A word's
         /// last token is banned where the history ends in the others. A word without tokens makes its rows
@@ -798,6 +802,14 @@ structs! {
         penalty_window: i32 = 0;
         penalty_scope: sampler_penalty_scope = 0;
         penalty_form: sampler_penalty_form = 0;
+        /// The exponential decay length penalty (Hugging Face): from the output's token
+        /// exponential_decay_start on, the n-th token from there has the logits x of pipeline.stop at
+        /// x + |x| * (exponential_decay_factor^n - 1).
+        ///
+        /// negative: 0
+        exponential_decay_start: i32 = 0;
+        /// 0 and 1: off; not negative
+        exponential_decay_factor: f32 = 0.0;
         /// DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of
         /// n >= dry_allowed_length tokens loses dry_multiplier * dry_base^(n - dry_allowed_length).
         ///
@@ -895,6 +907,8 @@ structs! {
         frequency_penalty: *const f32 = null();
         presence_penalty: *const f32 = null();
         penalty_window: *const i32 = null();
+        exponential_decay_start: *const i32 = null();
+        exponential_decay_factor: *const f32 = null();
         dry_multiplier: *const f32 = null();
         dry_base: *const f32 = null();
         dry_allowed_length: *const i32 = null();
@@ -1869,8 +1883,8 @@ structs! {
         /// Lists and masks of the stages, by slot: the sequence's number, of max_sequences. NULL: none.
         /// The struct is copied; its arrays remain the caller's, and are read in each advance. history,
         /// prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-        /// are the history. If `stop` is 0 it is the end tokens of each sequence, as
-        /// min_new_tokens requires.
+        /// are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and
+        /// the exponential decay require.
         pipeline: *const sampler_pipeline = null();
         /// Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
         /// per sequence. Rule 0, and NULL: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.

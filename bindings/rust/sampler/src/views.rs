@@ -130,6 +130,12 @@ pub struct Params {
     pub penalty_scope: PenaltyScope,
     /// How the penalties are computed.
     pub penalty_form: PenaltyForm,
+    /// The exponential decay length penalty (Hugging Face) begins after so many tokens of the
+    /// output. Negative: 0.
+    pub exponential_decay_start: i32,
+    /// At the n-th token after the start the logits x of [`Pipeline::stop`] become x + |x| *
+    /// (`exponential_decay_factor`^n - 1). Not negative; 0 and 1: off.
+    pub exponential_decay_factor: f32,
     /// A token that would continue a repeat of n tokens loses `dry_multiplier` * `dry_base`^(n -
     /// `dry_allowed_length`), from the allowed length on. <= 0: off.
     pub dry_multiplier: f32,
@@ -266,6 +272,10 @@ pub struct RowParams<'a> {
     pub presence_penalty: Array<'a, f32>,
     /// Windows of the penalties.
     pub penalty_window: Array<'a, i32>,
+    /// Starts of exponential decays.
+    pub exponential_decay_start: Array<'a, i32>,
+    /// Factors of exponential decays.
+    pub exponential_decay_factor: Array<'a, f32>,
     /// Multipliers of DRY.
     pub dry_multiplier: Array<'a, f32>,
     /// Bases of DRY.
@@ -392,8 +402,11 @@ pub struct Pipeline<'a> {
     pub allowed: TokenLists<'a>,
     /// By slot: tokens that must not be drawn.
     pub banned: TokenLists<'a>,
-    /// By slot: tokens that must not be drawn before the output has `min_new_tokens` tokens.
+    /// By slot: tokens that must not be drawn before the output has `min_new_tokens` tokens, and
+    /// that the exponential decay makes likelier.
     pub stop: TokenLists<'a>,
+    /// By slot: tokens that repetition, frequency and presence penalties leave as they are.
+    pub unpenalized: TokenLists<'a>,
     /// Words of one or more tokens. A word's last token is banned where the history ends in the
     /// others. A word without tokens makes its rows bad.
     pub bad_words: TokenLists<'a>,
@@ -434,6 +447,7 @@ impl Pipeline<'_> {
             ("allowed", &self.allowed),
             ("banned", &self.banned),
             ("stop", &self.stop),
+            ("unpenalized", &self.unpenalized),
             ("bad_words", &self.bad_words),
             ("dry_breakers", &self.dry_breakers),
         ] {
@@ -485,6 +499,7 @@ impl Pipeline<'_> {
             allowed: self.allowed.raw(place, "pipeline.allowed")?,
             banned: self.banned.raw(place, "pipeline.banned")?,
             stop: self.stop.raw(place, "pipeline.stop")?,
+            unpenalized: self.unpenalized.raw(place, "pipeline.unpenalized")?,
             bad_words: self.bad_words.raw(place, "pipeline.bad_words")?,
             bad_word_offsets: place.array(
                 of,
@@ -617,7 +632,7 @@ mod tests {
         }
         check!(
             numbers: repetition_penalty frequency_penalty presence_penalty penalty_window
-                dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
+                exponential_decay_start exponential_decay_factor dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
                 min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p
                 top_n_sigma epsilon_cutoff eta_cutoff top_h min_k xtc_probability xtc_threshold
                 min_keep
@@ -661,7 +676,8 @@ mod tests {
         }
         check_parameters!(
             repetition_penalty: f32; frequency_penalty: f32; presence_penalty: f32;
-            penalty_window: i32; dry_multiplier: f32; dry_base: f32; dry_allowed_length: i32;
+            penalty_window: i32; exponential_decay_start: i32; exponential_decay_factor: f32;
+            dry_multiplier: f32; dry_base: f32; dry_allowed_length: i32;
             dry_window: i32; no_repeat_ngram_size: i32; min_new_tokens: i32;
             dynamic_temperature_range: f32; dynamic_temperature_exponent: f32; typical_p: f32;
             top_n_sigma: f32; epsilon_cutoff: f32; eta_cutoff: f32; top_h: f32;
@@ -693,7 +709,7 @@ mod tests {
         pipeline.token_bitmask_rule = MaskRule::FORBIDS;
         let raw = check_pipeline!(
             { history 7, 70; biased 1, 13; bias_contexts 13, 5; allowed 7, 14; banned 7, 15; stop 1, 16;
-                bad_words 3, 17; dry_breakers 4, 18; }
+                unpenalized 7, 19; bad_words 3, 17; dry_breakers 4, 18; }
             prompt_lengths: i32, 7; biases: f32, 13; dense_bias: f32, 280;
                 bad_word_offsets: i64, 8; token_bitmasks: u32, 14; token_bitmask_indices: i32, 7;
                 adaptive_values: f32, 28;

@@ -27,6 +27,8 @@ final class ParametersOfC {
     call.put(to + Layout.PARAMS_PENALTY_WINDOW, params.penaltyWindow);
     call.put(to + Layout.PARAMS_PENALTY_SCOPE, params.penaltyScope.ordinal());
     call.put(to + Layout.PARAMS_PENALTY_FORM, params.penaltyForm.ordinal());
+    call.put(to + Layout.PARAMS_EXPONENTIAL_DECAY_START, params.exponentialDecayStart);
+    call.put(to + Layout.PARAMS_EXPONENTIAL_DECAY_FACTOR, params.exponentialDecayFactor);
     call.put(to + Layout.PARAMS_DRY_MULTIPLIER, params.dryMultiplier);
     call.put(to + Layout.PARAMS_DRY_BASE, params.dryBase);
     call.put(to + Layout.PARAMS_DRY_ALLOWED_LENGTH, params.dryAllowedLength);
@@ -76,6 +78,8 @@ final class ParametersOfC {
     params.penaltyWindow = memory.getInt(Layout.PARAMS_PENALTY_WINDOW);
     params.penaltyScope = PenaltyScope.values()[memory.getInt(Layout.PARAMS_PENALTY_SCOPE)];
     params.penaltyForm = PenaltyForm.values()[memory.getInt(Layout.PARAMS_PENALTY_FORM)];
+    params.exponentialDecayStart = memory.getInt(Layout.PARAMS_EXPONENTIAL_DECAY_START);
+    params.exponentialDecayFactor = memory.getFloat(Layout.PARAMS_EXPONENTIAL_DECAY_FACTOR);
     params.dryMultiplier = memory.getFloat(Layout.PARAMS_DRY_MULTIPLIER);
     params.dryBase = memory.getFloat(Layout.PARAMS_DRY_BASE);
     params.dryAllowedLength = memory.getInt(Layout.PARAMS_DRY_ALLOWED_LENGTH);
@@ -130,6 +134,10 @@ final class ParametersOfC {
         params.presencePenalty, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_PENALTY_WINDOW, of, "penalty_window",
         params.penaltyWindow, Call.I32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_EXPONENTIAL_DECAY_START, of, "exponential_decay_start",
+        params.exponentialDecayStart, Call.I32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_EXPONENTIAL_DECAY_FACTOR, of, "exponential_decay_factor",
+        params.exponentialDecayFactor, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_DRY_MULTIPLIER, of, "dry_multiplier",
         params.dryMultiplier, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_DRY_BASE, of, "dry_base",

@@ -518,6 +518,7 @@ final class Call {
     lists(PIPELINE + Layout.PIPELINE_ALLOWED, "pipeline->allowed.", pipeline.allowed);
     lists(PIPELINE + Layout.PIPELINE_BANNED, "pipeline->banned.", pipeline.banned);
     lists(PIPELINE + Layout.PIPELINE_STOP, "pipeline->stop.", pipeline.stop);
+    lists(PIPELINE + Layout.PIPELINE_UNPENALIZED, "pipeline->unpenalized.", pipeline.unpenalized);
     lists(PIPELINE + Layout.PIPELINE_BAD_WORDS, "pipeline->bad_words.", pipeline.badWords);
     in(PIPELINE + Layout.PIPELINE_BAD_WORD_OFFSETS, of, "bad_word_offsets",
         pipeline.badWordOffsets, I64, numSlots + 1);

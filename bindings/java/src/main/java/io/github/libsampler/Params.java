@@ -27,6 +27,8 @@ public final class Params {
   int penaltyWindow;
   PenaltyScope penaltyScope = PenaltyScope.STANDARD;
   PenaltyForm penaltyForm = PenaltyForm.DIVIDE;
+  int exponentialDecayStart;
+  float exponentialDecayFactor;
   float dryMultiplier;
   float dryBase;
   int dryAllowedLength;
@@ -257,6 +259,29 @@ public final class Params {
    */
   public Params penaltyForm(PenaltyForm penaltyForm) {
     this.penaltyForm = Arguments.required("penalty_form", penaltyForm);
+    return more();
+  }
+
+  /**
+   * Sets after how many tokens of the output the exponential decay begins.
+   *
+   * @param exponentialDecayStart negative: 0
+   * @return this
+   */
+  public Params exponentialDecayStart(int exponentialDecayStart) {
+    this.exponentialDecayStart = exponentialDecayStart;
+    return more();
+  }
+
+  /**
+   * Sets the factor of the exponential decay length penalty: at its n-th token the logits x of
+   * {@link Pipeline#stop} become x + |x| * (factor^n - 1).
+   *
+   * @param exponentialDecayFactor 0, the default, and 1: off; not negative
+   * @return this
+   */
+  public Params exponentialDecayFactor(float exponentialDecayFactor) {
+    this.exponentialDecayFactor = exponentialDecayFactor;
     return more();
   }
 

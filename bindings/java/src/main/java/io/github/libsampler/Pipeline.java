@@ -22,6 +22,7 @@ public final class Pipeline {
   TokenLists allowed = TokenLists.NONE;
   TokenLists banned = TokenLists.NONE;
   TokenLists stop = TokenLists.NONE;
+  TokenLists unpenalized = TokenLists.NONE;
   TokenLists badWords = TokenLists.NONE;
   Array badWordOffsets;
   TokenLists dryBreakers = TokenLists.NONE;
@@ -166,13 +167,25 @@ public final class Pipeline {
   }
 
   /**
-   * Sets tokens, by slot, that must not be drawn before the output has {@code minNewTokens} tokens.
+   * Sets tokens, by slot, that must not be drawn before the output has {@code minNewTokens} tokens,
+   * and that the exponential decay makes likelier.
    *
    * @param stop null, the default: none
    * @return this
    */
   public Pipeline stop(TokenLists stop) {
     this.stop = stop == null ? TokenLists.NONE : stop;
+    return this;
+  }
+
+  /**
+   * Sets tokens, by slot, that repetition, frequency and presence penalties leave as they are.
+   *
+   * @param unpenalized null, the default: none
+   * @return this
+   */
+  public Pipeline unpenalized(TokenLists unpenalized) {
+    this.unpenalized = unpenalized == null ? TokenLists.NONE : unpenalized;
     return this;
   }
 

@@ -13,6 +13,8 @@ public final class RowParams {
   Array frequencyPenalty;
   Array presencePenalty;
   Array penaltyWindow;
+  Array exponentialDecayStart;
+  Array exponentialDecayFactor;
   Array dryMultiplier;
   Array dryBase;
   Array dryAllowedLength;
@@ -127,6 +129,28 @@ public final class RowParams {
    */
   public RowParams penaltyWindow(Array penaltyWindow) {
     this.penaltyWindow = penaltyWindow;
+    return this;
+  }
+
+  /**
+   * Sets the values of exponentialDecayStart.
+   *
+   * @param exponentialDecayStart [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams exponentialDecayStart(Array exponentialDecayStart) {
+    this.exponentialDecayStart = exponentialDecayStart;
+    return this;
+  }
+
+  /**
+   * Sets the values of exponentialDecayFactor.
+   *
+   * @param exponentialDecayFactor [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams exponentialDecayFactor(Array exponentialDecayFactor) {
+    this.exponentialDecayFactor = exponentialDecayFactor;
     return this;
   }
 

@@ -27,8 +27,8 @@ final class ArraysTest {
   private static final int REPORTED = 3;
 
   private static final List<String> LISTS =
-      List.of("history", "biased", "bias_contexts", "allowed", "banned", "stop", "bad_words",
-          "dry_breakers");
+      List.of("history", "biased", "bias_contexts", "allowed", "banned", "stop", "unpenalized",
+          "bad_words", "dry_breakers");
 
   /** Of sequences: ROWS of them. */
   private static final Map<String, Integer> SCALARS = Map.ofEntries(
@@ -151,7 +151,7 @@ final class ArraysTest {
     } else if (path.matches("random.seeds|.*offsets|(out_)?kv_indices"
         + "|(draft_)?row_params.(forced|top_p_reset)_token_id")) {
       return Set.of(ElementType.I64);
-    } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length"
+    } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|exponential_decay_start|dry_allowed_length"
         + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind|p_less)")) {
       return Set.of(ElementType.I32);
     } else if (path.matches("(draft_)?row_params.*|acceptance.synthetic_rates"
