@@ -103,7 +103,10 @@ void add_decay(Random &random, const std::vector<std::int64_t> &first, Problem *
   if (random.one_in(3)) {
     problem->has_stop = true;
     slot.stop = {first[at(random.between(0, 300))], occurred(), occurred()};
-    slot.numbers.exponential_decay_start = static_cast<std::int32_t>(random.between(0, 20));
+    // Little, for much makes all of them the largest f32.
+    const std::int64_t output = length - slot.prompt_length;
+    slot.numbers.exponential_decay_start =
+        static_cast<std::int32_t>(std::max<std::int64_t>(output - random.between(0, 3), 0));
     slot.numbers.exponential_decay_factor = one_of<float>(random, {0.5F, 1.125F, 3.0F});
   }
   problem->has_unpenalized = random.one_in(3);
