@@ -167,7 +167,7 @@ class Parameters(Expects, unittest.TestCase):
             letter = "f" if isinstance(value, float) else "i"
             found = list(memoryview(memory.raw[offset:offset + length]).cast(letter))
             self.assertEqual(list(value) if isinstance(value, tuple) else [value], found, name)
-        self.assertEqual(len(members), 43)
+        self.assertEqual(len(members), 45)
 
     def test_members(self):
         params = Params(top_k=5)
