@@ -255,6 +255,37 @@ TEST(Explanation, CountsWhatABitmaskAndADenseBiasDo) {
   EXPECT_EQ(explanation.drawn_id, 0);
 }
 
+// A number needs a list that another part of its stage, or another stage, has.
+TEST(Explanation, OfEndsThatAreBannedAndOfThoseThatGrow) {
+  const Lists history({0, 1, 2, 3, 0}), banned({1}), stop({2});
+  const std::int32_t prompt_length = 2;
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  lists.history = history.view();
+  lists.prompt_lengths = &prompt_length;
+  lists.banned = banned.view();
+  lists.stop = stop.view();
+  Question question;
+  question.logits = {1, 2, 3, 4};
+  question.pipeline = &lists;
+  question.params.min_new_tokens = 4;
+  const Explanation of_few = explain(question);
+  ASSERT_EQ(names_of(of_few), std::vector<std::string>{"MASK"});
+  EXPECT_EQ(of_few.stages[0].numbers, "banned (1), stop (1), min_new_tokens 4");
+  EXPECT_EQ(of_few.stages[0].num_removed, 2);
+
+  question.params.min_new_tokens = 1;
+  question.params.exponential_decay_start = 1;
+  question.params.exponential_decay_factor = 2;
+  const Explanation grown = explain(question);
+  ASSERT_EQ(names_of(grown), (std::vector<std::string>{"MASK", "PENALTIES"}));
+  EXPECT_EQ(grown.stages[0].numbers, "banned (1), stop (0), min_new_tokens 1");
+  EXPECT_EQ(grown.stages[1].numbers, "exponential_decay_factor 2, exponential_decay_start 1");
+  EXPECT_EQ(grown.stages[1].num_changed, 1);
+  const float edited[] = {1, -kInfinity, 12, 4};  // 3 + 3 * (2^2 - 1)
+  for (const Token &token : grown.tokens) EXPECT_EQ(token.edited, edited[token.id]);
+}
+
 // A text drawn by a sampler with a state, whose adaptive values are what is told here.
 class AdaptiveText {
  public:
