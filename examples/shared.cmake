@@ -17,7 +17,6 @@ function(sampler_example_library name)
   if(TARGET sampler_warnings)
     target_link_libraries(${name} PRIVATE sampler_warnings)
   endif()
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>) # JSON takes long to compile
 endfunction()
 
 # Files that may be damaged, and JSON.
