@@ -1247,7 +1247,7 @@ FAULTS = [
         "min_k_of_exactly_k",
         "min-k splits tokens of one value",
         [("src/contract/ranked_windows.h", "with_ties(kept, SAMPLER_TIES_KEEP, seen)", "kept")],
-        [stages("OfWindows")]),
+        [("pipeline_test", "Types/Stages.OfWindowsEqualThoseOfTheOracle/BF16")]),
     Fault(
         "min_k_of_the_last_fall",
         "of equally steep falls min-k takes the last",
