@@ -79,6 +79,7 @@ const std::vector<Switch> &switches() {
        [](double x) { return x != 0 && x != 1; }, 0},
       {"presence_penalty", "6", SAMPLER_STAGE_PENALTIES, &P::presence_penalty, nullptr, is_set, 0},
       {"top_k", "0", SAMPLER_STAGE_TOP_K, nullptr, &P::top_k, is_above_0, 0},
+      {"top_a", "1", SAMPLER_STAGE_TOP_A, &P::top_a, nullptr, is_above_0, 0},
       {"typical", "4", SAMPLER_STAGE_TYPICAL_P, &P::typical_p, nullptr,
        [](double x) { return x < 1; }, 0},
       {"top_p", "2", SAMPLER_STAGE_TOP_P, &P::top_p, nullptr, [](double x) { return x < 1; }, 1},
@@ -103,7 +104,7 @@ void set_defaults(sampler_params *params) {
 
 using Order = std::vector<sampler_stage>;
 
-// The samplers of a list of numbers; top-a and tail-free sampling, 1 and 3, are off here.
+// The samplers of a list of numbers; tail-free sampling, 3, is off here.
 void add_samplers(const Value &list, const sampler_params &params, Order *order) {
   constexpr char kRule[] = "a list of at most 7 numbers from 0 to 6, each once";
   if (!list.json.is_array() || list.json.size() > 7) list.fail(kRule);
@@ -122,6 +123,9 @@ void add_samplers(const Value &list, const sampler_params &params, Order *order)
           order->push_back(SAMPLER_STAGE_TOP_K);
         }
         break;
+      case 1:
+        order->push_back(SAMPLER_STAGE_TOP_A);
+        break;
       case 2:
         order->push_back(SAMPLER_STAGE_TOP_P);
         order->push_back(SAMPLER_STAGE_MIN_P);
@@ -137,8 +141,10 @@ void add_samplers(const Value &list, const sampler_params &params, Order *order)
         break;
     }
     if (number != 6) continue;
-    if (has_penalties && std::any_of(seen.begin(), seen.end() - 1,
-                                     [](std::int32_t one) { return one != 1 && one != 3; })) {
+    const auto may_filter = [&](std::int32_t one) {
+      return one != 3 && (one != 1 || params.top_a > 0);
+    };
+    if (has_penalties && std::any_of(seen.begin(), seen.end() - 1, may_filter)) {
       list.fail(
           "a list in which 6 comes before all filters where rep_pen or presence_penalty is "
           "on");
@@ -251,6 +257,7 @@ Engine koboldcpp() {
   engine.parameters =
       join<Parameters>({filter_parameters(),
                         {{"min_p", set_number<&P::min_p>},
+                         {"top_a", set_number<&P::top_a>},
                          {"typical", set_number<&P::typical_p>},
                          {"nsigma", set_number<&P::top_n_sigma>},
                          {"rep_pen", set_number<&P::repetition_penalty>},
@@ -282,7 +289,6 @@ Engine koboldcpp() {
                    {"dynatemp_range", is_at_least_0, "at least 0"},
                    {"max_length", [](double x) { return x >= 1; }, "at least 1"}};
   engine.undone = {
-      {"top_a", {"0: there is no top-a here", {0}}},
       {"tfs", {"1: there is no tail-free sampling here", {1}}},
       {"smoothing_factor", {"0: there is no smoothing here", {0}}},
       {"grammar", {"left out: no grammar is made here", {}}},

@@ -230,7 +230,7 @@ void Problem::add_stages(sampler_t sampler, sampler_params *params, sampler_samp
     params->frequency_penalty = 0.1f;
   }
   if (stages < Stages::kLlamaFilters) return;
-  const sampler_stage order[] = {1, 2, 3, 4, 8, 15, 7, 16, 17, 14, 6};
+  const sampler_stage order[] = {1, 2, 3, 4, 8, 16, 7, 17, 18, 15, 6};
   std::copy(std::begin(order), std::end(order), params->stages);
   if (stages == Stages::kLlamaFilters) return;
   params->repetition_penalty = LlamaNumbers::kRepetitionPenalty;

@@ -50,6 +50,9 @@ type Params struct {
 
 	// Edits, for which a Pipeline has the lists. All are off by default.
 
+	// How far Pipeline.GuidanceLogits lead the logits away from themselves. 0 and 1: off.
+	GuidanceScale float32
+
 	// Of tokens that occur in the history: positive logits are divided by RepetitionPenalty and
 	// others multiplied with it, 0 and 1: off; FrequencyPenalty is subtracted for each occurrence,
 	// PresencePenalty once.
@@ -98,6 +101,7 @@ type Params struct {
 	TopH           float32 // <= 0, >= 1: off
 	PLess          PLessKind
 	MinK           float32 // min-k's tau. <= 0: off; 3 is usual
+	TopA           float32 // times the largest probability squared. <= 0: off
 	XTCProbability float32 // exclude top choices. <= 0: off. Sample only
 	XTCThreshold   float32 // 0: 0.1; negative: 0; above 0.5: off
 
@@ -149,6 +153,8 @@ type RowParams struct {
 	MinP        Array[float32]
 	TopK        Array[int32]
 
+	GuidanceScale Array[float32]
+
 	RepetitionPenalty Array[float32]
 	FrequencyPenalty  Array[float32]
 	PresencePenalty   Array[float32]
@@ -173,6 +179,7 @@ type RowParams struct {
 	TopH                       Array[float32]
 	PLess                      Array[PLessKind] // one that is no such constant: the row is bad
 	MinK                       Array[float32]
+	TopA                       Array[float32]
 	XTCProbability             Array[float32]
 	XTCThreshold               Array[float32]
 	MinKeep                    Array[int32]
@@ -228,6 +235,16 @@ type Pipeline struct {
 	// bytes of workspace for each token of it. 0: as many as the history has token ids, or the
 	// state's MaxTokens.
 	MaxHistoryTokens int
+
+	// Classifier-free guidance: rows of logits u of the same tokens, as after another prompt, laid
+	// out like the call's logits x and of their type, which become u + GuidanceScale * (x - u).
+	// NumGuidanceRows is for device memory; 0 is how many rows the slice has. Not for sessions.
+	GuidanceLogits  Data
+	NumGuidanceRows int
+
+	// [output rows] The guidance row of each row; negative: none; NumGuidanceRows or more: the row
+	// is bad (RowInvalidIndex). Left out: row i has row i.
+	GuidanceRowIndices Array[int32]
 
 	// By slot: what is added to the logits of these tokens.
 	Biased TokenLists

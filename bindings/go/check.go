@@ -210,6 +210,12 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 		firstNonzero(int64(p.DenseBiasStride), numCols))
 	bitmasks, numBitmasks := c.table("token_bitmasks", p.TokenBitmasks.array,
 		int64(p.NumTokenBitmasks), firstNonzero(int64(p.TokenBitmaskStride), sum(numCols, 31)/32))
+	guidance, numGuidanceRows := c.table("guidance_logits", p.GuidanceLogits.array,
+		int64(p.NumGuidanceRows), firstNonzero(int64(input.RowStride), numCols))
+	if p.GuidanceLogits.place != absent && p.GuidanceLogits.dtype != input.Values.dtype {
+		c.fail("%sguidance_logits is of dtype %d and the call's logits of %d; they must be of one type",
+			of, p.GuidanceLogits.dtype, input.Values.dtype)
+	}
 	memory := &c.sampler.memory.pipeline
 	*memory = raw.Pipeline{
 		StructSize:       unsafe.Sizeof(*memory),
@@ -217,16 +223,20 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 		History:          c.lists("pipeline->history.", &p.History, &before),
 		PromptLengths:    c.array(of, "prompt_lengths", p.PromptLengths.array, numSlots),
 		MaxHistoryTokens: int64(p.MaxHistoryTokens),
-		Biased:           c.lists("pipeline->biased.", &p.Biased, &before),
-		BiasContexts:     c.lists("pipeline->bias_contexts.", &p.BiasContexts, &before),
-		DenseBias:        denseBias,
-		NumDenseBiases:   numDenseBiases,
-		DenseBiasStride:  int64(p.DenseBiasStride),
-		Allowed:          c.lists("pipeline->allowed.", &p.Allowed, &before),
-		Banned:           c.lists("pipeline->banned.", &p.Banned, &before),
-		Stop:             c.lists("pipeline->stop.", &p.Stop, &before),
-		Unpenalized:      c.lists("pipeline->unpenalized.", &p.Unpenalized, &before),
-		BadWords:         c.lists("pipeline->bad_words.", &p.BadWords, &before),
+		GuidanceLogits:   guidance,
+		NumGuidanceRows:  numGuidanceRows,
+		GuidanceRowIndices: c.array(of, "guidance_row_indices", p.GuidanceRowIndices.array,
+			numRows),
+		Biased:          c.lists("pipeline->biased.", &p.Biased, &before),
+		BiasContexts:    c.lists("pipeline->bias_contexts.", &p.BiasContexts, &before),
+		DenseBias:       denseBias,
+		NumDenseBiases:  numDenseBiases,
+		DenseBiasStride: int64(p.DenseBiasStride),
+		Allowed:         c.lists("pipeline->allowed.", &p.Allowed, &before),
+		Banned:          c.lists("pipeline->banned.", &p.Banned, &before),
+		Stop:            c.lists("pipeline->stop.", &p.Stop, &before),
+		Unpenalized:     c.lists("pipeline->unpenalized.", &p.Unpenalized, &before),
+		BadWords:        c.lists("pipeline->bad_words.", &p.BadWords, &before),
 		BadWordOffsets: c.array(of, "bad_word_offsets", p.BadWordOffsets.array,
 			sum(numSlots, 1)),
 		DryBreakers:        c.lists("pipeline->dry_breakers.", &p.DRYBreakers, &before),

@@ -87,7 +87,7 @@ type Stage int32
 // The stages, in the order in which they run where Params.Stages lists none.
 const (
 	// Edits.
-	StageBias          = Stage(raw.SAMPLER_STAGE_BIAS)      // Pipeline.Biased and DenseBias
+	StageBias          = Stage(raw.SAMPLER_STAGE_BIAS)      // guidance, Pipeline.Biased, DenseBias
 	StageMask          = Stage(raw.SAMPLER_STAGE_MASK)      // tokens and words that must not come
 	StagePenalties     = Stage(raw.SAMPLER_STAGE_PENALTIES) // repetition, frequency, presence
 	StageDRY           = Stage(raw.SAMPLER_STAGE_DRY)       // repeats of sequences
@@ -103,6 +103,7 @@ const (
 	StageTopH      = Stage(raw.SAMPLER_STAGE_TOP_H)
 	StagePLess     = Stage(raw.SAMPLER_STAGE_P_LESS)
 	StageMinK      = Stage(raw.SAMPLER_STAGE_MIN_K)
+	StageTopA      = Stage(raw.SAMPLER_STAGE_TOP_A)
 	StageXTC       = Stage(raw.SAMPLER_STAGE_XTC)
 	StageTopK      = Stage(raw.SAMPLER_STAGE_TOP_K)
 	StageTopP      = Stage(raw.SAMPLER_STAGE_TOP_P)

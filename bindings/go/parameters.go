@@ -19,6 +19,7 @@ func rawParams(p *Params) raw.Params {
 	result.TopPTies = int32(p.TopPTies)
 	result.FilterOrder = int32(p.FilterOrder)
 	result.TemperatureOrder = int32(p.TemperatureOrder)
+	result.GuidanceScale = p.GuidanceScale
 	result.RepetitionPenalty = p.RepetitionPenalty
 	result.FrequencyPenalty = p.FrequencyPenalty
 	result.PresencePenalty = p.PresencePenalty
@@ -43,6 +44,7 @@ func rawParams(p *Params) raw.Params {
 	result.TopH = p.TopH
 	result.PLess = int32(p.PLess)
 	result.MinK = p.MinK
+	result.TopA = p.TopA
 	result.XtcProbability = p.XTCProbability
 	result.XtcThreshold = p.XTCThreshold
 	result.TypicalPTies = int32(p.TypicalPTies)
@@ -72,6 +74,7 @@ func paramsOf(p *raw.Params) Params {
 	result.TopPTies = TieRule(p.TopPTies)
 	result.FilterOrder = FilterOrder(p.FilterOrder)
 	result.TemperatureOrder = TemperatureOrder(p.TemperatureOrder)
+	result.GuidanceScale = p.GuidanceScale
 	result.RepetitionPenalty = p.RepetitionPenalty
 	result.FrequencyPenalty = p.FrequencyPenalty
 	result.PresencePenalty = p.PresencePenalty
@@ -96,6 +99,7 @@ func paramsOf(p *raw.Params) Params {
 	result.TopH = p.TopH
 	result.PLess = PLessKind(p.PLess)
 	result.MinK = p.MinK
+	result.TopA = p.TopA
 	result.XTCProbability = p.XtcProbability
 	result.XTCThreshold = p.XtcThreshold
 	result.TypicalPTies = TieRule(p.TypicalPTies)
@@ -122,6 +126,7 @@ func (c *check) rawRowParams(of string, p *RowParams, numSlots int64) raw.RowPar
 		TopP:                       c.parameter(of, "top_p", p.TopP.array, numSlots),
 		MinP:                       c.parameter(of, "min_p", p.MinP.array, numSlots),
 		TopK:                       c.parameter(of, "top_k", p.TopK.array, numSlots),
+		GuidanceScale:              c.parameter(of, "guidance_scale", p.GuidanceScale.array, numSlots),
 		RepetitionPenalty:          c.parameter(of, "repetition_penalty", p.RepetitionPenalty.array, numSlots),
 		FrequencyPenalty:           c.parameter(of, "frequency_penalty", p.FrequencyPenalty.array, numSlots),
 		PresencePenalty:            c.parameter(of, "presence_penalty", p.PresencePenalty.array, numSlots),
@@ -143,6 +148,7 @@ func (c *check) rawRowParams(of string, p *RowParams, numSlots int64) raw.RowPar
 		TopH:                       c.parameter(of, "top_h", p.TopH.array, numSlots),
 		PLess:                      c.parameter(of, "p_less", p.PLess.array, numSlots),
 		MinK:                       c.parameter(of, "min_k", p.MinK.array, numSlots),
+		TopA:                       c.parameter(of, "top_a", p.TopA.array, numSlots),
 		XtcProbability:             c.parameter(of, "xtc_probability", p.XTCProbability.array, numSlots),
 		XtcThreshold:               c.parameter(of, "xtc_threshold", p.XTCThreshold.array, numSlots),
 		MinKeep:                    c.parameter(of, "min_keep", p.MinKeep.array, numSlots),

@@ -26,11 +26,12 @@
 %constant int SAMPLER_STAGE_TOP_H = 11;
 %constant int SAMPLER_STAGE_P_LESS = 12;
 %constant int SAMPLER_STAGE_MIN_K = 13;
-%constant int SAMPLER_STAGE_XTC = 14;
-%constant int SAMPLER_STAGE_TOP_K = 15;
-%constant int SAMPLER_STAGE_TOP_P = 16;
-%constant int SAMPLER_STAGE_MIN_P = 17;
-%constant int SAMPLER_STAGE_ADAPTIVE = 18;
+%constant int SAMPLER_STAGE_TOP_A = 14;
+%constant int SAMPLER_STAGE_XTC = 15;
+%constant int SAMPLER_STAGE_TOP_K = 16;
+%constant int SAMPLER_STAGE_TOP_P = 17;
+%constant int SAMPLER_STAGE_MIN_P = 18;
+%constant int SAMPLER_STAGE_ADAPTIVE = 19;
 
 %constant int SAMPLER_MAX_STAGES = 32;
 

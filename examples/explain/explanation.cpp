@@ -142,6 +142,7 @@ std::string names_of_parts(sampler_stage stage, const Question &question, Asker 
     sampler_pipeline lists = part.lists;
     turn_off_other_edits(stage, &params, &lists);
     if (!lists.stop.offsets) params.min_new_tokens = 0;
+    if (!lists.guidance_logits) params.guidance_scale = 0.0f;
     const std::vector<float> after = asker->edited(params, lists);
     std::int64_t count = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {

@@ -41,8 +41,8 @@ struct Arguments {
   std::string type;
   std::string preset = "llama.cpp";
   std::string params = "{}";
-  std::string bitmask, dense_bias;
-  std::int64_t bitmask_row = 0, dense_bias_row = 0;
+  std::string bitmask, dense_bias, guidance;
+  std::int64_t bitmask_row = 0, dense_bias_row = 0, guidance_row = 0;
   std::string adaptive_values = "{}";
   std::string history;
   std::int32_t prompt_length = 0;
@@ -99,6 +99,14 @@ void declare_sampling(CLI::App *app, Arguments *arguments) {
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, kMaxRow))
       ->needs(dense_bias);
+  CLI::Option *const guidance =
+      app->add_option("--guidance", arguments->guidance,
+                      "File of the logits that guide, by guidance_scale, in the forms of LOGITS")
+          ->type_name("FILE");
+  app->add_option("--guidance-row", arguments->guidance_row, "Which row of that, from 0")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, kMaxRow))
+      ->needs(guidance);
   app->add_option(
          "--adaptive-values", arguments->adaptive_values,
          "What adaptive stages have come to, a JSON object: mu, weighted_sum, total_weight, "
@@ -213,6 +221,13 @@ explain::Explanation answer(const Arguments &arguments) {
   const engine_parameters::Pipeline lists(request, history, arguments.prompt_length);
   const auto adaptive_values = read_adaptive_values(arguments.adaptive_values);
   sampler_pipeline pipeline = *lists.get();
+  std::vector<float> guidance;
+  if (!arguments.guidance.empty()) {
+    guidance =
+        explain::read_row(arguments.guidance, arguments.guidance, arguments.guidance_row, num_cols);
+    pipeline.guidance_logits = guidance.data();
+    pipeline.num_guidance_rows = 1;
+  }
   pipeline.adaptive_values = adaptive_values.data();
   question.params = *lists.params();
   question.pipeline = &pipeline;

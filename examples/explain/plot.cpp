@@ -19,8 +19,8 @@ constexpr double kLowest = 1e-9;  // probability at the bottom
 // Of stages by their number; kept tokens have the first.
 constexpr const char *kColours[] = {"#1b7837", "#762a83", "#b2182b", "#d6604d", "#f4a582",
                                     "#e08214", "#8c510a", "#2166ac", "#4393c3", "#01665e",
-                                    "#35978f", "#80cdc1", "#66a61e", "#b8860b", "#c51b7d",
-                                    "#2d004b", "#9970ab", "#999999", "#fdb863"};
+                                    "#35978f", "#80cdc1", "#66a61e", "#b8860b", "#a6761d",
+                                    "#c51b7d", "#2d004b", "#9970ab", "#999999", "#fdb863"};
 static_assert(std::size(kColours) == SAMPLER_STAGE_ADAPTIVE + 1, "a colour for each");
 
 const char *colour_of(int removed_by) {

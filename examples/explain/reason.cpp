@@ -30,6 +30,11 @@ std::string bad_logit(const Question &question) {
   const std::string given = first_bad("logit", question.logits.data(), num_cols(question));
   if (!given.empty() || !question.pipeline) return given;
   const sampler_pipeline &lists = *question.pipeline;
+  if (lists.guidance_logits) {
+    const auto *const logits = static_cast<const float *>(lists.guidance_logits);
+    const std::string guidance = first_bad("guidance logit", logits, num_cols(question));
+    if (!guidance.empty()) return guidance;
+  }
   return lists.dense_bias ? first_bad("dense_bias", lists.dense_bias, lists.dense_bias_stride) : "";
 }
 

@@ -23,6 +23,7 @@ struct Whole {
 };
 
 constexpr Real kReals[] = {
+    {SAMPLER_STAGE_BIAS, "guidance_scale", &sampler_params::guidance_scale},
     {SAMPLER_STAGE_PENALTIES, "repetition_penalty", &sampler_params::repetition_penalty},
     {SAMPLER_STAGE_PENALTIES, "frequency_penalty", &sampler_params::frequency_penalty},
     {SAMPLER_STAGE_PENALTIES, "presence_penalty", &sampler_params::presence_penalty},
@@ -41,6 +42,7 @@ constexpr Real kReals[] = {
     {SAMPLER_STAGE_ETA, "eta_cutoff", &sampler_params::eta_cutoff},
     {SAMPLER_STAGE_TOP_H, "top_h", &sampler_params::top_h},
     {SAMPLER_STAGE_MIN_K, "min_k", &sampler_params::min_k},
+    {SAMPLER_STAGE_TOP_A, "top_a", &sampler_params::top_a},
     {SAMPLER_STAGE_XTC, "xtc_probability", &sampler_params::xtc_probability},
     {SAMPLER_STAGE_XTC, "xtc_threshold", &sampler_params::xtc_threshold},
     {SAMPLER_STAGE_TOP_P, "top_p", &sampler_params::top_p},
@@ -101,17 +103,28 @@ bool is_window(sampler_stage stage) {
   return !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE;
 }
 
+void drop_biases(sampler_pipeline *lists) {
+  lists->guidance_logits = nullptr;
+  lists->num_guidance_rows = 0;
+  lists->guidance_row_indices = nullptr;
+  lists->biased = lists->bias_contexts = {};
+  lists->biases = lists->dense_bias = nullptr;
+  lists->num_dense_biases = lists->dense_bias_stride = 0;
+}
+
 // Without lists of BIAS and MASK.
 sampler_pipeline bare(sampler_pipeline lists) {
-  lists.biased = lists.bias_contexts = {};
+  drop_biases(&lists);
   lists.allowed = lists.banned = lists.stop = lists.bad_words = {};
-  lists.biases = lists.dense_bias = nullptr;
-  lists.num_dense_biases = lists.dense_bias_stride = 0;
   lists.bad_word_offsets = nullptr;
   lists.token_bitmasks = nullptr;
   lists.token_bitmask_indices = nullptr;
   lists.num_token_bitmasks = lists.token_bitmask_stride = 0;
   return lists;
+}
+
+bool guides(const sampler_params &params, const sampler_pipeline &lists) {
+  return lists.guidance_logits && params.guidance_scale != 0.0f && params.guidance_scale != 1.0f;
 }
 
 bool is_between_0_and_1(float value) {
@@ -145,7 +158,7 @@ std::vector<sampler_stage> order_of(const sampler_params &params) {
 bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists) {
   switch (stage) {
     case SAMPLER_STAGE_BIAS:
-      return lists.biased.offsets || lists.dense_bias;
+      return guides(params, lists) || lists.biased.offsets || lists.dense_bias;
     case SAMPLER_STAGE_MASK:
       return lists.allowed.offsets || lists.banned.offsets || lists.bad_words.offsets ||
              lists.token_bitmasks || params.min_new_tokens > 0;
@@ -173,6 +186,8 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
       return params.p_less != SAMPLER_P_LESS_NONE;
     case SAMPLER_STAGE_MIN_K:
       return params.min_k > 0.0f;
+    case SAMPLER_STAGE_TOP_A:
+      return params.top_a > 0.0f;
     case SAMPLER_STAGE_XTC:
       return params.xtc_probability > 0.0f && params.xtc_threshold <= 0.5f;
     case SAMPLER_STAGE_TOP_K:
@@ -191,9 +206,8 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
 
 void turn_off_edit(sampler_stage stage, sampler_params *params, sampler_pipeline *lists) {
   if (stage == SAMPLER_STAGE_BIAS) {
-    lists->biased = lists->bias_contexts = {};
-    lists->biases = lists->dense_bias = nullptr;
-    lists->num_dense_biases = lists->dense_bias_stride = 0;
+    params->guidance_scale = 0.0f;
+    drop_biases(lists);
   } else if (stage == SAMPLER_STAGE_MASK) {
     lists->allowed = lists->banned = lists->bad_words = {};
     lists->bad_word_offsets = nullptr;
@@ -217,6 +231,7 @@ void turn_off_all_but_edits(sampler_params *params) {
   const std::vector<sampler_stage> order = order_of(all);
   *params = sampler_params_default();
   std::copy_if(order.begin(), order.end(), params->stages, is_edit);
+  params->guidance_scale = all.guidance_scale;
   params->repetition_penalty = all.repetition_penalty;
   params->frequency_penalty = all.frequency_penalty;
   params->presence_penalty = all.presence_penalty;
@@ -248,6 +263,11 @@ std::vector<Part> parts_of(sampler_stage stage, const sampler_pipeline &lists) {
     copy(&parts.back().lists);
   };
   if (stage == SAMPLER_STAGE_BIAS) {
+    add(lists.guidance_logits, "guidance_logits", [&](sampler_pipeline *to) {
+      to->guidance_logits = lists.guidance_logits;
+      to->num_guidance_rows = lists.num_guidance_rows;
+      to->guidance_row_indices = lists.guidance_row_indices;
+    });
     add(lists.biased.offsets, "biased", [&](sampler_pipeline *to) {
       to->biased = lists.biased;
       to->biases = lists.biases;

@@ -257,9 +257,10 @@ typedef struct sampler_generation_args {
    * memory, the others of the pipeline device memory.
    *
    * history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
-   * and the loop updates adaptive values. token_bitmasks and token_bitmask_indices are by text;
-   * sampler_speculative, whose drafts need a mask each, supports neither these nor forced tokens.
-   * Its drafter uses only temperature, top-k, top-p and min-p. With GREEDY the temperature is 0. */
+   * and the loop updates adaptive values. guidance_logits must be NULL. token_bitmasks and
+   * token_bitmask_indices are by text; sampler_speculative, whose drafts need a mask each, supports
+   * neither these nor forced tokens. Its drafter uses only temperature, top-k, top-p and min-p.
+   * With GREEDY the temperature is 0. */
   const sampler_row_params *row_params;
   const sampler_pipeline *pipeline;
 } sampler_generation_args;

@@ -45,7 +45,7 @@ extern "C" {
 typedef int32_t sampler_stage;
 enum {
   /* Edits. */
-  SAMPLER_STAGE_BIAS = 1,      /* pipeline.biased and the dense bias */
+  SAMPLER_STAGE_BIAS = 1,      /* guidance, pipeline.biased, the dense bias */
   SAMPLER_STAGE_MASK = 2,      /* allowed and banned tokens, bad words, stop tokens, bitmask */
   SAMPLER_STAGE_PENALTIES = 3, /* repetition, frequency, presence, exponential decay */
   SAMPLER_STAGE_DRY = 4,       /* penalises repeats of sequences */
@@ -59,11 +59,12 @@ enum {
   SAMPLER_STAGE_TOP_H = 11,      /* a share of the entropy */
   SAMPLER_STAGE_P_LESS = 12,     /* probability at least the sum of squared probabilities */
   SAMPLER_STAGE_MIN_K = 13,      /* before the steepest fall of the logits */
-  SAMPLER_STAGE_XTC = 14,        /* at random, removes all tokens above a threshold but the last */
-  SAMPLER_STAGE_TOP_K = 15,
-  SAMPLER_STAGE_TOP_P = 16,
-  SAMPLER_STAGE_MIN_P = 17,
-  SAMPLER_STAGE_ADAPTIVE = 18 /* mirostat or adaptive-p; always last */
+  SAMPLER_STAGE_TOP_A = 14,      /* probability at least a share of the largest one squared */
+  SAMPLER_STAGE_XTC = 15,        /* at random, removes all tokens above a threshold but the last */
+  SAMPLER_STAGE_TOP_K = 16,
+  SAMPLER_STAGE_TOP_P = 17,
+  SAMPLER_STAGE_MIN_P = 18,
+  SAMPLER_STAGE_ADAPTIVE = 19 /* mirostat or adaptive-p; always last */
 };
 enum { SAMPLER_MAX_STAGES = 32 }; /* more than there are: later versions have more */
 
@@ -159,6 +160,21 @@ typedef struct sampler_pipeline {
    * take 4 bytes of workspace per token of it. In [0, 2^31). 0: history.num_token_ids, or the
    * state's max_tokens. */
   int64_t max_history_tokens;
+
+  /* Classifier-free guidance (Sanchez et al. 2023): rows of logits u of the same tokens, as after
+   * another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
+   * type, columns and stride of the call's logits; in a call with candidate_ids their elements are
+   * those of its rows. x stays where u is -inf; NaN or +inf makes the row bad (INVALID_VALUE). Only
+   * read where a slot's guidance_scale is on. Not for loops and sessions. */
+  const void *guidance_logits;
+
+  /* At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is
+   * NULL. */
+  int64_t num_guidance_rows;
+
+  /* [output rows] The guidance row of each row; negative: none; num_guidance_rows or more: the row
+   * is bad (INVALID_INDEX). NULL: row i has row i. */
+  const int32_t *guidance_row_indices;
 
   /* By slot: tokens with a bias, added to their logits. */
   sampler_token_lists biased;

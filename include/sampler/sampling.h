@@ -82,6 +82,9 @@ typedef struct sampler_params {
 
   /* Edits: see pipeline.h. All are off by default. Floats are finite. */
 
+  /* Classifier-free guidance by pipeline.guidance_logits. 0 and 1: off. */
+  float guidance_scale;
+
   /* Penalties on tokens in the history: positive logits are divided by repetition_penalty, others
    * multiplied by it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty is
    * subtracted once per occurrence, presence_penalty once. */
@@ -134,6 +137,8 @@ typedef struct sampler_params {
   /* tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
    * <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone. */
   float min_k;
+
+  float top_a; /* times the largest probability squared (KoboldAI 2022). <= 0: off */
 
   float xtc_probability; /* exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only */
   float xtc_threshold;   /* 0: 0.1; negative: 0; above 0.5: off */
@@ -227,6 +232,7 @@ typedef struct sampler_row_params {
   const float *top_p;
   const float *min_p;
   const int32_t *top_k;
+  const float *guidance_scale;
   const float *repetition_penalty;
   const float *frequency_penalty;
   const float *presence_penalty;
@@ -248,6 +254,7 @@ typedef struct sampler_row_params {
   const float *top_h;
   const sampler_p_less_kind *p_less; /* an unknown constant makes the row bad */
   const float *min_k;
+  const float *top_a;
   const float *xtc_probability;
   const float *xtc_threshold;
   const int32_t *min_keep;

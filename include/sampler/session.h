@@ -95,8 +95,8 @@ typedef struct sampler_session_options {
   /* Lists and masks of the stages, by slot: the sequence's number, of max_sequences. NULL: none.
    * The struct is copied; its arrays remain the caller's, and are read in each advance. history,
    * prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-   * are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and
-   * the exponential decay require. */
+   * are the history. guidance_logits must be NULL. If `stop` is 0 it is the end tokens of each
+   * sequence, as min_new_tokens and the exponential decay require. */
   const sampler_pipeline *pipeline;
 
   /* Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts

@@ -50,12 +50,12 @@ typedef struct sampler_shard_args {
   /* sizeof(sampler_shard_args). */
   size_t struct_size;
 
-  /* The call: one of these, the others NULL. Its input has this rank's columns, input.num_cols of
-   * them from first_token_id on; 0 is allowed, and then the values may be NULL. candidate_ids and
-   * candidate_counts are NULL. All else describes the whole row: token ids, and the widths of dense
-   * biases and bitmasks, are those of total_cols columns. sampler_filter and sampler_residual write
-   * this rank's columns. For a residual, and `verify` below, `target` is the input, and `draft` has
-   * as many columns.
+  /* The call: one of these, the others NULL. Its input, and pipeline.guidance_logits, have this
+   * rank's columns, input.num_cols of them from first_token_id on; 0 is allowed, and then the
+   * values of the input may be NULL. candidate_ids and candidate_counts are NULL. All else
+   * describes the whole row: token ids, and the widths of dense biases and bitmasks, are those of
+   * total_cols columns. sampler_filter and sampler_residual write this rank's columns. For a
+   * residual, and `verify` below, `target` is the input, and `draft` has as many columns.
    *
    * Row counts, parameters, slots, lists, histories, randomness and reports must be the same on
    * every rank; a rank reads only its own columns of dense biases and bitmasks. Element types may

@@ -48,8 +48,10 @@ class TeamEdits {
 
   SAMPLER_DEVICE uint32_t edit_by(sampler_stage stage) {
     switch (stage) {
-      case SAMPLER_STAGE_BIAS:
-        return add_biases();
+      case SAMPLER_STAGE_BIAS: {
+        const uint32_t status = guide();
+        return status == SAMPLER_ROW_OK ? add_biases() : status;
+      }
       case SAMPLER_STAGE_MASK:
         return ban_by_mask();
       case SAMPLER_STAGE_PENALTIES:
@@ -71,7 +73,18 @@ class TeamEdits {
     row_.team.ctx.team_sync();
   }
 
-  // ---- Biases
+  // ---- Guidance and biases
+
+  SAMPLER_DEVICE_CALL uint32_t guide() {
+    const contract::Guidance &guidance = pipeline_.guidance;
+    if (!guidance.guides(slot_, output_)) return SAMPLER_ROW_OK;
+    contract::GuidanceRow other;
+    if (!guidance.find(output_, &other)) return SAMPLER_ROW_INVALID_INDEX;
+    const float scale = numbers_.guidance_scale;
+    row_.change_all(
+        [=](int element, float x) { return contract::guide(x, other[element], scale); });
+    return SAMPLER_ROW_OK;
+  }
 
   SAMPLER_DEVICE_CALL uint32_t add_biases() {
     if (pipeline_.biased) {

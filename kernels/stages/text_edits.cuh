@@ -66,7 +66,7 @@ class TextEdits {
   // Returns the row's status.
   SAMPLER_DEVICE uint32_t penalize(int64_t slot) {
     uint32_t status = SAMPLER_ROW_OK;
-    if (numbers_.repetition_is_on() || numbers_.counts_are_on()) status = penalize_repeated(slot);
+    if (numbers_.penalties_are_on()) status = penalize_repeated(slot);
     if (status != SAMPLER_ROW_OK || !numbers_.decay.is_on()) return status;
     return raise_stops(slot, numbers_.decay.gain(text_.output_length()));
   }

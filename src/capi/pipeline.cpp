@@ -133,6 +133,28 @@ void read_adaptive_values(Check &check, const sampler_pipeline &user, int64_t nu
               num_slots * SAMPLER_NUM_ADAPTIVE_VALUES, Access::kRead);
 }
 
+// The rows are laid out like those of the call.
+void read_guidance(Check &check, const sampler_pipeline &user, const contract::Rows &input,
+                   int64_t num_rows, contract::Pipeline *out) {
+  if (!user.guidance_logits) {
+    check.zero("pipeline->num_guidance_rows", user.num_guidance_rows);
+    if (user.guidance_row_indices)
+      needs_lists(check, false, "pipeline->guidance_row_indices", "guidance_logits");
+    return;
+  }
+  check.range("pipeline->num_guidance_rows", user.num_guidance_rows,
+              user.guidance_row_indices ? 1 : num_rows, kMaxRows);
+  out->guidance.logits = user.guidance_logits;
+  out->guidance.dtype = input.dtype;
+  out->guidance.num_rows = user.num_guidance_rows;
+  out->guidance.row_indices = user.guidance_row_indices;
+  out->guidance.stride = input.stride;
+  check.array("pipeline->guidance_logits", user.guidance_logits, contract::size_of(input.dtype),
+              user.num_guidance_rows, input.num_cols, input.stride, Access::kRead);
+  check.array("pipeline->guidance_row_indices", user.guidance_row_indices, sizeof(int32_t),
+              num_rows, Access::kRead);
+}
+
 void read_biases(Check &check, const sampler_pipeline &user, const contract::Rows &input,
                  int64_t num_slots, contract::Pipeline *out) {
   read_lists(check, "pipeline->biased", user.biased, user.token_id_type, num_slots, &out->biased);
@@ -236,6 +258,9 @@ void check_needs(Check &check, const UserParameters &user, const contract::Pipel
               "history or pipeline->state");
   needs_lists(check, !out.bias_contexts || out.has_text(), "pipeline->bias_contexts",
               "history or pipeline->state");
+  if (out.guidance.may_guide()) {
+    needs_lists(check, out.guidance.logits, "guidance_scale", "guidance_logits");
+  }
   if (out.stop) return;
   const bool has_minimum = out.min_new_tokens.array || out.min_new_tokens.value > 0;
   if (has_minimum) needs_lists(check, false, "min_new_tokens", "stop");
@@ -246,11 +271,11 @@ void check_needs(Check &check, const UserParameters &user, const contract::Pipel
 
 // Most calls have none, and should not take the time to look at each. top_p_sum is a rule of top-p.
 bool has_other_numbers(const UserParameters &parameters) {
-  constexpr size_t kFirst = offsetof(sampler_params, repetition_penalty);
+  constexpr size_t kFirst = offsetof(sampler_params, guidance_scale);
   constexpr size_t kSum = offsetof(sampler_params, top_p_sum);
   constexpr size_t kAfterSum = offsetof(sampler_params, typical_p_sum);
   return !is_zero(parameters.params, kFirst, kSum) || !is_zero(parameters.params, kAfterSum) ||
-         !is_zero(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
+         !is_zero(parameters.arrays, offsetof(sampler_row_params, guidance_scale));
 }
 
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
@@ -274,6 +299,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   if (pipeline.state) read_state(check, pipeline, handle, num_slots, &out);
   read_history(check, pipeline, num_slots, &out);
   read_adaptive_values(check, pipeline, num_slots, &out);
+  read_guidance(check, pipeline, input, num_rows, &out);
   read_biases(check, pipeline, input, num_slots, &out);
   read_bans(check, pipeline, num_slots, &out);
   read_bitmasks(check, pipeline, input, num_rows, &out);

@@ -212,9 +212,8 @@ void read_order(Check &check, const UserParameters &user, contract::FilterRules 
 
 extern "C" const char *sampler_stage_name(sampler_stage stage) {
   constexpr const char *names[sampler::capi::kNumStages] = {
-      nullptr,       "BIAS",      "MASK",        "PENALTIES", "DRY",   "NO_REPEAT_NGRAM",
-      "TEMPERATURE", "TYPICAL_P", "TOP_N_SIGMA", "EPSILON",   "ETA",   "TOP_H",
-      "P_LESS",      "MIN_K",     "XTC",         "TOP_K",     "TOP_P", "MIN_P",
-      "ADAPTIVE"};
+      nullptr,     "BIAS",        "MASK",    "PENALTIES", "DRY",   "NO_REPEAT_NGRAM", "TEMPERATURE",
+      "TYPICAL_P", "TOP_N_SIGMA", "EPSILON", "ETA",       "TOP_H", "P_LESS",          "MIN_K",
+      "TOP_A",     "XTC",         "TOP_K",   "TOP_P",     "MIN_P", "ADAPTIVE"};
   return stage > 0 && stage < sampler::capi::kNumStages ? names[stage] : nullptr;
 }

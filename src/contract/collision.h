@@ -1,4 +1,4 @@
-// Sum of a window's squared weights, exactly, for p-less: section 13.10 of docs/contract.md.
+// Sum of a window's squared weights, exactly, for p-less: section 13.9 of docs/contract.md.
 #pragma once
 
 #include <cstdint>

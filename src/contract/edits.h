@@ -39,6 +39,21 @@ SAMPLER_HD inline bool is_valid_bias(float bias) {
   return bias <= kLargestFloat;
 }
 
+// ---- guidance ----
+
+SAMPLER_HD inline bool guidance_is_on(float scale) {
+  return scale != 0.0f && scale != 1.0f;
+}
+
+// The logit x, led away from the other row's logit u of the same token.
+SAMPLER_HD inline float guide(float x, float u, float scale) {
+  if (is_invalid_logit(u)) return u;
+  if (!is_finite(u)) return x;
+  const float difference = x - u;
+  const float product = scale * difference;
+  return edited(x, u + product);
+}
+
 // ---- penalties ----
 
 // Order and rounding of the penalties.
@@ -117,12 +132,16 @@ SAMPLER_HD inline double integer_power(float base, int32_t n) {
   return result;
 }
 
+SAMPLER_HD inline bool exponential_decay_is_on(float factor) {
+  return factor != 0.0f && factor != 1.0f;
+}
+
 // Makes stop tokens likelier, the longer the output is.
 struct ExponentialDecay {
   int32_t start;  // tokens of the output without it
   float factor;   // 0 and 1: off
 
-  SAMPLER_HD bool is_on() const { return factor != 0.0f && factor != 1.0f; }
+  SAMPLER_HD bool is_on() const { return exponential_decay_is_on(factor); }
   SAMPLER_HD bool is_valid() const { return factor >= 0.0f && is_finite(factor); }
 
   // What the stop tokens' logits gain, by their size. 0: nothing yet.

@@ -81,6 +81,8 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
 
 // Members of Pipeline.
 #define SAMPLER_STAGE_PARAMETERS(P)                                                              \
+  P(guidance_scale, guidance.scale, float, SAMPLER_STAGE_BIAS, kFinite,                          \
+    ON(guidance_is_on(p.guidance_scale)))                                                        \
   P(repetition_penalty, repetition_penalty, float, SAMPLER_STAGE_PENALTIES, kNotNegative,        \
     ON(p.repetition_penalty != 0.0f && p.repetition_penalty != 1.0f))                            \
   P(frequency_penalty, frequency_penalty, float, SAMPLER_STAGE_PENALTIES, kFinite,               \
@@ -90,7 +92,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   P(penalty_window, penalty_window, int32_t, SAMPLER_STAGE_PENALTIES, kAny, TUNES)               \
   P(exponential_decay_start, decay_start, int32_t, SAMPLER_STAGE_PENALTIES, kAny, TUNES)         \
   P(exponential_decay_factor, decay_factor, float, SAMPLER_STAGE_PENALTIES, kNotNegative,        \
-    ON(p.exponential_decay_factor != 0.0f && p.exponential_decay_factor != 1.0f))                \
+    ON(exponential_decay_is_on(p.exponential_decay_factor)))                                     \
   P(dry_multiplier, dry_multiplier, float, SAMPLER_STAGE_DRY, kNotNan,                           \
     ON(p.dry_multiplier > 0.0f))                                                                 \
   P(dry_base, dry_base, float, SAMPLER_STAGE_DRY, kNotNan, TUNES)                                \
@@ -114,6 +116,7 @@ inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row
   P(p_less, p_less, int32_t, SAMPLER_STAGE_P_LESS, kPLessKind,                                   \
     ON(p.p_less != SAMPLER_P_LESS_NONE))                                                         \
   P(min_k, min_k, float, SAMPLER_STAGE_MIN_K, kNotNan, ON(min_k_is_on(p.min_k)))                 \
+  P(top_a, top_a, float, SAMPLER_STAGE_TOP_A, kNotNan, ON(top_a_is_on(p.top_a)))                 \
   P(xtc_probability, xtc_probability, float, SAMPLER_STAGE_XTC, kNotNan,                         \
     ON(p.xtc_probability > 0.0f))                                                                \
   P(xtc_threshold, xtc_threshold, float, SAMPLER_STAGE_XTC, kNotNan, TUNES)                      \

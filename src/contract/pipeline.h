@@ -48,8 +48,48 @@ struct TokenLists {
   }
 };
 
+// Logits that guide a row, by its elements.
+struct GuidanceRow {
+  const void *logits;
+  sampler_dtype dtype;
+  int64_t begin;
+
+  SAMPLER_HD float operator[](int64_t element) const {
+    return load_value(logits, dtype, begin + element);
+  }
+};
+
+// Classifier-free guidance: rows of logits laid out like those of the call, by output row.
+struct Guidance {
+  PerSlot<float> scale{0};
+  const void *logits = nullptr;
+  sampler_dtype dtype = SAMPLER_F32;
+  int64_t num_rows = 0, stride = 0;
+  const int32_t *row_indices = nullptr;  // null: row i has row i
+
+  bool may_guide() const { return scale.array || guidance_is_on(scale.value); }
+
+  // Whether an output row has guidance, which find() finds.
+  SAMPLER_HD bool guides(int64_t slot, int64_t output) const {
+    return logits && guidance_is_on(scale[slot]) && index(output) >= 0;
+  }
+
+  // False if the index is invalid.
+  SAMPLER_HD bool find(int64_t output, GuidanceRow *row) const {
+    if (index(output) >= num_rows) return false;
+    *row = {logits, dtype, index(output) * stride};
+    return true;
+  }
+
+  // Negative: no guidance.
+  SAMPLER_HD int64_t index(int64_t output) const {
+    return row_indices ? row_indices[output] : output;
+  }
+};
+
 // One slot's parameters of the edits.
 struct EditNumbers {
+  float guidance_scale;
   Penalties penalties;
   int32_t penalty_window;
   ExponentialDecay decay;
@@ -64,9 +104,12 @@ struct EditNumbers {
   SAMPLER_HD bool counts_are_on() const {
     return penalties.frequency != 0.0f || penalties.presence != 0.0f;
   }
+  // Whether tokens of the text are penalised, for how often they occur.
+  SAMPLER_HD bool penalties_are_on() const { return repetition_is_on() || counts_are_on(); }
+  SAMPLER_HD bool seek_repeats() const { return dry_is_on(dry) || no_repeat_ngram_size > 0; }
   SAMPLER_HD bool are_valid() const {
-    return are_valid_penalties(penalties) && decay.is_valid() && !is_nan(dry.multiplier) &&
-           !is_nan(dry.base);
+    return is_finite(guidance_scale) && are_valid_penalties(penalties) && decay.is_valid() &&
+           !is_nan(dry.multiplier) && !is_nan(dry.base);
   }
 };
 
@@ -75,7 +118,7 @@ struct WindowNumbers {
   float dynamic_range, dynamic_exponent;
   float typical_p, top_n_sigma, epsilon, eta, top_h;
   sampler_p_less_kind p_less;
-  float min_k;
+  float min_k, top_a;
   float xtc_probability, xtc_threshold;
   int32_t min_keep;
   sampler_adaptive_kind mirostat;  // V1, V2, or NONE: off
@@ -84,7 +127,8 @@ struct WindowNumbers {
   SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
     const bool has_nan = is_nan(dynamic_range) || is_nan(dynamic_exponent) || is_nan(typical_p) ||
                          is_nan(top_n_sigma) || is_nan(epsilon) || is_nan(eta) || is_nan(top_h) ||
-                         is_nan(min_k) || is_nan(xtc_probability) || is_nan(xtc_threshold);
+                         is_nan(min_k) || is_nan(top_a) || is_nan(xtc_probability) ||
+                         is_nan(xtc_threshold);
     const bool is_kind = p_less >= SAMPLER_P_LESS_NONE && p_less <= SAMPLER_P_LESS_NORM;
     return !has_nan && is_kind && !(kind == SAMPLER_PROBABILITIES && dynamic_range > 0.0f);
   }
@@ -127,7 +171,7 @@ struct Pipeline {
   PerSlot<float> dynamic_range{0}, dynamic_exponent{0};
   PerSlot<float> typical_p{0}, top_n_sigma{0}, epsilon{0}, eta{0}, top_h{0};
   PerSlot<sampler_p_less_kind> p_less{SAMPLER_P_LESS_NONE};
-  PerSlot<float> min_k{0};
+  PerSlot<float> min_k{0}, top_a{0};
   PerSlot<float> xtc_probability{0}, xtc_threshold{0};
   PerSlot<int32_t> min_keep{0};
 
@@ -159,6 +203,7 @@ struct Pipeline {
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
   int64_t max_assumed = 0;  // draft tokens that a call may append to the history
+  Guidance guidance;
   TokenLists biased;
   const float *biases = nullptr;
   TokenLists bias_contexts;  // by entry of `biased`; none: no context
@@ -177,6 +222,7 @@ struct Pipeline {
 
   SAMPLER_HD EditNumbers numbers(int64_t slot) const {
     return {
+        guidance.scale[slot],
         {repetition_penalty[slot], frequency_penalty[slot], presence_penalty[slot], penalty_form},
         penalty_window[slot],
         {decay_start[slot], decay_factor[slot]},
@@ -203,6 +249,7 @@ struct Pipeline {
             top_h[slot],
             p_less[slot],
             min_k[slot],
+            top_a[slot],
             xtc_probability[slot],
             threshold == 0.0f ? kDefaultThreshold : threshold,
             min_keep[slot],
@@ -260,7 +307,7 @@ struct Pipeline {
   }
 
   SAMPLER_HD bool may_decay() const {
-    return decay_factor.array || ExponentialDecay{0, decay_factor.value}.is_on();
+    return decay_factor.array || exponential_decay_is_on(decay_factor.value);
   }
 
   // Whether DRY or n-gram bans may be on, which need memory for repeat lengths.

@@ -124,6 +124,11 @@ class RankedWindows {
     return at_least(with_ties(kept, SAMPLER_TIES_KEEP, seen), seen);
   }
 
+  SAMPLER_HD Window top_a(float top_a, Window seen) const {
+    const uint64_t first = contract::weight(scale(seen), tokens_.value(seen.begin));
+    return at_least(count_of_weight(top_a_threshold(top_a, first, weight(seen)), seen), seen);
+  }
+
   SAMPLER_HD Window typical_p(Share share, sampler_tie_rule ties, Window seen) const {
     const RowScale row = scale(seen);
     const EntropySums all = sums(seen);

@@ -118,6 +118,8 @@ class StageRunner {
         return numbers_.p_less != SAMPLER_P_LESS_NONE;
       case SAMPLER_STAGE_MIN_K:
         return min_k_is_on(numbers_.min_k);
+      case SAMPLER_STAGE_TOP_A:
+        return top_a_is_on(numbers_.top_a);
       case SAMPLER_STAGE_XTC:
         return xtc_is_on(numbers_.xtc_probability, numbers_.xtc_threshold);
       case SAMPLER_STAGE_TOP_K:
@@ -150,6 +152,8 @@ class StageRunner {
         return windows.p_less(numbers_.p_less == SAMPLER_P_LESS_NORM, seen);
       case SAMPLER_STAGE_MIN_K:
         return windows.min_k(numbers_.min_k, seen);
+      case SAMPLER_STAGE_TOP_A:
+        return windows.top_a(numbers_.top_a, seen);
       case SAMPLER_STAGE_XTC:
         return xtc_coin(xtc_word, numbers_.xtc_probability)
                    ? windows.xtc(numbers_.xtc_threshold, seen)

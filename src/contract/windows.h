@@ -23,6 +23,9 @@ SAMPLER_HD inline bool top_n_sigma_is_on(float top_n_sigma) {
 SAMPLER_HD inline bool min_k_is_on(float tau) {
   return tau > 0.0f;
 }
+SAMPLER_HD inline bool top_a_is_on(float top_a) {
+  return top_a > 0.0f;
+}
 SAMPLER_HD inline bool xtc_is_on(float probability, float threshold) {
   return probability > 0.0f && threshold <= 0.5f;
 }
@@ -41,6 +44,15 @@ SAMPLER_HD inline uint64_t epsilon_threshold(float epsilon, uint64_t total) {
 SAMPLER_HD inline uint64_t eta_threshold(float epsilon, const EntropySums &sums) {
   const float share = square_root(epsilon) * exp2_of_negative(-entropy(sums));
   return fraction_of_weight(share < epsilon ? share : epsilon, sums.weight);
+}
+
+// ---- top-a ----
+
+// The lowest weight that top-a keeps of a window that begins with `first` and weighs `total`.
+SAMPLER_HD inline uint64_t top_a_threshold(float top_a, uint64_t first, uint64_t total) {
+  const float probability = float(first) / float(total);
+  const float share = top_a * probability;
+  return fraction_of_weight(share < 1.0f ? share : 1.0f, first);
 }
 
 // ---- top-h ----

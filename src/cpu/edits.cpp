@@ -46,20 +46,38 @@ void ban_by_word(uint32_t word, float *values) {
   }
 }
 
-// contract::add_bias of a few logits. The usual case, all of them finite, is two loops that the
-// compiler vectorises.
-constexpr int64_t kBiasBlock = 256;
-void add_dense(const float *__restrict biases, int64_t count, float *__restrict values) {
+// Edits a few logits by as many others: any(x, other), which is finite(x, other) of finite ones.
+// The usual case, all of them finite, is two loops that the compiler vectorises.
+constexpr int64_t kDenseBlock = 256;
+template <class Finite, class Any>
+void edit_dense(const float *__restrict others, int64_t count, const Finite &finite, const Any &any,
+                float *__restrict values) {
   constexpr uint32_t kSign = 0x80000000u, kExponentUnit = 0x00800000u;
   uint32_t not_finite = 0;  // the sign bit, where an exponent is the largest
   for (int64_t i = 0; i < count; ++i) {
     not_finite |= (contract::bits_of(values[i]) & ~kSign) + kExponentUnit;
-    not_finite |= (contract::bits_of(biases[i]) & ~kSign) + kExponentUnit;
+    not_finite |= (contract::bits_of(others[i]) & ~kSign) + kExponentUnit;
   }
   if ((not_finite & kSign) == 0) {
-    for (int64_t i = 0; i < count; ++i) values[i] = contract::saturated(values[i] + biases[i]);
+    for (int64_t i = 0; i < count; ++i) values[i] = finite(values[i], others[i]);
   } else {
-    for (int64_t i = 0; i < count; ++i) values[i] = contract::add_bias(values[i], biases[i]);
+    for (int64_t i = 0; i < count; ++i) values[i] = any(values[i], others[i]);
+  }
+}
+
+// Elements [begin, begin + count) as f32: where they are, or widened in `block`.
+const float *widened(const contract::GuidanceRow &row, int64_t begin, int64_t count,
+                     float *__restrict block) {
+  const auto *const halfs = static_cast<const uint16_t *>(row.logits) + row.begin + begin;
+  switch (row.dtype) {
+    case SAMPLER_F32:
+      return static_cast<const float *>(row.logits) + row.begin + begin;
+    case SAMPLER_BF16:
+      std::transform(halfs, halfs + count, block, contract::widen_bf16);
+      return block;
+    default:
+      std::transform(halfs, halfs + count, block, contract::widen_f16);
+      return block;
   }
 }
 
@@ -72,7 +90,7 @@ bool RowEdits::has_dense_lists(int64_t slot, int64_t output, const contract::Row
   TokenList allowed = {};
   bool lists_allowed = false;
   if (given.ids) pipeline.find_allowed(slot, output, &allowed, &lists_allowed);
-  return pipeline.dense_bias || lists_allowed ||
+  return pipeline.guidance.guides(slot, output) || pipeline.dense_bias || lists_allowed ||
          (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
 }
 
@@ -95,8 +113,10 @@ int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
 }
 
 bool RowEdits::are_dense(int64_t slot, int64_t output, const contract::RowView &given) const {
-  return has_dense_lists(slot, output, given) ||
-         num_edits(slot, true) * EditedRow::kElementsPerEdit > given.count;
+  if (has_dense_lists(slot, output, given)) return true;
+  const EditNumbers numbers = pipeline_->numbers(slot);
+  const bool edits_text = numbers.penalties_are_on() || numbers.seek_repeats();
+  return num_edits(slot, edits_text) * EditedRow::kElementsPerEdit > given.count;
 }
 
 bool RowEdits::may_edit_front(int64_t slot, int64_t output, const contract::RowView &given) const {
@@ -105,9 +125,8 @@ bool RowEdits::may_edit_front(int64_t slot, int64_t output, const contract::RowV
   if (given.count < kLeastColumns || has_dense_lists(slot, output, given)) return false;
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_PENALTIES) == edits.end()) return false;
   const EditNumbers numbers = pipeline_->numbers(slot);
-  if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return false;
-  const bool seeks_repeats = contract::dry_is_on(numbers.dry) || numbers.no_repeat_ngram_size > 0;
-  const int64_t others = num_edits(slot, seeks_repeats);
+  if (!numbers.penalties_are_on()) return false;
+  const int64_t others = num_edits(slot, numbers.seek_repeats());
   return contract::only_lower(numbers.penalties) &&
          others * EditedRow::kElementsPerEdit <= given.count - given.count / 4;
 }
@@ -200,8 +219,10 @@ uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, T
 
 uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, const Text &text) {
   switch (stage) {
-    case SAMPLER_STAGE_BIAS:
-      return add_biases(text);
+    case SAMPLER_STAGE_BIAS: {
+      const uint32_t status = guide(numbers.guidance_scale);
+      return status == SAMPLER_ROW_OK ? add_biases(text) : status;
+    }
     case SAMPLER_STAGE_MASK:
       return ban(numbers, text);
     case SAMPLER_STAGE_PENALTIES:
@@ -214,7 +235,24 @@ uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, cons
   }
 }
 
-// ---- Biases
+// ---- Guidance and biases
+
+uint32_t RowEdits::guide(float scale) {
+  const contract::Guidance &guidance = pipeline_->guidance;
+  if (!guidance.guides(slot_, output_)) return SAMPLER_ROW_OK;
+  contract::GuidanceRow other;
+  if (!guidance.find(output_, &other)) return SAMPLER_ROW_INVALID_INDEX;
+  float *const values = row_.values();
+  float block[kDenseBlock];
+  for (int64_t i = 0; i < given_.count; i += kDenseBlock) {
+    const int64_t count = std::min(kDenseBlock, given_.count - i);
+    edit_dense(
+        widened(other, i, count, block), count,
+        [=](float x, float u) { return contract::saturated(u + scale * (x - u)); },
+        [=](float x, float u) { return contract::guide(x, u, scale); }, values + i);
+  }
+  return SAMPLER_ROW_OK;
+}
 
 namespace {
 
@@ -258,8 +296,11 @@ void RowEdits::add_dense_bias() {
   float *const values = row_.values();
   if (!given_.ids) {
     const int64_t count = std::min<int64_t>(given_.count, width);
-    for (int64_t i = 0; i < count; i += kBiasBlock) {
-      add_dense(biases + i, std::min(kBiasBlock, count - i), values + i);
+    for (int64_t i = 0; i < count; i += kDenseBlock) {
+      edit_dense(
+          biases + i, std::min(kDenseBlock, count - i),
+          [](float x, float bias) { return contract::saturated(x + bias); }, contract::add_bias,
+          values + i);
     }
     return;
   }

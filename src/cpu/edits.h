@@ -80,6 +80,7 @@ class RowEdits {
 
   // These return the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
+  uint32_t guide(float scale);
   uint32_t add_biases(const Text &text);
   uint32_t ban(const contract::EditNumbers &numbers, const Text &text);
   uint32_t ban_lists();

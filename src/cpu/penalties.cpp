@@ -57,7 +57,7 @@ RowEdits::PenalizedText RowEdits::penalized_text(const EditNumbers &numbers,
 
 uint32_t RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
   uint32_t status = SAMPLER_ROW_OK;
-  if (numbers.repetition_is_on() || numbers.counts_are_on()) {
+  if (numbers.penalties_are_on()) {
     status = penalize_repeated(numbers, text);
   }
   if (status != SAMPLER_ROW_OK || !numbers.decay.is_on()) return status;
@@ -133,14 +133,16 @@ void RowEdits::for_each_wanted(const F &f) const {
     const auto id = int32_t(given_.id(row_.element_at(slot)));
     f(&id, 1);
   }
-  for (const auto *lists : {&pipeline_->biased, may_raise_stops() ? &pipeline_->stop : nullptr}) {
+  const auto for_list = [&](const auto &lists) {
     contract::TokenList list;
-    if (!lists || !*lists || !lists->find_by_slot(slot_, &list)) continue;
+    if (!lists || !lists.find_by_slot(slot_, &list)) return;
     for (int64_t i = 0; i < list.count; ++i) {
       const auto id = int32_t(list[i]);
       if (elements_->find(list[i]) >= 0) f(&id, 1);
     }
-  }
+  };
+  for_list(pipeline_->biased);
+  if (may_raise_stops()) for_list(pipeline_->stop);
 }
 
 void RowEdits::mark_front(const PenalizedText &penalized) {

@@ -157,7 +157,8 @@ inline uint64_t digest_stages(const ShardCall &call) {
         &pipeline->dry_breakers}) {
     digest.add(*lists);
   }
-  digest.add(pipeline->dense_bias != nullptr), digest.add(pipeline->bitmasks != nullptr);
+  digest.add(pipeline->guidance.logits != nullptr), digest.add(pipeline->dense_bias != nullptr),
+      digest.add(pipeline->bitmasks != nullptr);
   return digest.value();
 }
 
@@ -198,7 +199,7 @@ class RowDigest {
       add(random.seed), add(random.offset), add(uint64_t(random.stream));
       if (call.sample->row_indices) add(call.sample->row_indices[output]);
     }
-    if (call.pipeline) add_stages(*call.pipeline, slot);
+    if (call.pipeline) add_stages(*call.pipeline, output, slot);
     return digest_.value();
   }
 
@@ -208,9 +209,10 @@ class RowDigest {
     digest_.add(value);
   }
 
-  SAMPLER_HD void add_stages(const Pipeline &pipeline, int64_t slot) {
+  SAMPLER_HD void add_stages(const Pipeline &pipeline, int64_t output, int64_t slot) {
     for_each_number(pipeline, [&](const auto &number) { add(number[slot]); });
     if (!pipeline.has_edits()) return;
+    if (pipeline.guidance.guides(slot, output)) add(pipeline.guidance.index(output));
     add_list(pipeline.biased, slot), add_list(pipeline.allowed, slot);
     add_list(pipeline.banned, slot), add_list(pipeline.stop, slot);
     add_list(pipeline.unpenalized, slot);

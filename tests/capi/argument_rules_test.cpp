@@ -494,7 +494,7 @@ void break_addresses(Rules *rules) {
       rows = array.rows;
       stride = spec.num_cols;
     } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks" ||
-               is_report(member)) {
+               member == "pipeline.guidance_logits" || is_report(member)) {
       rows = array.rows;
       stride = array.stride;
     } else if (member == "target.values" || member == "target.candidate_ids") {
@@ -538,7 +538,8 @@ struct Number {
   bool turns_on;  // its stage, where it is 1.5, 3 or, of fractions, 0.5
   bool needs_history;
 };
-const Number kNumbers[] = {{"repetition_penalty", true, true, true},
+const Number kNumbers[] = {{"guidance_scale", true, true, false},
+                           {"repetition_penalty", true, true, true},
                            {"frequency_penalty", true, true, true},
                            {"presence_penalty", true, true, true},
                            {"penalty_window", false, false, true},
@@ -559,6 +560,7 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
                            {"top_h", true, true, false},
                            {"p_less", false, true, false},
                            {"min_k", true, true, false},
+                           {"top_a", true, true, false},
                            {"xtc_probability", true, true, false},
                            {"xtc_threshold", true, false, false},
                            {"min_keep", false, true, false},
@@ -731,35 +733,35 @@ void break_stage_order(Rules *rules) {
   }
   const Spec spec = rules->spec();
   rules->spec().kept = false;  // so that ADAPTIVE is on
-  refuse({19}, "params->stages[0] is 19; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
-  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 18, or 0");
-  for (const sampler_stage after : {15, 6, 1}) {
-    const char *const name = after == 15 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
+  refuse({20}, "params->stages[0] is 20; it must be a SAMPLER_STAGE_ constant, 1 to 19, or 0");
+  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 19, or 0");
+  for (const sampler_stage after : {16, 6, 1}) {
+    const char *const name = after == 16 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
     refuse(
-        {18, after},
+        {19, after},
         text("params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must be "
              "the last",
              name));
   }
   refuse({0, 2}, "params->stages[1] is 2; it must be 0, after the 0 that ends the list");
   refuse({1, 2, 1}, "params->stages has SAMPLER_STAGE_BIAS twice; it must have each stage once");
-  refuse({1, 15, 4},
+  refuse({1, 16, 4},
          "params->stages has SAMPLER_STAGE_DRY after SAMPLER_STAGE_TOP_K; edits must come first");
-  refuse({1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
+  refuse({1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18},
          "SAMPLER_STAGE_TEMPERATURE is on and params->stages does not list it");
-  refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
+  refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18},
          "SAMPLER_STAGE_DRY is on and params->stages does not list it");
-  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
+  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18},
          "SAMPLER_STAGE_ADAPTIVE is on and params->stages does not list it");
   rules->refuse_call(
       "params.top_p_decay",
       [](Call *call) {
         call->args().set("params.top_p", 1.0f);
         call->args().set("params.stages",
-                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18});
+                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19});
       },
       "SAMPLER_STAGE_TOP_P is on and params->stages does not list it");
-  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
   const auto with = [&](const char *member, std::int32_t value, const Stages &stages,
                         const std::string &message) {
     rules->refuse_call(
@@ -775,7 +777,7 @@ void break_stage_order(Rules *rules) {
   with("params.temperature_order", SAMPLER_TEMPERATURE_LAST, all,
        "params->stages lists the order and params->temperature_order is another; it must be 0");
   with("params.filter_order", SAMPLER_FILTERS_JOINT,
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14, 16, 17, 18},
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 15, 17, 18, 19},
        "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
        "side with SAMPLER_FILTERS_JOINT");
   rules->spec() = spec;
@@ -848,6 +850,23 @@ void break_pipeline(Rules *rules) {
   rules->refuse_call("pipeline.stop.offsets", drop_stop,
                      "exponential_decay_factor is set; it needs pipeline->stop");
   outside("pipeline.max_history_tokens", 0, std::int64_t(1) << 31);
+  outside("pipeline.num_guidance_rows", 1, std::int64_t(1) << 31);
+  rules->refuse("pipeline.guidance_logits", null, "pipeline->num_guidance_rows is 3; it must be 0");
+  rules->refuse("pipeline.guidance_row_indices", null,
+                "pipeline->num_guidance_rows is 3; it must be at least 4");
+  const auto drop_guidance = [](Call *call) {
+    call->args().set<void *>("pipeline.guidance_logits", nullptr);
+    call->args().set("pipeline.num_guidance_rows", std::int64_t(0));
+  };
+  rules->refuse_call("pipeline.guidance_row_indices", drop_guidance,
+                     "pipeline->guidance_row_indices is set; it needs pipeline->guidance_logits");
+  rules->refuse_call(
+      "pipeline.guidance_logits",
+      [=](Call *call) {
+        drop_guidance(call);
+        call->args().set<void *>("pipeline.guidance_row_indices", nullptr);
+      },
+      "guidance_scale is set; it needs pipeline->guidance_logits");
   outside("pipeline.dense_bias_stride", 1, std::int64_t(1) << 31);
   outside("pipeline.token_bitmask_stride", 1, std::int64_t(1) << 31);
   outside("pipeline.num_token_bitmasks", 1, std::int64_t(1) << 31);

@@ -439,6 +439,7 @@ void Call::add_pipeline() {
   args_.set("pipeline.max_history_tokens", std::int64_t(9));
   add_per_slot<std::int32_t>("pipeline.prompt_lengths",
                              [](std::int64_t row) { return std::int32_t(row % 9); });
+  add_guidance();
   add_lists("pipeline.biased", slots, 3, 5);
   add("pipeline.biases", Direction::kIn, sizeof(float), 3 * slots, 1, 1);
   for (std::int64_t i = 0; i < 3 * slots; ++i) at<float>("pipeline.biases", i) = 0.25f;
@@ -474,6 +475,24 @@ void Call::add_pipeline() {
   add_edit_numbers();
 }
 
+// Rows laid out like the input's; the first output row has none.
+void Call::add_guidance() {
+  const std::int64_t num_rows = 3;
+  args_.set("pipeline.num_guidance_rows", num_rows);
+  Array &array = add("pipeline.guidance_logits", Direction::kIn, size_of_dtype(spec_.dtype),
+                     num_rows, spec_.num_cols, spec_.num_cols + spec_.padding);
+  array.dtype = spec_.dtype;
+  for (std::int64_t row = 0; row < num_rows; ++row) {
+    for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+      store(element(array, row, i), spec_.dtype, random_value(&random_, SAMPLER_LOGITS));
+    }
+  }
+  add("pipeline.guidance_row_indices", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
+  for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
+    at<std::int32_t>("pipeline.guidance_row_indices", row) = std::int32_t(row % 4 - 1);
+  }
+}
+
 void Call::add_edit_numbers() {
   const auto floats = [&](const std::string &name, float value) {
     args_.set("params." + name, value);
@@ -487,6 +506,7 @@ void Call::add_edit_numbers() {
     add_per_slot<std::int32_t>("row_params." + name,
                                [&](std::int64_t row) { return row % 3 == 0 ? 0 : value; });
   };
+  floats("guidance_scale", 1.5f);
   floats("repetition_penalty", 1.25f);
   floats("frequency_penalty", 0.5f);
   floats("presence_penalty", 0.125f);
@@ -509,6 +529,7 @@ void Call::add_edit_numbers() {
   floats("top_h", 0.9f);
   integers("p_less", SAMPLER_P_LESS_NORM);
   floats("min_k", 400.0f);
+  floats("top_a", 0.001f);
   if (spec_.may_report()) floats("xtc_probability", 0.5f);
   floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);

@@ -210,6 +210,7 @@ class Call {
   void add_parameters();
   void add_random();
   void add_pipeline();
+  void add_guidance();
   void add_edit_numbers();
   void add_lists(const std::string &lists, std::int64_t num_lists, std::int64_t ids_each,
                  std::int64_t first_id);

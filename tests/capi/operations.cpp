@@ -94,6 +94,7 @@ Members members_of<sampler_params>() {
   Members members;
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
   MEMBER(top_k_ties) MEMBER(top_p_ties) MEMBER(filter_order) MEMBER(temperature_order)
+  MEMBER(guidance_scale)
   MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
   MEMBER(penalty_window) MEMBER(penalty_scope) MEMBER(penalty_form)
   MEMBER(exponential_decay_start) MEMBER(exponential_decay_factor) MEMBER(dry_multiplier)
@@ -101,7 +102,7 @@ Members members_of<sampler_params>() {
   MEMBER(min_new_tokens) MEMBER(bad_word_scope) MEMBER(dynamic_temperature_range)
   MEMBER(dynamic_temperature_exponent) MEMBER(typical_p) MEMBER(top_n_sigma)
   MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h) MEMBER(p_less)
-  MEMBER(min_k) MEMBER(xtc_probability)
+  MEMBER(min_k) MEMBER(top_a) MEMBER(xtc_probability)
   MEMBER(xtc_threshold) MEMBER(typical_p_ties) MEMBER(min_keep) MEMBER(stages)
   MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
   MEMBER(top_p_least) MEMBER(top_p_sum) MEMBER(typical_p_sum) MEMBER(cutoff_ties)
@@ -116,7 +117,8 @@ Members members_of<sampler_pipeline>() {
   using Struct = sampler_pipeline;
   Members members;
   MEMBER(struct_size) MEMBER(token_id_type) MEMBER(token_bitmask_rule) LISTS(history)
-  MEMBER(prompt_lengths) MEMBER(max_history_tokens) LISTS(biased) MEMBER(biases)
+  MEMBER(prompt_lengths) MEMBER(max_history_tokens) MEMBER(guidance_logits)
+  MEMBER(num_guidance_rows) MEMBER(guidance_row_indices) LISTS(biased) MEMBER(biases)
   LISTS(bias_contexts)
   MEMBER(dense_bias) MEMBER(num_dense_biases) MEMBER(dense_bias_stride) LISTS(allowed)
   LISTS(banned) LISTS(stop) LISTS(unpenalized) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
@@ -130,13 +132,14 @@ Members members_of<sampler_row_params>() {
   using Struct = sampler_row_params;
   Members members;
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
+  MEMBER(guidance_scale)
   MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
   MEMBER(penalty_window) MEMBER(exponential_decay_start) MEMBER(exponential_decay_factor)
   MEMBER(dry_multiplier) MEMBER(dry_base) MEMBER(dry_allowed_length)
   MEMBER(dry_window) MEMBER(no_repeat_ngram_size) MEMBER(min_new_tokens)
   MEMBER(dynamic_temperature_range) MEMBER(dynamic_temperature_exponent) MEMBER(typical_p)
   MEMBER(top_n_sigma) MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h)
-  MEMBER(p_less) MEMBER(min_k)
+  MEMBER(p_less) MEMBER(min_k) MEMBER(top_a)
   MEMBER(xtc_probability) MEMBER(xtc_threshold) MEMBER(min_keep) MEMBER(forced_token_id)
   MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
   MEMBER(top_p_least) MEMBER(top_p_reset_token_id)

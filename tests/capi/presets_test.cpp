@@ -62,6 +62,7 @@ TEST(StageNames, AreThoseOfTheConstants) {
                                                            STAGE(TOP_H),
                                                            STAGE(P_LESS),
                                                            STAGE(MIN_K),
+                                                           STAGE(TOP_A),
                                                            STAGE(XTC),
                                                            STAGE(TOP_K),
                                                            STAGE(TOP_P),

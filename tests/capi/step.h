@@ -69,6 +69,7 @@ struct Step {
     params.top_h = 0.95F;
     params.p_less = SAMPLER_P_LESS_NORM;
     params.min_k = 400;
+    params.top_a = 0.01f;
     params.xtc_probability = 0.5F;
     params.adaptive_kind = SAMPLER_ADAPTIVE_P;
     params.adaptive_target = 0.3F;

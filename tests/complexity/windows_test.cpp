@@ -23,8 +23,8 @@ struct Windows {
   const char *name;
   std::vector<sampler_stage> order;
   double most_weighings;  // of an ordinary row, in reads of it for its weight
-  contract::WindowNumbers numbers = {0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.1f, 0, SAMPLER_ADAPTIVE_NONE,
-                                     0};
+  contract::WindowNumbers numbers = {
+      0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.1f, 0, SAMPLER_ADAPTIVE_NONE, 0};
   contract::RowParameters parameters = {1.0f, 0, 1.0f, 0.0f};
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
 };
@@ -52,6 +52,7 @@ std::vector<Windows> all_windows() {
   add("p-less", {SAMPLER_STAGE_P_LESS}, 3)->numbers.p_less = SAMPLER_P_LESS_PLAIN;
   add("p-less norm", {SAMPLER_STAGE_P_LESS}, 3)->numbers.p_less = SAMPLER_P_LESS_NORM;
   add("min-k", {SAMPLER_STAGE_MIN_K}, 2)->numbers.min_k = 3;
+  add("top-a", {SAMPLER_STAGE_TOP_A}, 2)->numbers.top_a = 0.2f;
   Windows *xtc = add("XTC", {SAMPLER_STAGE_XTC}, 4);
   xtc->numbers.xtc_probability = 1;
   xtc->numbers.xtc_threshold = 0.01f;
@@ -99,6 +100,7 @@ double cost_of(const Windows &windows, const cpu_bench::AlignedBytes &values, in
   pipeline.top_h.value = windows.numbers.top_h;
   pipeline.p_less.value = windows.numbers.p_less;
   pipeline.min_k.value = windows.numbers.min_k;
+  pipeline.top_a.value = windows.numbers.top_a;
   pipeline.xtc_probability.value = windows.numbers.xtc_probability;
   pipeline.xtc_threshold.value = windows.numbers.xtc_threshold;
   pipeline.min_keep.value = windows.numbers.min_keep;

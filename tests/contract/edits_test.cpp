@@ -261,6 +261,35 @@ TEST(Bitmask, AllowsWhatItsBitsSay) {
   }
 }
 
+// ---- guidance ----
+
+TEST(Guidance, HasTheBitsOfTheContract) {
+  Random random(12);
+  Failures failures;
+  for (int i = 0; i < kNumRandom; ++i) {
+    const float x = any_logit(random), u = any_logit(random);
+    const float scale = i % 2 == 0 ? any_finite(random) : 8 * random.unit() - 2;
+    if (!guidance_is_on(scale)) continue;
+    const float result = guide(x, u, scale);
+    failures.expect(equal(result, oracle::with_guidance(x, u, scale)), bits_of(x));
+    failures.expect(std::isfinite(result) == std::isfinite(x) || is_invalid_logit(u), bits_of(x));
+  }
+  EXPECT_TRUE(failures.none());
+}
+
+TEST(Guidance, AtItsEnds) {
+  for (const float scale : {0.0f, 1.0f}) EXPECT_FALSE(guidance_is_on(scale));
+  EXPECT_EQ(guide(3.0f, 1.0f, 1.5f), 4.0f);
+  EXPECT_EQ(guide(3.0f, 1.0f, -1.0f), -1.0f);
+  EXPECT_EQ(guide(-kInfinity, 1.0f, 1.5f), -kInfinity);
+  EXPECT_EQ(guide(3.0f, -kInfinity, 1.5f), 3.0f);
+  EXPECT_EQ(guide(3.0f, kInfinity, 1.5f), kInfinity);
+  EXPECT_TRUE(std::isnan(guide(3.0f, kNaN, 1.5f)));
+  EXPECT_EQ(guide(kLargestFloat, -kLargestFloat, 2.0f), kLargestFloat);
+  EXPECT_EQ(guide(kLargestFloat, -kLargestFloat, -2.0f), -kLargestFloat);
+  EXPECT_EQ(guide(5.0f, 5.0f, kLargestFloat), 5.0f);
+}
+
 // ---- exponential decay ----
 
 TEST(ExponentialDecay, HasTheBitsOfTheContract) {

@@ -121,12 +121,13 @@ enum class Stage {
   kPLess,
   kPLessNorm,
   kMinK,
+  kTopA,
   kTypicalP,
   kMirostatV1,
   kMirostatV2,
   kXtc
 };
-constexpr int kNumStages = 14;
+constexpr int kNumStages = 15;
 
 struct Arguments {
   Stage stage;
@@ -182,6 +183,8 @@ Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage,
       return windows.p_less(true, seen);
     case Stage::kMinK:
       return windows.min_k(stage.other, seen);
+    case Stage::kTopA:
+      return windows.top_a(stage.other, seen);
     case Stage::kTypicalP:
       return windows.typical_p({stage.fraction, stage.sum}, stage.ties, seen);
     case Stage::kMirostatV1:
@@ -220,6 +223,8 @@ oracle::Window::Places by_oracle(const oracle::Window &window, const Arguments &
       return window.p_less(true);
     case Stage::kMinK:
       return window.min_k(stage.other);
+    case Stage::kTopA:
+      return window.top_a(stage.other);
     case Stage::kTypicalP:
       return window.typical_p(stage.fraction, ties, exceeds);
     case Stage::kMirostatV1:
@@ -477,6 +482,21 @@ TEST(PLess, SumsFitTheLongestRows) {
     EXPECT_EQ(p_less_threshold(sums), weight);
     EXPECT_EQ(p_less_norm_threshold(weight, sums.weight, kCount), 0u);
   }
+}
+
+TEST(TopA, KeepsWhatReachesAShareOfTheLargestSquared) {
+  const auto top_a = [](float share) {
+    return [=](const auto &windows, Window seen) { return windows.top_a(share, seen); };
+  };
+  // The squared largest probability is 1/4; the last ones have 1/8.
+  EXPECT_WINDOW(kept_by(kHalves, top_a(0.5f)), 0, 4);
+  EXPECT_WINDOW(kept_by(kHalves, top_a(next_up(0.5f))), 0, 2);
+  EXPECT_WINDOW(kept_by(kHalves, top_a(1.0f)), 0, 2);
+  EXPECT_WINDOW(kept_by(kHalves, top_a(next_up(1.0f))), 0, 1);
+  EXPECT_WINDOW(kept_by(kHalves, top_a(kInfinity)), 0, 1);
+  EXPECT_WINDOW(kept_by(kHalves, top_a(kInfinity), 3), 0, 3);
+  EXPECT_WINDOW(kept_by({1.0f, 1.0f, 0.5f}, top_a(100.0f)), 0, 2);  // equal ones stay
+  EXPECT_WINDOW(kept_by({1.0f, 0x1p-60f}, top_a(1e-45f)), 0, 1);    // the other weighs nothing
 }
 
 Window min_k_of(const std::vector<float> &logits, float tau, int64_t min_keep = 1) {

@@ -343,6 +343,8 @@ TEST_F(Rules, OfStages) {
              "pipeline->prompt_lengths is 0x");
   refuse_set([](AnyCall *) { pipeline.adaptive_values = kHalf; },
              "pipeline->adaptive_values is 0x");
+  refuse_set([](AnyCall *) { pipeline.guidance_logits = kHalf; },
+             "pipeline->guidance_logits is 0x");
   refuse_set([](AnyCall *c) { pipeline.state = reinterpret_cast<sampler_state_t>(c); },
              "pipeline->state is 0x");
   refuse_set(
@@ -457,7 +459,8 @@ TEST_F(Rules, OfStagesOfDrafts) {
   refuse(
       LoopKind::kSpeculative,
       [&](AnyCall *c) { skip(c), c->speculative.acceptance_params.rule = SAMPLER_ACCEPT_BLOCK; },
-      "skip_sample_adjustment is 1; it must be 0 where acceptance->rule is not SAMPLER_ACCEPT_STANDARD");
+      "skip_sample_adjustment is 1; it must be 0 where acceptance->rule is not "
+      "SAMPLER_ACCEPT_STANDARD");
 }
 
 TEST_F(Rules, OfAcceptance) {

@@ -255,6 +255,7 @@ void turn_stages_on(Random *random, sampler_params *params) {
   if (is_on(SAMPLER_STAGE_TOP_N_SIGMA)) params->top_n_sigma = 1.5f;
   if (is_on(SAMPLER_STAGE_P_LESS)) params->p_less = SAMPLER_P_LESS_NORM;
   if (is_on(SAMPLER_STAGE_MIN_K)) params->min_k = 20;
+  if (is_on(SAMPLER_STAGE_TOP_A)) params->top_a = 0.05f;
   if (is_on(SAMPLER_STAGE_XTC)) params->xtc_probability = 0.5f;
   if (is_on(SAMPLER_STAGE_XTC)) params->xtc_threshold = 0.05f;
   if (is_on(SAMPLER_STAGE_TOP_K)) params->top_k = 12;

@@ -198,6 +198,7 @@ TEST(Explanation, ListsTheStagesThatAreOn) {
       {"TOP_H", [](P *p) { p->top_h = 0.5f; }},
       {"P_LESS", [](P *p) { p->p_less = SAMPLER_P_LESS_PLAIN; }},
       {"MIN_K", [](P *p) { p->min_k = 3; }},
+      {"TOP_A", [](P *p) { p->top_a = 2; }},
       {"XTC", [](P *p) { p->xtc_probability = 0.5f; }},
       {"TOP_K", [](P *p) { p->top_k = 2; }},
       {"TOP_P", [](P *p) { p->top_p = 0.5f; }},
@@ -253,6 +254,32 @@ TEST(Explanation, CountsWhatABitmaskAndADenseBiasDo) {
   const float edited[] = {2, -kInfinity, -kInfinity, -kInfinity};
   for (const Token &token : explanation.tokens) EXPECT_EQ(token.edited, edited[token.id]);
   EXPECT_EQ(explanation.drawn_id, 0);
+}
+
+TEST(Explanation, CountsWhatGuidanceDoes) {
+  const Lists biased({0});
+  const float bias = 1, guidance[] = {0, 2, 2, -kInfinity};
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  lists.biased = biased.view();
+  lists.biases = &bias;
+  lists.guidance_logits = guidance;
+  lists.num_guidance_rows = 1;
+  Question question;
+  question.logits = {1, 2, 3, 4};
+  question.pipeline = &lists;
+  question.params.guidance_scale = 2;
+  const Explanation explanation = explain(question);
+  ASSERT_EQ(names_of(explanation), (std::vector<std::string>{"BIAS"}));
+  EXPECT_EQ(explanation.stages[0].numbers, "guidance_logits (2), biased (1), guidance_scale 2");
+  EXPECT_EQ(explanation.stages[0].num_changed, 2);
+  const float edited[] = {3, 2, 4, 4};
+  for (const Token &token : explanation.tokens) EXPECT_EQ(token.edited, edited[token.id]);
+
+  const float bad[] = {0, 2, kInfinity, 0};
+  lists.guidance_logits = bad;
+  EXPECT_EQ(explain(question).reason,
+            "SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: guidance logit 2 is inf)");
 }
 
 // A number needs a list that another part of its stage, or another stage, has.
@@ -542,6 +569,8 @@ TEST(Explanation, TellsEveryNumberAndList) {
                                         "history",
                                         "prompt_lengths",
                                         "max_history_tokens",
+                                        "num_guidance_rows",
+                                        "guidance_row_indices",
                                         "biases",
                                         "bias_contexts",
                                         "num_dense_biases",
@@ -559,7 +588,7 @@ TEST(Explanation, TellsEveryNumberAndList) {
   const std::uint32_t mask = 0;
   lists.allowed = lists.banned = lists.stop = lists.biased =
       lists.bad_words = {offsets, nullptr, 1, 0};
-  lists.dense_bias = &bias;
+  lists.guidance_logits = lists.dense_bias = &bias;
   lists.token_bitmasks = &mask;
   std::set<std::string> parts;
   for (const auto &[stage, name] : stages_of_the_header()) {

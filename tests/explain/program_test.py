@@ -188,6 +188,14 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(stages_of(explain_row("--bitmask", mask, "--preset", "vllm"))["MASK"][0],
                          0)
 
+    def test_guidance_comes_from_a_file(self):
+        guidance = self.folder / "guidance.f32"
+        guidance.write_bytes(struct.pack("<16f", *[9] * 8, *ROW[:6], ROW[6] - 1, ROW[7]))
+        stages = stages_of(explain_row("--guidance", guidance, "--guidance-row", "1", "--preset",
+                                       "sampler", "--params", '{"guidance_scale": 3}'))
+        self.assertEqual(stages["BIAS"][:2] + stages["BIAS"][4:],
+                         (1, 0, "guidance_logits (1), guidance_scale 3"))
+
     def test_adaptive_stages_and_their_values(self):
         # Of the row at temperature 1: mirostat v2 keeps what has 2^-mu of the probability.
         weights = [math.exp(logit) for logit in ROW]

@@ -1244,6 +1244,12 @@ FAULTS = [
         [("src/contract/collision.h", "least = below + 1;", "least = below;")],
         [stages("OfWindows")]),
     Fault(
+        "top_a_of_the_probability",
+        "top-a takes a share of the largest probability, not of its square",
+        [("src/contract/windows.h", "const float share = top_a * probability;",
+          "const float share = top_a * probability / probability;")],
+        [stages("OfWindows")]),
+    Fault(
         "min_k_of_exactly_k",
         "min-k splits tokens of one value",
         [("src/contract/ranked_windows.h", "with_ties(kept, SAMPLER_TIES_KEEP, seen)", "kept")],
@@ -1407,15 +1413,12 @@ FAULTS = [
     Fault(
         "biased_tokens_not_penalised",
         "a token that a bias raises after the penalties is not penalised",
-        [("src/cpu/penalties.cpp",
-          "{&pipeline_->biased, may_raise_stops() ? &pipeline_->stop : nullptr}",
-          "{may_raise_stops() ? &pipeline_->stop : nullptr}")],
+        [("src/cpu/penalties.cpp", "for_list(pipeline_->biased);", "")],
         [front("OfPenalizedRowsEqualsTheOracle")]),
     Fault(
         "raised_ends_not_penalised",
         "an end that the length raises after the penalties is not penalised",
-        [("src/cpu/penalties.cpp", "may_raise_stops() ? &pipeline_->stop : nullptr}",
-          "static_cast<const contract::TokenLists *>(nullptr)}")],
+        [("src/cpu/penalties.cpp", "if (may_raise_stops()) for_list(pipeline_->stop);", "")],
         [front("OfPenalizedRowsEqualsTheOracle")]),
     Fault(
         "exempt_tokens_are_penalised",
@@ -1486,6 +1489,27 @@ FAULTS = [
         "the device adds a bias whatever the text ends in",
         [("kernels/stages/edits.cuh", "if (!is_in_context(list.begin + i)) return;", "")],
         [stages_on_device("OfEdits")]),
+    Fault(
+        "guidance_by_slot",
+        "a row is guided by the row of its slot's number",
+        [("src/cpu/edits.cpp", "guidance.find(output_, &other)", "guidance.find(slot_, &other)")],
+        [stages("OfEdits")]),
+    Fault(
+        "guidance_by_slot_on_device",
+        "on a device a row is guided by the row of its slot's number",
+        [("kernels/stages/edits.cuh", "guidance.find(output_, &other)", "guidance.find(slot_, &other)")],
+        [stages_on_device("OfEdits")]),
+    Fault(
+        "shards_guided_by_any",
+        "ranks need not agree on the row that guides another",
+        [("src/shards/digests.h",
+          "if (pipeline.guidance.guides(slot, output)) add(pipeline.guidance.index(output));", "")],
+        [shards("ShardArguments.InArraysMakeRowsBadWhereTheyDiffer")]),
+    Fault(
+        "guided_away_from_nothing",
+        "a token that the guidance excludes becomes the likeliest",
+        [("src/contract/edits.h", "if (!is_finite(u)) return x;", "")],
+        [stages("OfEdits")]),
     Fault(
         "windows_walked_while_off",
         "a slot without windows is walked because others have some",

@@ -65,6 +65,7 @@ class Readers {
     if (begins("target.")) return {row / spec.num_positions()};
     if (begins("draft.")) return {row / spec.num_draft_positions()};
     if (member == "pipeline.token_bitmasks") return with(&Readers::mask, row);
+    if (member == "pipeline.guidance_logits") return with(&Readers::guidance, row);
     if (member == "pipeline.biases") return with_slot(row / 3);
     if (member == "pipeline.bias_contexts.offsets") {
       return join(with_slot((row - 1) / 3), with_slot(row / 3));
@@ -87,6 +88,9 @@ class Readers {
  private:
   std::int64_t mask(std::int64_t row) const {
     return call_.id("pipeline.token_bitmask_indices", row, 0);
+  }
+  std::int64_t guidance(std::int64_t row) const {
+    return call_.id("pipeline.guidance_row_indices", row, 0);
   }
   std::int64_t slot(std::int64_t row) const { return call_.slot(row); }
   std::int64_t input(std::int64_t row) const {

@@ -100,6 +100,12 @@ Real exact_relative_log2(const Ranked &row, std::size_t rank) {
 
 // ---- edits ----
 
+float with_guidance(float x, float other, float scale) {
+  if (std::isnan(other) || other == kInfinity) return other;
+  if (scale == 0 || scale == 1 || x == -kInfinity || other == -kInfinity) return x;
+  return within_f32(x, sum(other, product(scale, difference(x, other))));
+}
+
 float with_biases(float x, const std::vector<float> &biases) {
   for (const float bias : biases) {
     if (x == -kInfinity) continue;

@@ -18,6 +18,7 @@ using Text = std::vector<std::int64_t>;  // the oldest token first
 
 enum class Form { kDivide, kReciprocal, kCountsFirst };
 
+float with_guidance(float x, float other, float scale);
 float with_biases(float x, const std::vector<float> &biases);
 
 // Counts of 0: unchanged.

@@ -330,6 +330,16 @@ Window::Places Window::p_less(bool is_norm) const {
   return finish(weighing(least), rank_order_);
 }
 
+Window::Places Window::top_a(float share) const {
+  const std::uint64_t first = tokens_[0].weight;
+  const float of_first =
+      std::min(share * (static_cast<float>(first) / static_cast<float>(sums_.weight)), 1.0F);
+  const auto least =
+      std::ceil(static_cast<long double>(of_first) * static_cast<long double>(first));
+  return finish(weighing(std::max<std::uint64_t>(static_cast<std::uint64_t>(least), 1)),
+                rank_order_);
+}
+
 Window::Places Window::min_k(float tau) const {
   const Scale scale = scale_of(is_logits_, values_[0], 1.0F);
   const auto value = [&](std::int64_t place) {

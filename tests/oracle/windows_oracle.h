@@ -53,6 +53,7 @@ class Window {
   Places top_h(float share) const;
   Places p_less(bool is_norm) const;
   Places min_k(float tau) const;
+  Places top_a(float share) const;
   Places typical_p(float p, Ties ties, bool exceeds) const;
   Places xtc(std::uint32_t word, float probability, float threshold) const;
   // `num_elements`: of the row.

@@ -27,6 +27,8 @@ Problem full_problem() {
   problem.breakers = {{6}, {7, 8}, {9}};
   problem.bitmasks = {{~0U, ~0U}, {~8U, ~0U}};
   problem.bitmask_indices = {-1, 0, 1, 1};
+  problem.guidance.assign(2, std::vector<float>(40, 0.5F));
+  problem.guidance_indices = {0, -1, 1, 1};
   Random random(1);
   for (std::int64_t row = 0; row < kNumRows; ++row) {
     std::vector<float> values(40);
@@ -36,6 +38,7 @@ Problem full_problem() {
     Slot slot;
     slot.history = {1, 2, 3, 1, 2, 3, 1, 2};
     slot.prompt_length = 4;
+    slot.numbers.guidance_scale = 1.5F;
     slot.numbers.repetition_penalty = 1.2F;
     slot.numbers.dry_multiplier = 0.8F;
     slot.numbers.no_repeat_ngram_size = 3;
@@ -146,6 +149,14 @@ TEST(BadLists, OfOtherKinds) {
     with(
         "dense bias", [&](Problem *p) { p->slots[kBadRow].dense_bias[20] = bias; },
         SAMPLER_ROW_INVALID_VALUE);
+    with(
+        "guidance",
+        [&](Problem *p) {
+          p->guidance.emplace_back(40, 0.5F);
+          p->guidance[2][7] = bias;
+          p->guidance_indices[kBadRow] = 2;
+        },
+        SAMPLER_ROW_INVALID_VALUE);
   }
   with(
       "all tokens banned",
@@ -157,6 +168,11 @@ TEST(BadLists, OfOtherKinds) {
     with(
         "mask", [&](Problem *p) { p->bitmask_indices[kBadRow] = mask; }, SAMPLER_ROW_INVALID_INDEX);
   }
+  for (const std::int32_t row : {2, INT32_MAX}) {
+    with(
+        "row of guidance", [&](Problem *p) { p->guidance_indices[kBadRow] = row; },
+        SAMPLER_ROW_INVALID_INDEX);
+  }
   with(
       "a word without tokens", [](Problem *p) { p->bad_words[kBadRow] = {}; },
       SAMPLER_ROW_INVALID_LIST);
@@ -164,6 +180,7 @@ TEST(BadLists, OfOtherKinds) {
     with_number("repetition", &Numbers::repetition_penalty, x);
   }
   for (const float x : {kInfinity, -kInfinity, std::nanf("")}) {
+    with_number("guidance", &Numbers::guidance_scale, x);
     with_number("frequency", &Numbers::frequency_penalty, x);
     with_number("presence", &Numbers::presence_penalty, x);
   }
@@ -171,7 +188,7 @@ TEST(BadLists, OfOtherKinds) {
        {&Numbers::dry_multiplier, &Numbers::dry_base, &Numbers::dynamic_temperature_range,
         &Numbers::dynamic_temperature_exponent, &Numbers::typical_p, &Numbers::top_n_sigma,
         &Numbers::epsilon_cutoff, &Numbers::eta_cutoff, &Numbers::top_h, &Numbers::min_k,
-        &Numbers::xtc_probability, &Numbers::xtc_threshold}) {
+        &Numbers::top_a, &Numbers::xtc_probability, &Numbers::xtc_threshold}) {
     with_number("NaN", member, std::nanf(""));
   }
   for (const std::int32_t kind : {-1, 3, INT32_MIN, INT32_MAX}) {

@@ -158,7 +158,7 @@ Problem front_problem(std::uint64_t seed) {
   if (problem.has_forced_tokens) slot.numbers.forced_token_id = first[at(random.between(0, 99))];
   problem.slots = {slot};
   if (random.one_in(4)) add_bitmask(random, first, &problem);
-  if (random.one_in(3)) problem.stages = {4, 3, 5, 2, 1, 6, 15, 16, 17};
+  if (random.one_in(3)) problem.stages = {4, 3, 5, 2, 1, 6, 16, 17, 18};
   problem.params.temperature = random.one_in(3) ? 0.0F : 0.8F;
   problem.params.top_k = one_of<std::int32_t>(random, {1, 2, 7, 20, 50, 200});
   if (random.one_in(2)) problem.params.top_p = 0.9F;
@@ -258,7 +258,7 @@ TEST_P(Front, IsReportedAsByTheReference) {
     Random random(seeded(~seed));
     problem.has_windows = random.one_in(2);
     if (problem.has_windows) {
-      problem.stages = {1, 2, 3, 4, 5, 8, 15, 7, 16, 17, 14, 6};
+      problem.stages = {1, 2, 3, 4, 5, 8, 16, 7, 17, 18, 15, 6};
       problem.slots[0].numbers.typical_p = 0.9F;
       problem.slots[0].numbers.xtc_probability = 0.5F;
       problem.slots[0].numbers.min_keep = 2;

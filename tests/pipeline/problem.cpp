@@ -81,6 +81,7 @@ void add_windows(Random &random, bool are_logits, Numbers *numbers) {
   if (random.one_in(3)) numbers->top_h = one_of({0.2F, 0.6F, 0.95F});
   if (random.one_in(3)) numbers->p_less = static_cast<std::int32_t>(random.between(0, 2));
   if (random.one_in(3)) numbers->min_k = one_of({-1.0F, 1e-30F, 3.0F, 400.0F});
+  if (random.one_in(3)) numbers->top_a = one_of({-1.0F, 0.02F, 0.4F, 3.0F});
   if (random.one_in(2)) numbers->xtc_probability = one_of({0.5F, 1.0F, 2.0F, -1.0F});
   numbers->xtc_threshold = one_of({0.0F, 0.02F, 0.2F, -1.0F, 0.6F});
   if (random.one_in(3)) numbers->min_keep = static_cast<std::int32_t>(random.between(-1, 9));
@@ -268,6 +269,24 @@ void add_decay(Random random, Problem *problem) {
   }
 }
 
+// Guidance of some rows, in some slots.
+void add_guidance(Random random, Problem *problem) {
+  if (!random.one_in(4)) return;
+  const bool has_indices = random.one_in(2);
+  const std::int64_t num_rows = has_indices ? random.between(1, 4) : problem->num_rows();
+  for (std::int64_t i = 0; i < num_rows; ++i) {
+    std::vector<float> row(at(problem->num_cols));
+    for (float &x : row) x = random_logit(random);
+    problem->guidance.push_back(row);
+  }
+  for (std::int64_t i = 0; has_indices && i < problem->num_rows(); ++i) {
+    problem->guidance_indices.push_back(
+        static_cast<std::int32_t>(random.between(-1, num_rows - 1)));
+  }
+  const float scales[] = {0.0F, 1.0F, 1.5F, 0.25F, -0.5F, 12.0F};
+  for (Slot &slot : problem->slots) slot.numbers.guidance_scale = scales[random.between(0, 5)];
+}
+
 }  // namespace
 
 Problem make_problem(std::uint64_t seed) {
@@ -324,6 +343,7 @@ Problem make_problem(std::uint64_t seed) {
   problem.params.top_p_sum = static_cast<std::int32_t>(random.between(0, 1));
   add_bias_contexts(Random(seed + 1), &problem);
   add_decay(Random(seed + 2), &problem);
+  add_guidance(Random(seed + 3), &problem);
   return problem;
 }
 
@@ -390,7 +410,19 @@ std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *re
   const auto ban = [&](std::int64_t id) { edit(id, [](float) { return -kInfinity; }); };
 
   if (!problem.has_edits) return values;
+  const auto guide = [&] {
+    const std::int64_t index = problem.guidance.empty() ? -1
+                               : problem.guidance_indices.empty()
+                                   ? row
+                                   : problem.guidance_indices[at(row)];
+    if (index < 0 || numbers.guidance_scale == 0 || numbers.guidance_scale == 1) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] =
+          oracle::with_guidance(values[i], problem.guidance[at(index)][i], numbers.guidance_scale);
+    }
+  };
   const auto add_biases = [&] {
+    guide();
     if (problem.has_biased) {
       for (std::size_t i = 0; i < lists.biased.size(); ++i) {
         const auto ends_in = [&](const Text &context) {
@@ -523,11 +555,11 @@ std::vector<sampler_stage> windows_in_order(const sampler_params &params,
   std::vector<sampler_stage> stages;
   constexpr sampler_stage kTemperature = SAMPLER_STAGE_TEMPERATURE;
   if (params.temperature_order == SAMPLER_TEMPERATURE_FIRST) stages = {kTemperature};
-  stages.insert(stages.end(), {7, 8, 9, 10, 11, 12, 13, 14});
+  stages.insert(stages.end(), {7, 8, 9, 10, 11, 12, 13, 14, 15});
   if (params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST) {
-    stages.insert(stages.end(), {17, 15, 16});
+    stages.insert(stages.end(), {18, 16, 17});
   } else {
-    stages.insert(stages.end(), {15, 16, 17});
+    stages.insert(stages.end(), {16, 17, 18});
   }
   if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) stages.push_back(kTemperature);
   stages.push_back(SAMPLER_STAGE_ADAPTIVE);
@@ -599,6 +631,7 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     if (stage == SAMPLER_STAGE_P_LESS && n.p_less != SAMPLER_P_LESS_NONE)
       kept = window.p_less(n.p_less == SAMPLER_P_LESS_NORM);
     if (stage == SAMPLER_STAGE_MIN_K && n.min_k > 0) kept = window.min_k(n.min_k);
+    if (stage == SAMPLER_STAGE_TOP_A && n.top_a > 0) kept = window.top_a(n.top_a);
     const float threshold = n.xtc_threshold == 0 ? 0.1F : n.xtc_threshold;
     if (stage == SAMPLER_STAGE_XTC && has_coin && n.xtc_probability > 0 && threshold <= 0.5F)
       kept = window.xtc(word, n.xtc_probability, threshold);
@@ -653,10 +686,12 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
 }
 
 void round_rows(Problem *problem, sampler_dtype dtype) {
-  for (auto &row : problem->rows) {
-    for (float &x : row) {
-      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
-      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+  for (auto *rows : {&problem->rows, &problem->guidance}) {
+    for (auto &row : *rows) {
+      for (float &x : row) {
+        if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
+        if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+      }
     }
   }
 }
@@ -716,13 +751,27 @@ Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected
   std::copy(problem.stages.begin(), problem.stages.end(), params.stages);
   set_numbers(problem);
   pipeline.struct_size = sizeof pipeline;
-  if (problem.has_edits) set_lists(problem);
+  if (problem.has_edits) {
+    set_lists(problem);
+    set_guidance(problem, dtype);
+  }
   if (!problem.has_adaptive_values) return;
   for (const Slot &slot : problem.slots) {
     adaptive_values_.insert(adaptive_values_.end(), slot.adaptive_values.begin(),
                             slot.adaptive_values.end());
   }
   pipeline.adaptive_values = adaptive_values_.data();
+}
+
+void Call::set_guidance(const Problem &problem, sampler_dtype dtype) {
+  if (problem.guidance.empty()) return;
+  for (const auto &row : problem.guidance) {
+    for (const float x : row) put_value(&guidance_, dtype, x);
+  }
+  pipeline.guidance_logits = guidance_.data();
+  pipeline.num_guidance_rows = static_cast<std::int64_t>(problem.guidance.size());
+  guidance_indices_ = problem.guidance_indices;
+  if (!guidance_indices_.empty()) pipeline.guidance_row_indices = guidance_indices_.data();
 }
 
 void Call::set_lists(const Problem &problem) {
@@ -804,6 +853,9 @@ void Call::set_numbers(const Problem &problem) {
   sampler_params &p = params;
   sampler_row_params &r = row_params;
   if (problem.has_edits) {
+    if (!problem.guidance.empty()) {
+      set(&Numbers::guidance_scale, &p.guidance_scale, &guidance_scale_, &r.guidance_scale);
+    }
     set(&Numbers::repetition_penalty, &p.repetition_penalty, &repetition_, &r.repetition_penalty);
     set(&Numbers::frequency_penalty, &p.frequency_penalty, &frequency_, &r.frequency_penalty);
     set(&Numbers::presence_penalty, &p.presence_penalty, &presence_, &r.presence_penalty);
@@ -835,6 +887,7 @@ void Call::set_numbers(const Problem &problem) {
   set(&Numbers::top_h, &p.top_h, &top_h_, &r.top_h);
   set(&Numbers::p_less, &p.p_less, &p_less_, &r.p_less);
   set(&Numbers::min_k, &p.min_k, &min_k_, &r.min_k);
+  set(&Numbers::top_a, &p.top_a, &top_a_, &r.top_a);
   set(&Numbers::xtc_probability, &p.xtc_probability, &xtc_probability_, &r.xtc_probability);
   set(&Numbers::xtc_threshold, &p.xtc_threshold, &xtc_threshold_, &r.xtc_threshold);
   set(&Numbers::min_keep, &p.min_keep, &min_keep_, &r.min_keep);

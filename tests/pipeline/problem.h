@@ -45,6 +45,7 @@ class Random {
 
 // Numbers of one slot, as sampler_row_params has them.
 struct Numbers {
+  float guidance_scale = 0;
   float repetition_penalty = 0, frequency_penalty = 0, presence_penalty = 0;
   std::int32_t penalty_window = 0;
   std::int32_t exponential_decay_start = 0;
@@ -56,7 +57,7 @@ struct Numbers {
   float dynamic_temperature_range = 0, dynamic_temperature_exponent = 0;
   float typical_p = 0, top_n_sigma = 0, epsilon_cutoff = 0, eta_cutoff = 0, top_h = 0;
   sampler_p_less_kind p_less = SAMPLER_P_LESS_NONE;
-  float min_k = 0;
+  float min_k = 0, top_a = 0;
   float xtc_probability = 0, xtc_threshold = 0;
   std::int32_t min_keep = 0;
   sampler_adaptive_kind adaptive_kind = SAMPLER_ADAPTIVE_NONE;
@@ -96,6 +97,8 @@ struct Problem {
   bool lists_for_all = false;  // biased, allowed, banned, stop and unpenalized are slot 0's
   bool dense_bias_for_all = false;
   std::int64_t dense_bias_stride = 0;
+  std::vector<std::vector<float>> guidance;  // rows; none: no guidance
+  std::vector<std::int32_t> guidance_indices;
   std::vector<Text> bad_words, breakers;
   std::vector<std::vector<std::uint32_t>> bitmasks;
   std::int64_t bitmask_stride = 0;
@@ -185,6 +188,7 @@ class Call {
  private:
   void set_numbers(const Problem &problem);
   void set_lists(const Problem &problem);
+  void set_guidance(const Problem &problem, sampler_dtype dtype);
 
   struct Lists {
     std::vector<std::int64_t> offsets;
@@ -192,20 +196,20 @@ class Call {
     sampler_token_lists view(const std::vector<Text> &lists, sampler_id_type type);
   };
 
-  std::vector<unsigned char> values_, candidate_ids_;
+  std::vector<unsigned char> values_, candidate_ids_, guidance_;
   std::vector<std::int32_t> counts_;
   Lists history_, biased_, bias_contexts_, allowed_, banned_, stop_, unpenalized_, bad_words_,
       breakers_;
-  std::vector<std::int32_t> prompt_lengths_, bitmask_indices_;
+  std::vector<std::int32_t> prompt_lengths_, guidance_indices_, bitmask_indices_;
   std::vector<float> biases_, dense_bias_;
   std::vector<std::int64_t> bad_word_offsets_;
   std::vector<std::uint32_t> bitmasks_;
-  std::vector<float> repetition_, frequency_, presence_, multiplier_, base_;
+  std::vector<float> guidance_scale_, repetition_, frequency_, presence_, multiplier_, base_;
   std::vector<float> decay_factor_;
   std::vector<std::int32_t> decay_start_;
   std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
   std::vector<float> temperatures_, range_, exponent_, typical_, sigma_, epsilon_, eta_, top_h_;
-  std::vector<float> min_k_;
+  std::vector<float> min_k_, top_a_;
   std::vector<std::int32_t> p_less_;
   std::vector<float> xtc_probability_, xtc_threshold_;
   std::vector<std::int32_t> min_keep_, kind_;

@@ -124,6 +124,7 @@ Problem make_long_problem(std::uint64_t seed) {
   problem.has_counts = false;
   problem.num_cols = one_of(random, {40, 260, 700, 5000, 12000}) + static_cast<float>(seed % 40);
   problem.dense_bias_stride = 0;
+  for (auto &row : problem.guidance) row.resize(static_cast<std::size_t>(problem.num_cols), 0.5F);
   for (Slot &slot : problem.slots) {
     slot.dense_bias.resize(static_cast<std::size_t>(problem.num_cols), 0.5F);
     for (float &x : slot.dense_bias) x = std::round(x);
@@ -132,7 +133,7 @@ Problem make_long_problem(std::uint64_t seed) {
   spread_edits(random, &problem);
   if (random.one_in(3)) problem.has_windows = false;
   if (problem.has_windows && random.one_in(6)) {  // min_keep beyond a top-k that comes first
-    problem.stages = {1, 2, 3, 4, 5, 15, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18};
+    problem.stages = {1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19};
     problem.params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
     problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     problem.params.top_k_ties = SAMPLER_TIES_EXACT;

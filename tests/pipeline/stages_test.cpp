@@ -211,6 +211,10 @@ TEST(Edits, DoNotDependOnOtherRows) {
         alone.bitmask_indices = {problem.bitmask_indices.empty() ? static_cast<std::int32_t>(row)
                                                                  : problem.bitmask_indices[row]};
       }
+      if (!problem.guidance.empty()) {
+        alone.guidance_indices = {problem.guidance_indices.empty() ? static_cast<std::int32_t>(row)
+                                                                   : problem.guidance_indices[row]};
+      }
       const Sampled one = sample(handle.get(), Call(alone, SAMPLER_F32), SAMPLER_LOGPROB_RAW,
                                  SAMPLER_DRAW_INVERSE_CDF);
       ASSERT_EQ(one.token_ids[0], all.token_ids[row]);

@@ -487,7 +487,6 @@ TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
       {"hugging_face", "num_beam_groups", "2", "1"},
       {"llama.cpp", "grammar", R"("root ::= [a]")", R"("")"},
       {"llama.cpp", "reasoning_budget_tokens", "9", "-1"},
-      {"koboldcpp", "top_a", "0.2", "0"},
       {"koboldcpp", "tfs", "0.9", "1.0"},
       {"koboldcpp", "smoothing_factor", "0.3", "0"},
       {"koboldcpp", "banned_tokens", R"(["damn"])", "[]"},
@@ -504,10 +503,10 @@ TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
     EXPECT_TRUE(read(one.preset, with(one.neutral)).notes.empty()) << one.name;
   }
   // With what is not known, at once.
-  EXPECT_EQ(error_of("koboldcpp", R"({"top_a": 0.2, "tfs": 0.5, "top_q": 1})"),
-            "top_q is no parameter of koboldcpp that this program knows; tfs is 0.5; it must be 1: "
-            "there is no tail-free sampling here; top_a is 0.2; it must be 0: there is no top-a "
-            "here");
+  EXPECT_EQ(error_of("koboldcpp", R"({"smoothing_factor": 0.2, "tfs": 0.5, "top_q": 1})"),
+            "top_q is no parameter of koboldcpp that this program knows; smoothing_factor is 0.2; "
+            "it must be 0: there is no smoothing here; tfs is 0.5; it must be 1: there is no "
+            "tail-free sampling here");
   // Texts of breakers stand in every request.
   const char *const texts = R"({"dry_sequence_breakers": ["\n"], "dry_multiplier": 0})";
   for (const char *const preset : {"llama.cpp", "koboldcpp"}) {
@@ -598,11 +597,12 @@ Stages stages_of(const Request &request) {
 
 TEST(Koboldcpp, HasItsDefaultsAndOrder) {
   const Request request = read("koboldcpp", "{}");
-  EXPECT_EQ(stages_of(request),
-            (Stages{SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_DRY,
-                    SAMPLER_STAGE_PENALTIES, SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_TYPICAL_P,
-                    SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TEMPERATURE,
-                    SAMPLER_STAGE_TOP_N_SIGMA, SAMPLER_STAGE_XTC, SAMPLER_STAGE_ADAPTIVE}));
+  EXPECT_EQ(
+      stages_of(request),
+      (Stages{SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_DRY, SAMPLER_STAGE_PENALTIES,
+              SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_TOP_A, SAMPLER_STAGE_TYPICAL_P,
+              SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TEMPERATURE,
+              SAMPLER_STAGE_TOP_N_SIGMA, SAMPLER_STAGE_XTC, SAMPLER_STAGE_ADAPTIVE}));
   const sampler_params &params = request.params;
   EXPECT_EQ(params.temperature, 0.75F);
   EXPECT_EQ(params.top_k, 100);
@@ -639,6 +639,13 @@ TEST(Koboldcpp, TakesAnOrder) {
   EXPECT_NE(error_of("koboldcpp", R"({"sampler_order": [0, 6], "rep_pen": 1.1})"), "");
   EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [0, 6], "rep_pen": 1})"), "");
   EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [1, 3, 6, 0], "rep_pen": 1.1})"), "");
+  EXPECT_NE(error_of("koboldcpp", R"({"sampler_order": [1, 6, 0], "rep_pen": 1.1, "top_a": 0.5})"),
+            "");
+  EXPECT_EQ(error_of("koboldcpp", R"({"sampler_order": [6, 0], "top_a": 0.5})"),
+            "top_a is set, and sampler_order does not list 1");
+  const Request top_a = read("koboldcpp", R"({"sampler_order": [0, 1, 5], "top_a": 0.5})");
+  EXPECT_EQ(top_a.params.top_a, 0.5F);
+  EXPECT_EQ(top_a.params.stages[4], SAMPLER_STAGE_TOP_A);
   for (const char *const bad :
        {"[7]", "[-1]", "[0, 0]", "[\"top_k\"]", "[0.5]", "5", "[0, 1, 2, 3, 4, 5, 6, 0]"}) {
     const std::string text = "{\"sampler_order\": " + std::string(bad) + "}";

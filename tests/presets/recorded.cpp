@@ -126,6 +126,7 @@ Recorded parse(const std::string &line) {
   one.seed = row.seed;
   one.has_ties = row.step > 0;
   one.logits = logits_of(row);
+  one.guidance = logits_of({row.columns, row.seed + 1, row.step, row.scale, 0});
   parse_request(parts, &one);
   if (parts[4] != "-") one.edited = std::stoull(parts[4], nullptr, 16);
   one.kept = parse_kept(parts[5], parts[6], row.columns);

@@ -20,7 +20,7 @@ struct Kept {
 struct Recorded {
   std::string text;        // the line
   std::uint64_t seed = 0;  // of the logits
-  std::vector<float> logits;
+  std::vector<float> logits, guidance;
   bool has_ties = false;  // many logits are equal
   nlohmann::json parameters;
   std::vector<std::int32_t> history;

@@ -165,6 +165,15 @@ TEST_F(SessionArguments, CreateWithParametersAndLists) {
   pipeline.prompt_lengths = &number;
   expect_option([&](auto *o) { o->pipeline = &pipeline; }, "pipeline->prompt_lengths is set");
   pipeline = sized<sampler_pipeline>();
+  pipeline.guidance_logits = &number;
+  pipeline.num_guidance_rows = 1;
+  expect_option([&](auto *o) { o->pipeline = &pipeline; },
+                "pipeline->guidance_logits is set; it must be NULL in a session");
+  params = sampler_params_default();
+  params.guidance_scale = 2;
+  expect_option([&](auto *o) { o->params = &params; },
+                "guidance_scale is set; it needs pipeline->guidance_logits");
+  pipeline = sized<sampler_pipeline>();
   pipeline.token_id_type = SAMPLER_ID_I64;
   expect_option([&](auto *o) { o->pipeline = &pipeline; }, "pipeline->token_id_type is 1");
   pipeline = sized<sampler_pipeline>();
@@ -376,7 +385,7 @@ TEST_F(SessionArguments, ParametersOfASequence) {
   expect_params([](auto *p) { p->top_k_ties = 1; },
                 "params->top_k_ties is 1; it must be the session's, 0");
   expect_params([](auto *p) { p->filter_order = 2; }, "params->filter_order is 2;");
-  expect_params([](auto *p) { p->stages[1] = SAMPLER_STAGE_TOP_P; }, "params->stages[1] is 16;");
+  expect_params([](auto *p) { p->stages[1] = SAMPLER_STAGE_TOP_P; }, "params->stages[1] is 17;");
   expect_params([](auto *p) { p->struct_size = 1; }, "params->struct_size is 1");
   params_ = sampler_params_default();
   EXPECT_EQ(add(add_), SAMPLER_OK);

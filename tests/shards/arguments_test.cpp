@@ -321,6 +321,18 @@ TEST(ShardArguments, InArraysMakeRowsBadWhereTheyDiffer) {
     expect_one_bad(ranks);
   }
   {
+    Ranks ranks;
+    const int32_t guided_by[2][kNumRows] = {{1, 0}, {1, 1}};
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      ranks.pipelines[rank].guidance_logits = ranks.samples[rank].input.values;
+      ranks.pipelines[rank].num_guidance_rows = kNumRows;
+      ranks.pipelines[rank].guidance_row_indices = guided_by[rank == 2];
+      ranks.params[rank].guidance_scale = 1.5f;
+      ranks.samples[rank].pipeline = &ranks.pipelines[rank];
+    }
+    expect_one_bad(ranks);
+  }
+  {
     // Words of a slot's own: of the second one the last id, then which it has.
     const int64_t offsets[] = {0, 1, 3}, of_slots[2][3] = {{0, 1, 2}, {0, 1, 1}};
     const int32_t ids[2][3] = {{1, 2, 3}, {1, 2, 4}};

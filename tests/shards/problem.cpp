@@ -148,6 +148,16 @@ SampleArgs sample_args(const SampleCall &call, Tokens *tokens, const sampler_row
   return args;
 }
 
+// Has the rows of `args` guide each other, through a pipeline of its own.
+void guide(const SampleCall &call, SampleArgs *args, sampler_pipeline *pipeline) {
+  if (call.guided_by.empty()) return;
+  *pipeline = *call.args.pipeline;
+  pipeline->guidance_logits = args->input.values;
+  pipeline->num_guidance_rows = args->input.num_rows;
+  pipeline->guidance_row_indices = call.guided_by.data();
+  args->pipeline = pipeline;
+}
+
 std::string error_of(const Outcome &outcome) {
   for (size_t rank = 0; rank < outcome.statuses.size(); ++rank) {
     if (outcome.statuses[rank] == SAMPLER_OK) continue;
@@ -174,6 +184,8 @@ std::string difference(const Tokens &a, const Tokens &b) {
 Tokens sample_whole(sampler_t sampler, const Rows &rows, const SampleCall &call) {
   Tokens tokens;
   SampleArgs args = sample_args(call, &tokens, rows.whole());
+  sampler_pipeline pipeline;
+  guide(call, &args, &pipeline);
   EXPECT_EQ(run_whole(sampler, &args, sampler_sample, sampler_sample_workspace_size), SAMPLER_OK)
       << sampler_last_error();
   return tokens;
@@ -186,6 +198,7 @@ std::string compare_sample(const Samplers &samplers, const Rows &rows, const Sam
   std::vector<Tokens> tokens(num_ranks);
   std::vector<std::vector<unsigned char>> memory(num_ranks);
   std::vector<SampleArgs> calls(num_ranks);
+  std::vector<sampler_pipeline> pipelines(num_ranks);
   std::vector<sampler_shard_args> shards(num_ranks);
   for (size_t rank = 0; rank < num_ranks; ++rank) {
     const sampler_rows part = rows.part(ranges[rank], ranges[rank + 1], &memory[rank]);
@@ -193,6 +206,7 @@ std::string compare_sample(const Samplers &samplers, const Rows &rows, const Sam
     whole.num_cols = rows.num_cols;
     calls[rank] = sample_args(call, &tokens[rank], whole);
     calls[rank].input = part;
+    guide(call, &calls[rank], &pipelines[rank]);
     shards[rank] = shard_args(ranges, rank);
     shards[rank].sample = &calls[rank];
     shards[rank].max_top_k = call.max_top_k;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "ranks.h"
 #include "rows.h"
-#include "../sized.h"
 
 namespace shards_test {
 
@@ -70,6 +70,7 @@ struct SampleCall {
   SampleArgs args;  // without input, outputs and workspace
   Wanted wanted;
   int64_t max_top_k = 0;
+  std::vector<int32_t> guided_by;  // by output row, the input row that guides it; none: no guidance
 };
 
 // The call on the whole rows; and on ranges of them, which must come out the same on every rank.

@@ -182,6 +182,12 @@ struct Edits {
 
   void put(std::mt19937_64 &random, SampleCall *call) {
     call->args.pipeline = &pipeline;
+    if (random() % 3 == 0) {
+      call->params.guidance_scale = pick<float>(random, {1.5f, -2, 0.25f});
+      for (int64_t i = 0; i < kNumOutputs; ++i) {
+        call->guided_by.push_back(int32_t(random() % uint64_t(kNumRows + 1)) - 1);
+      }
+    }
     if (!pipeline.history.offsets) return;
     call->params.repetition_penalty = pick<float>(random, {0, 1.2f, 0.9f});
     call->params.frequency_penalty = pick<float>(random, {0, 0.3f, -0.2f});

@@ -952,6 +952,7 @@ const WindowStage kWindows[] = {
     {"p-less", SAMPLER_STAGE_P_LESS, nullptr, SAMPLER_P_LESS_PLAIN, 9.5},
     {"p-less norm", SAMPLER_STAGE_P_LESS, nullptr, SAMPLER_P_LESS_NORM, 9.5},
     {"min-k", SAMPLER_STAGE_MIN_K, &Pipeline::min_k, 3.0f, 19},
+    {"top-a", SAMPLER_STAGE_TOP_A, &Pipeline::top_a, 0.2f, 9.5},
     {"XTC", SAMPLER_STAGE_XTC, &Pipeline::xtc_probability, 1.0f, 13},
 };
 

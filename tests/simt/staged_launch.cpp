@@ -275,6 +275,7 @@ class StagedProblem {
     pipeline_.top_h.value = 0.7f;
     pipeline_.p_less.value = SAMPLER_P_LESS_NORM;
     pipeline_.min_k.value = 3.0f;
+    pipeline_.top_a.value = 0.05f;
     pipeline_.xtc_probability.value = 0.5f;
   }
 

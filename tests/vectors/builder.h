@@ -51,6 +51,15 @@ inline Row random_logits(std::int64_t num_cols, Random *random) {
   return row;
 }
 
+inline std::string bytes_of_rows(const Rows &rows, sampler_dtype dtype) {
+  std::string bytes;
+  for (const Row &row : rows) {
+    const auto typed = oracle_test::to_type(row, dtype);
+    bytes += dtype == SAMPLER_F32 ? bytes_of(typed.values) : bytes_of(typed.halfs);
+  }
+  return bytes;
+}
+
 class Builder {
  public:
   Builder(const capi_test::Operation &operation, const std::string &name, std::uint64_t seed)
@@ -107,17 +116,17 @@ class Builder {
 
   Builder &rows(const std::string &view, const Rows &rows, sampler_input_kind kind,
                 sampler_dtype dtype = SAMPLER_F32) {
-    std::string bytes;
-    for (const Row &row : rows) {
-      const auto typed = oracle_test::to_type(row, dtype);
-      bytes += dtype == SAMPLER_F32 ? bytes_of(typed.values) : bytes_of(typed.halfs);
-    }
-    case_.inputs[view + ".values"] = {ElementType(dtype), bytes};
+    case_.inputs[view + ".values"] = {ElementType(dtype), bytes_of_rows(rows, dtype)};
     set(view + ".num_rows", std::int64_t(rows.size()));
     set(view + ".num_cols", std::int64_t(rows.at(0).size()));
     if (dtype) set(view + ".dtype", dtype);
     if (kind) set(view + ".kind", kind);
     return *this;
+  }
+  // Of the type of the call's rows.
+  Builder &guidance(const Rows &rows, sampler_dtype dtype = SAMPLER_F32) {
+    case_.inputs["pipeline.guidance_logits"] = {ElementType(dtype), bytes_of_rows(rows, dtype)};
+    return set("pipeline.num_guidance_rows", std::int64_t(rows.size()));
   }
   // Of the pipeline.
   Builder &lists(const std::string &name, const std::vector<Ids> &lists) {

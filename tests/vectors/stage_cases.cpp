@@ -105,6 +105,12 @@ void add_dense_bias(Builder &b, std::int64_t num_biases, std::int64_t width,
   if (width) b.set("pipeline.dense_bias_stride", width);
 }
 
+void add_guidance(Builder &b, std::int64_t num_rows) {
+  Rows rows;
+  for (std::int64_t i = 0; i < num_rows; ++i) rows.push_back(random_logits(kCols, b.random()));
+  b.guidance(rows);
+}
+
 Words random_masks(Builder &b, std::int64_t count) {
   Words masks;
   for (std::int64_t i = 0; i < count; ++i) masks.push_back(std::uint32_t(b.random()->next()));
@@ -733,12 +739,31 @@ void Maker::add_later_stages() {
       {"p_less norm", [](Builder &b) { b.set("params.p_less", SAMPLER_P_LESS_NORM); }},
       {"min_k", [](Builder &b) { b.set_float("params.min_k", 1e-30f); }},
       {"min_k of flat rows", [](Builder &b) { b.set_float("params.min_k", 60.0f); }},
+      {"top_a", [](Builder &b) { b.set_float("params.top_a", 0.3f); }},
+      {"guidance of each row",
+       [](Builder &b) {
+         add_guidance(b, kSlots);
+         b.set_float("params.guidance_scale", 1.5f);
+       }},
+      {"guidance by index",
+       [](Builder &b) {
+         add_guidance(b, 2);
+         b.in("pipeline.guidance_row_indices", Ints{1, -1, 0});
+         b.set_float("params.guidance_scale", 3);
+       }},
   };
   for (const Stage &stage : stages) add_stage(stage);
   add_numbers({"p_less and min_k", {"p_less", "min_k"}, [](Builder &b, std::int64_t) {
                  b.in("row_params.p_less",
                       Ints{SAMPLER_P_LESS_NORM, 0, SAMPLER_P_LESS_PLAIN, 0, SAMPLER_P_LESS_PLAIN});
                  b.in("row_params.min_k", Floats{0, 3, 0, 60, 60});
+               }});
+  add_numbers({"top_a", {"top_a"}, [](Builder &b, std::int64_t) {
+                 b.in("row_params.top_a", Floats{0.25f, -1, 0.5f, 40, 2});
+               }});
+  add_numbers({"guidance", {"guidance_scale"}, [](Builder &b, std::int64_t n) {
+                 add_guidance(b, kSlots);
+                 add_row_params(b, "guidance_scale", n, 1.5f, 0.75f);
                }});
 }
 

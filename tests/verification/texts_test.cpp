@@ -60,6 +60,7 @@ void turn_on(sampler_params *params) {
   if (has(*params, SAMPLER_STAGE_TOP_H)) params->top_h = 0.9F;
   if (has(*params, SAMPLER_STAGE_P_LESS)) params->p_less = SAMPLER_P_LESS_NORM;
   if (has(*params, SAMPLER_STAGE_MIN_K)) params->min_k = 40;
+  if (has(*params, SAMPLER_STAGE_TOP_A)) params->top_a = 0.05f;
   if (has(*params, SAMPLER_STAGE_TOP_P)) {
     params->top_p = 0.95F;
     params->top_p_decay = 0.9F;

@@ -742,7 +742,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1496646459; }
+static inline int32_t shim_interface(void) { return 107456629; }
 
 
 #ifdef __cplusplus

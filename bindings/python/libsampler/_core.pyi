@@ -135,10 +135,12 @@ class Params:
     top_p_ties: int
     filter_order: int
     temperature_order: int
-    repetition_penalty: float
+    guidance_scale: float
     """Edits: see pipeline.h. All are off by default. Floats are finite.
 
-    Penalties on tokens in the history: positive logits are divided by repetition_penalty, others
+    Classifier-free guidance by pipeline.guidance_logits. 0 and 1: off."""
+    repetition_penalty: float
+    """Penalties on tokens in the history: positive logits are divided by repetition_penalty, others
     multiplied by it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty is
     subtracted once per occurrence, presence_penalty once."""
     frequency_penalty: float
@@ -196,6 +198,8 @@ class Params:
     min_k: float
     """tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
     <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone."""
+    top_a: float
+    """times the largest probability squared (KoboldAI 2022). <= 0: off"""
     xtc_probability: float
     """exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"""
     xtc_threshold: float
@@ -248,6 +252,7 @@ class Params:
         top_p_ties: int | None = None,
         filter_order: int | None = None,
         temperature_order: int | None = None,
+        guidance_scale: float | None = None,
         repetition_penalty: float | None = None,
         frequency_penalty: float | None = None,
         presence_penalty: float | None = None,
@@ -272,6 +277,7 @@ class Params:
         top_h: float | None = None,
         p_less: int | None = None,
         min_k: float | None = None,
+        top_a: float | None = None,
         xtc_probability: float | None = None,
         xtc_threshold: float | None = None,
         typical_p_ties: int | None = None,
@@ -301,6 +307,7 @@ class RowParams:
     top_p: ArrayLike | None
     min_p: ArrayLike | None
     top_k: ArrayLike | None
+    guidance_scale: ArrayLike | None
     repetition_penalty: ArrayLike | None
     frequency_penalty: ArrayLike | None
     presence_penalty: ArrayLike | None
@@ -323,6 +330,7 @@ class RowParams:
     p_less: ArrayLike | None
     """an unknown constant makes the row bad"""
     min_k: ArrayLike | None
+    top_a: ArrayLike | None
     xtc_probability: ArrayLike | None
     xtc_threshold: ArrayLike | None
     min_keep: ArrayLike | None
@@ -345,6 +353,7 @@ class RowParams:
         top_p: ArrayLike | None = None,
         min_p: ArrayLike | None = None,
         top_k: ArrayLike | None = None,
+        guidance_scale: ArrayLike | None = None,
         repetition_penalty: ArrayLike | None = None,
         frequency_penalty: ArrayLike | None = None,
         presence_penalty: ArrayLike | None = None,
@@ -366,6 +375,7 @@ class RowParams:
         top_h: ArrayLike | None = None,
         p_less: ArrayLike | None = None,
         min_k: ArrayLike | None = None,
+        top_a: ArrayLike | None = None,
         xtc_probability: ArrayLike | None = None,
         xtc_threshold: ArrayLike | None = None,
         min_keep: ArrayLike | None = None,
@@ -397,6 +407,18 @@ class Pipeline:
     """Upper bound of history lengths; rows with a longer one are bad (INVALID_LIST). DRY and n-grams
     take 4 bytes of workspace per token of it. In [0, 2^31). 0: history.num_token_ids, or the
     state's max_tokens."""
+    guidance_logits: ArrayLike | None
+    """Classifier-free guidance (Sanchez et al. 2023): rows of logits u of the same tokens, as after
+    another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
+    type, columns and stride of the call's logits; in a call with candidate_ids their elements are
+    those of its rows. x stays where u is -inf; NaN or +inf makes the row bad (INVALID_VALUE). Only
+    read where a slot's guidance_scale is on. Not for loops and sessions."""
+    num_guidance_rows: int
+    """At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is
+    None."""
+    guidance_row_indices: ArrayLike | None
+    """[output rows] The guidance row of each row; negative: none; num_guidance_rows or more: the row
+    is bad (INVALID_INDEX). None: row i has row i."""
     biased: TokenLists | tuple[ArrayLike, ArrayLike] | None
     """By slot: tokens with a bias, added to their logits."""
     biases: ArrayLike | None
@@ -459,6 +481,9 @@ class Pipeline:
         history: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         prompt_lengths: ArrayLike | None = None,
         max_history_tokens: int | None = None,
+        guidance_logits: ArrayLike | None = None,
+        num_guidance_rows: int | None = None,
+        guidance_row_indices: ArrayLike | None = None,
         biased: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
         biases: ArrayLike | None = None,
         bias_contexts: TokenLists | tuple[ArrayLike, ArrayLike] | None = None,
@@ -1608,8 +1633,8 @@ class Sampler:
             Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.
             The struct is copied; its arrays remain the caller's, and are read in each advance. history,
             prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-            are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and
-            the exponential decay require.
+            are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each
+            sequence, as min_new_tokens and the exponential decay require.
         acceptance
             Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
             per sequence. Rule 0, and None: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.

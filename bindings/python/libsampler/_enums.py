@@ -188,7 +188,7 @@ class Stage(enum.IntEnum):
 
     # Edits.
     #
-    # pipeline.biased and the dense bias
+    # guidance, pipeline.biased, the dense bias
     BIAS = 1
     # allowed and banned tokens, bad words, stop tokens, bitmask
     MASK = 2
@@ -215,13 +215,15 @@ class Stage(enum.IntEnum):
     P_LESS = 12
     # before the steepest fall of the logits
     MIN_K = 13
+    # probability at least a share of the largest one squared
+    TOP_A = 14
     # at random, removes all tokens above a threshold but the last
-    XTC = 14
-    TOP_K = 15
-    TOP_P = 16
-    MIN_P = 17
+    XTC = 15
+    TOP_K = 16
+    TOP_P = 17
+    MIN_P = 18
     # mirostat or adaptive-p; always last
-    ADAPTIVE = 18
+    ADAPTIVE = 19
 
 MAX_STAGES = 32
 

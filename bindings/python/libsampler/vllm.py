@@ -23,7 +23,7 @@ _OWN = ("temperature", "top_k", "top_p", "min_p")  # members of SamplingParams
 _OF_HISTORY = ("dry_multiplier", "dry_base", "dry_allowed_length", "dry_window", "no_repeat_ngram_size")
 _INTEGERS = ("top_k", "dry_allowed_length", "dry_window", "no_repeat_ngram_size", "p_less", "min_keep")
 _EXTRA = (*_OF_HISTORY, "xtc_probability", "xtc_threshold", "typical_p", "top_n_sigma", "epsilon_cutoff",
-          "eta_cutoff", "top_h", "p_less", "min_k", "dynamic_temperature_range", "dynamic_temperature_exponent",
+          "eta_cutoff", "top_h", "p_less", "min_k", "top_a", "dynamic_temperature_range", "dynamic_temperature_exponent",
           "min_keep")
 _MIN_P_FIRST = 2  # FilterOrder: vLLM's
 

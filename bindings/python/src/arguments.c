@@ -78,8 +78,8 @@ int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots) {
   return take_array(call, fields, "", sample_args__streams + shift, num_slots, PLACE_PARAMETER);
 }
 
-/* An array of rows whose number is given, or else follows from its length. */
-static int take_table(Call *call, Fields *given, int index, int number_index, int64_t stride) {
+/* The number of an array's rows, where it is not given, by its length. */
+static int count_rows(Call *call, Fields *given, int index, int number_index, int64_t stride) {
   int64_t *number = FIELD(given, int64_t, number_index);
   PyObject *object = OBJECT(given, index);
   if (object && !fields_given(given, number_index) && stride > 0) {
@@ -91,7 +91,22 @@ static int take_table(Call *call, Fields *given, int index, int number_index, in
     }
     *number = array.count / stride;
   }
-  return take_array(call, given, "pipeline->", index, product(*number, stride), PLACE_DEVICE);
+  return 0;
+}
+
+static int take_table(Call *call, Fields *given, int index, int number_index, int64_t stride) {
+  if (count_rows(call, given, index, number_index, stride)) return -1;
+  const int64_t number = *FIELD(given, int64_t, number_index);
+  return take_array(call, given, "pipeline->", index, product(number, stride), PLACE_DEVICE);
+}
+
+/* Laid out like the call's rows, and of their type. */
+static int take_guidance(Call *call, Fields *given, const sampler_rows *rows) {
+  const int index = pipeline__guidance_logits, number_index = pipeline__num_guidance_rows;
+  const int64_t stride = first_nonzero(rows->row_stride, rows->num_cols);
+  if (count_rows(call, given, index, number_index, stride)) return -1;
+  return take_array_of(call, given, "pipeline->", index, rows->dtype,
+                       product(*FIELD(given, int64_t, number_index), stride));
 }
 
 static int take_state(Call *call, Fields *given, int index) {
@@ -114,8 +129,9 @@ static int take_state(Call *call, Fields *given, int index) {
   return call_keep(call, object); /* another thread may take it from the pipeline meanwhile */
 }
 
-int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64_t num_slots,
-                  int64_t num_rows, const sampler_pipeline **out) {
+int take_pipeline(Call *call, Fields *fields, int index, const sampler_rows *rows,
+                  int64_t num_slots, int64_t num_rows, const sampler_pipeline **out) {
+  const int64_t num_cols = rows->num_cols;
   const char *of = "pipeline->";
   sampler_pipeline *p = &call->pipeline;
   Fields given;
@@ -151,6 +167,8 @@ int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64
   call->id_element = id_element;
 
   if (take_array(call, &given, of, pipeline__prompt_lengths, num_slots, PLACE_DEVICE) ||
+      take_guidance(call, &given, rows) ||
+      take_array(call, &given, of, pipeline__guidance_row_indices, num_rows, PLACE_DEVICE) ||
       take_array(call, &given, of, pipeline__biases, p->biased.num_token_ids, PLACE_DEVICE) ||
       take_table(call, &given, pipeline__dense_bias, pipeline__num_dense_biases,
                  first_nonzero(p->dense_bias_stride, num_cols)) ||

@@ -465,14 +465,14 @@ static void set_pointer(Fields *fields, const Member *member, char *data) {
 
 /* ---- Arrays --------------------------------------------------------------------------------- */
 
-static int take(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place,
-                int is_written) {
+static int take(Call *call, Fields *fields, const char *of, int index, Element element,
+                int64_t needed, Place place, int is_written) {
   const Member *member = &fields->of->members[index];
   PyObject *object = fields->objects[member->object];
   Array array;
   if (!object) return 0;
   if (call_hold(call, of, member->label, object, &array)) return -1;
-  check_element(call, of, member->label, &array, member->element);
+  check_element(call, of, member->label, &array, element);
   check_contiguous(call, of, member->label, &array);
   if (is_written) check_writable(call, of, member->label, &array);
   check_place(call, of, member->label, &array, place);
@@ -482,11 +482,11 @@ static int take(Call *call, Fields *fields, const char *of, int index, int64_t n
 }
 
 int take_array(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place) {
-  return take(call, fields, of, index, needed, place, 0);
+  return take(call, fields, of, index, fields->of->members[index].element, needed, place, 0);
 }
 
 int take_inout(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
-  return take(call, fields, of, index, needed, PLACE_DEVICE, 1);
+  return take(call, fields, of, index, fields->of->members[index].element, needed, PLACE_DEVICE, 1);
 }
 
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place) {
@@ -602,6 +602,11 @@ static void rows_of_shape(Call *call, const char *of, const char *label, const A
 
 static Element element_of_dtype(int32_t dtype) {
   return dtype == SAMPLER_F16 ? ELEMENT_F16 : dtype == SAMPLER_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
+}
+
+int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t dtype,
+                  int64_t needed) {
+  return take(call, fields, of, index, element_of_dtype(dtype), needed, PLACE_DEVICE, 0);
 }
 
 static int32_t dtype_of(Element element) {

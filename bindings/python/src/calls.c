@@ -1,4 +1,5 @@
-/* The full calls of a sampler: sample, score, filter, select, verify, residual, and their workspaces. */
+/* The full calls of a sampler: sample, score, filter, select, verify, residual, and their
+ * workspaces. */
 #include "calls.h"
 
 #include <stdio.h>
@@ -171,7 +172,7 @@ static int take_sample(Call *call, Fields *f, sampler_sample_args *a) {
   if (take_array(call, f, "", sample_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, sample_args__params, &call->params, &a->params) ||
       take_row_params(call, f, sample_args__row_params, slots, &call->row_params, &a->row_params) ||
-      take_pipeline(call, f, sample_args__pipeline, a->input.num_cols, slots, rows, &a->pipeline) ||
+      take_pipeline(call, f, sample_args__pipeline, &a->input, slots, rows, &a->pipeline) ||
       take_random(call, f, sample_args__seed, slots) ||
       take_output(call, f, "", sample_args__out_token_ids, 1, 1, rows, 1) ||
       take_output(call, f, "", sample_args__out_row_status, 0, 1, rows, 1) ||
@@ -214,7 +215,7 @@ static int take_score(Call *call, Fields *f, sampler_score_args *a) {
   if (take_array(call, f, "", score_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, score_args__params, &call->params, &a->params) ||
       take_row_params(call, f, score_args__row_params, slots, &call->row_params, &a->row_params) ||
-      take_pipeline(call, f, score_args__pipeline, a->input.num_cols, slots, rows, &a->pipeline) ||
+      take_pipeline(call, f, score_args__pipeline, &a->input, slots, rows, &a->pipeline) ||
       take_random(call, f, score_args__seed, slots) ||
       take_ids(call, f, "", score_args__token_ids, rows) ||
       take_lists(call, "kept.", OBJECT(f, score_args__kept), &a->kept) ||
@@ -253,7 +254,7 @@ static int take_filter(Call *call, Fields *f, sampler_filter_args *a) {
   if (take_array(call, f, "", filter_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, filter_args__params, &call->params, &a->params) ||
       take_row_params(call, f, filter_args__row_params, slots, &call->row_params, &a->row_params) ||
-      take_pipeline(call, f, filter_args__pipeline, cols, slots, rows, &a->pipeline) ||
+      take_pipeline(call, f, filter_args__pipeline, &a->input, slots, rows, &a->pipeline) ||
       take_floats(call, f, filter_args__output, 1, rows, cols, filter_args__output_dtype,
                   filter_args__output_stride) ||
       take_output(call, f, "", filter_args__out_kept_counts, 0, 1, rows, 1) ||
@@ -443,8 +444,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
       take_params(call, f, verify_args__draft_params, &call->draft_params, &a->draft_params) ||
       take_row_params(call, f, verify_args__draft_row_params, slots, &call->draft_row_params,
                       &a->draft_row_params) ||
-      take_pipeline(call, f, verify_args__pipeline, a->target.num_cols, slots, tokens,
-                    &a->pipeline) ||
+      take_pipeline(call, f, verify_args__pipeline, &a->target, slots, tokens, &a->pipeline) ||
       take_ids(call, f, "", verify_args__forced_token_ids, tokens) ||
       take_random(call, f, verify_args__seed, slots) ||
       take_acceptance(call, f, verify_args__acceptance, a->num_drafts, &a->acceptance) ||

@@ -204,6 +204,9 @@ typedef enum {
 
 /* An array of at least so many elements. */
 int take_array(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place);
+/* An array of the device, of one floating type. */
+int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t dtype,
+                  int64_t needed);
 /* The same, and how many elements there are: those given by the member `count`, else all. */
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place);
 /* The same, of which the call also writes. */
@@ -244,8 +247,9 @@ int take_params(Call *call, Fields *fields, int index, sampler_params *memory,
                 const sampler_params **out);
 int take_row_params(Call *call, Fields *fields, int index, int64_t num_slots,
                     sampler_row_params *memory, const sampler_row_params **out);
-int take_pipeline(Call *call, Fields *fields, int index, int64_t num_cols, int64_t num_slots,
-                  int64_t num_rows, const sampler_pipeline **out);
+/* `rows`: the call's logits, with all that is known of them. */
+int take_pipeline(Call *call, Fields *fields, int index, const sampler_rows *rows,
+                  int64_t num_slots, int64_t num_rows, const sampler_pipeline **out);
 int take_reports(Call *call, Fields *fields, int index, int64_t num_rows, int64_t num_cols,
                  const sampler_report_args **out);
 int take_acceptance(Call *call, Fields *fields, int index, int64_t num_drafts,

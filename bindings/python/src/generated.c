@@ -102,10 +102,13 @@ const Member params_members[] = {
   {"temperature_order", "temperature_order", offsetof(sampler_params, temperature_order),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
-  {"repetition_penalty", "repetition_penalty", offsetof(sampler_params, repetition_penalty),
+  {"guidance_scale", "guidance_scale", offsetof(sampler_params, guidance_scale),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "Edits: see pipeline.h. All are off by default. Floats are finite.\n"
     "\n"
+    "Classifier-free guidance by pipeline.guidance_logits. 0 and 1: off."},
+  {"repetition_penalty", "repetition_penalty", offsetof(sampler_params, repetition_penalty),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "Penalties on tokens in the history: positive logits are divided by repetition_penalty, others\n"
     "multiplied by it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty is\n"
     "subtracted once per occurrence, presence_penalty once."},
@@ -191,6 +194,9 @@ const Member params_members[] = {
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.\n"
     "<= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone."},
+  {"top_a", "top_a", offsetof(sampler_params, top_a),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "times the largest probability squared (KoboldAI 2022). <= 0: off"},
   {"xtc_probability", "xtc_probability", offsetof(sampler_params, xtc_probability),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only"},
@@ -253,10 +259,10 @@ const Member params_members[] = {
 
 static const Default params_defaults[] = {{params__temperature, 1.0f}, {params__top_p, 1.0f}};
 
-static PyObject *params_names[45];
+static PyObject *params_names[47];
 static PyTypeObject *params_result_type;
 const Struct params_struct = {
-  "Params", params_members, 45, 0, sizeof(sampler_params), 1,
+  "Params", params_members, 47, 0, sizeof(sampler_params), 1,
   params_defaults, 2, NULL,
   params_names, &params_result_type,
     "Temperature, filters, how they combine, and the parameters of the edits before them."};
@@ -274,107 +280,113 @@ const Member row_params_members[] = {
   {"top_k", "top_k", offsetof(sampler_row_params, top_k),
    KIND_OBJECT, ELEMENT_I32, 0, 3, -1, 0,
     ""},
-  {"repetition_penalty", "repetition_penalty", offsetof(sampler_row_params, repetition_penalty),
+  {"guidance_scale", "guidance_scale", offsetof(sampler_row_params, guidance_scale),
    KIND_OBJECT, ELEMENT_F32, 0, 4, -1, 0,
     ""},
-  {"frequency_penalty", "frequency_penalty", offsetof(sampler_row_params, frequency_penalty),
+  {"repetition_penalty", "repetition_penalty", offsetof(sampler_row_params, repetition_penalty),
    KIND_OBJECT, ELEMENT_F32, 0, 5, -1, 0,
     ""},
-  {"presence_penalty", "presence_penalty", offsetof(sampler_row_params, presence_penalty),
+  {"frequency_penalty", "frequency_penalty", offsetof(sampler_row_params, frequency_penalty),
    KIND_OBJECT, ELEMENT_F32, 0, 6, -1, 0,
     ""},
-  {"penalty_window", "penalty_window", offsetof(sampler_row_params, penalty_window),
-   KIND_OBJECT, ELEMENT_I32, 0, 7, -1, 0,
+  {"presence_penalty", "presence_penalty", offsetof(sampler_row_params, presence_penalty),
+   KIND_OBJECT, ELEMENT_F32, 0, 7, -1, 0,
     ""},
-  {"exponential_decay_start", "exponential_decay_start", offsetof(sampler_row_params, exponential_decay_start),
+  {"penalty_window", "penalty_window", offsetof(sampler_row_params, penalty_window),
    KIND_OBJECT, ELEMENT_I32, 0, 8, -1, 0,
     ""},
-  {"exponential_decay_factor", "exponential_decay_factor", offsetof(sampler_row_params, exponential_decay_factor),
-   KIND_OBJECT, ELEMENT_F32, 0, 9, -1, 0,
+  {"exponential_decay_start", "exponential_decay_start", offsetof(sampler_row_params, exponential_decay_start),
+   KIND_OBJECT, ELEMENT_I32, 0, 9, -1, 0,
     ""},
-  {"dry_multiplier", "dry_multiplier", offsetof(sampler_row_params, dry_multiplier),
+  {"exponential_decay_factor", "exponential_decay_factor", offsetof(sampler_row_params, exponential_decay_factor),
    KIND_OBJECT, ELEMENT_F32, 0, 10, -1, 0,
     ""},
-  {"dry_base", "dry_base", offsetof(sampler_row_params, dry_base),
+  {"dry_multiplier", "dry_multiplier", offsetof(sampler_row_params, dry_multiplier),
    KIND_OBJECT, ELEMENT_F32, 0, 11, -1, 0,
     ""},
-  {"dry_allowed_length", "dry_allowed_length", offsetof(sampler_row_params, dry_allowed_length),
-   KIND_OBJECT, ELEMENT_I32, 0, 12, -1, 0,
+  {"dry_base", "dry_base", offsetof(sampler_row_params, dry_base),
+   KIND_OBJECT, ELEMENT_F32, 0, 12, -1, 0,
     ""},
-  {"dry_window", "dry_window", offsetof(sampler_row_params, dry_window),
+  {"dry_allowed_length", "dry_allowed_length", offsetof(sampler_row_params, dry_allowed_length),
    KIND_OBJECT, ELEMENT_I32, 0, 13, -1, 0,
     ""},
-  {"no_repeat_ngram_size", "no_repeat_ngram_size", offsetof(sampler_row_params, no_repeat_ngram_size),
+  {"dry_window", "dry_window", offsetof(sampler_row_params, dry_window),
    KIND_OBJECT, ELEMENT_I32, 0, 14, -1, 0,
     ""},
-  {"min_new_tokens", "min_new_tokens", offsetof(sampler_row_params, min_new_tokens),
+  {"no_repeat_ngram_size", "no_repeat_ngram_size", offsetof(sampler_row_params, no_repeat_ngram_size),
    KIND_OBJECT, ELEMENT_I32, 0, 15, -1, 0,
     ""},
-  {"dynamic_temperature_range", "dynamic_temperature_range", offsetof(sampler_row_params, dynamic_temperature_range),
-   KIND_OBJECT, ELEMENT_F32, 0, 16, -1, 0,
+  {"min_new_tokens", "min_new_tokens", offsetof(sampler_row_params, min_new_tokens),
+   KIND_OBJECT, ELEMENT_I32, 0, 16, -1, 0,
     ""},
-  {"dynamic_temperature_exponent", "dynamic_temperature_exponent", offsetof(sampler_row_params, dynamic_temperature_exponent),
+  {"dynamic_temperature_range", "dynamic_temperature_range", offsetof(sampler_row_params, dynamic_temperature_range),
    KIND_OBJECT, ELEMENT_F32, 0, 17, -1, 0,
     ""},
-  {"typical_p", "typical_p", offsetof(sampler_row_params, typical_p),
+  {"dynamic_temperature_exponent", "dynamic_temperature_exponent", offsetof(sampler_row_params, dynamic_temperature_exponent),
    KIND_OBJECT, ELEMENT_F32, 0, 18, -1, 0,
     ""},
-  {"top_n_sigma", "top_n_sigma", offsetof(sampler_row_params, top_n_sigma),
+  {"typical_p", "typical_p", offsetof(sampler_row_params, typical_p),
    KIND_OBJECT, ELEMENT_F32, 0, 19, -1, 0,
     ""},
-  {"epsilon_cutoff", "epsilon_cutoff", offsetof(sampler_row_params, epsilon_cutoff),
+  {"top_n_sigma", "top_n_sigma", offsetof(sampler_row_params, top_n_sigma),
    KIND_OBJECT, ELEMENT_F32, 0, 20, -1, 0,
     ""},
-  {"eta_cutoff", "eta_cutoff", offsetof(sampler_row_params, eta_cutoff),
+  {"epsilon_cutoff", "epsilon_cutoff", offsetof(sampler_row_params, epsilon_cutoff),
    KIND_OBJECT, ELEMENT_F32, 0, 21, -1, 0,
     ""},
-  {"top_h", "top_h", offsetof(sampler_row_params, top_h),
+  {"eta_cutoff", "eta_cutoff", offsetof(sampler_row_params, eta_cutoff),
    KIND_OBJECT, ELEMENT_F32, 0, 22, -1, 0,
     ""},
+  {"top_h", "top_h", offsetof(sampler_row_params, top_h),
+   KIND_OBJECT, ELEMENT_F32, 0, 23, -1, 0,
+    ""},
   {"p_less", "p_less", offsetof(sampler_row_params, p_less),
-   KIND_OBJECT, ELEMENT_I32, 0, 23, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 24, -1, 0,
     "an unknown constant makes the row bad"},
   {"min_k", "min_k", offsetof(sampler_row_params, min_k),
-   KIND_OBJECT, ELEMENT_F32, 0, 24, -1, 0,
-    ""},
-  {"xtc_probability", "xtc_probability", offsetof(sampler_row_params, xtc_probability),
    KIND_OBJECT, ELEMENT_F32, 0, 25, -1, 0,
     ""},
-  {"xtc_threshold", "xtc_threshold", offsetof(sampler_row_params, xtc_threshold),
+  {"top_a", "top_a", offsetof(sampler_row_params, top_a),
    KIND_OBJECT, ELEMENT_F32, 0, 26, -1, 0,
     ""},
+  {"xtc_probability", "xtc_probability", offsetof(sampler_row_params, xtc_probability),
+   KIND_OBJECT, ELEMENT_F32, 0, 27, -1, 0,
+    ""},
+  {"xtc_threshold", "xtc_threshold", offsetof(sampler_row_params, xtc_threshold),
+   KIND_OBJECT, ELEMENT_F32, 0, 28, -1, 0,
+    ""},
   {"min_keep", "min_keep", offsetof(sampler_row_params, min_keep),
-   KIND_OBJECT, ELEMENT_I32, 0, 27, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 29, -1, 0,
     ""},
   {"forced_token_id", "forced_token_id", offsetof(sampler_row_params, forced_token_id),
-   KIND_OBJECT, ELEMENT_I64, 0, 28, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 30, -1, 0,
     "Token that the slot yields regardless of all else: the end of a thinking budget, a replayed\n"
     "trace. Negative: none. An id outside the row makes it bad (INVALID_PARAMETER).\n"
     "sampler_sample only."},
   {"adaptive_kind", "adaptive_kind", offsetof(sampler_row_params, adaptive_kind),
-   KIND_OBJECT, ELEMENT_I32, 0, 29, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 31, -1, 0,
     "an unknown constant makes the row bad"},
   {"adaptive_target", "adaptive_target", offsetof(sampler_row_params, adaptive_target),
-   KIND_OBJECT, ELEMENT_F32, 0, 30, -1, 0,
-    ""},
-  {"adaptive_rate", "adaptive_rate", offsetof(sampler_row_params, adaptive_rate),
-   KIND_OBJECT, ELEMENT_F32, 0, 31, -1, 0,
-    ""},
-  {"top_p_decay", "top_p_decay", offsetof(sampler_row_params, top_p_decay),
    KIND_OBJECT, ELEMENT_F32, 0, 32, -1, 0,
     ""},
-  {"top_p_least", "top_p_least", offsetof(sampler_row_params, top_p_least),
+  {"adaptive_rate", "adaptive_rate", offsetof(sampler_row_params, adaptive_rate),
    KIND_OBJECT, ELEMENT_F32, 0, 33, -1, 0,
     ""},
+  {"top_p_decay", "top_p_decay", offsetof(sampler_row_params, top_p_decay),
+   KIND_OBJECT, ELEMENT_F32, 0, 34, -1, 0,
+    ""},
+  {"top_p_least", "top_p_least", offsetof(sampler_row_params, top_p_least),
+   KIND_OBJECT, ELEMENT_F32, 0, 35, -1, 0,
+    ""},
   {"top_p_reset_token_id", "top_p_reset_token_id", offsetof(sampler_row_params, top_p_reset_token_id),
-   KIND_OBJECT, ELEMENT_I64, 0, 34, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 36, -1, 0,
     "Token that resets the running top_p to top_p. Negative: none. None: none."},
 };
 
-static PyObject *row_params_names[35];
+static PyObject *row_params_names[37];
 static PyTypeObject *row_params_result_type;
 const Struct row_params_struct = {
-  "RowParams", row_params_members, 35, 35, sizeof(sampler_row_params), 1,
+  "RowParams", row_params_members, 37, 37, sizeof(sampler_row_params), 1,
   NULL, 0, NULL,
   row_params_names, &row_params_result_type,
     "Parameters by slot: [number of slots] each, in the handle's memory, or host memory with the\n"
@@ -401,21 +413,36 @@ const Member pipeline_members[] = {
     "Upper bound of history lengths; rows with a longer one are bad (INVALID_LIST). DRY and n-grams\n"
     "take 4 bytes of workspace per token of it. In [0, 2^31). 0: history.num_token_ids, or the\n"
     "state's max_tokens."},
+  {"guidance_logits", "guidance_logits", offsetof(sampler_pipeline, guidance_logits),
+   KIND_OBJECT, ELEMENT_FLOATS, 0, 2, -1, 0,
+    "Classifier-free guidance (Sanchez et al. 2023): rows of logits u of the same tokens, as after\n"
+    "another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the\n"
+    "type, columns and stride of the call's logits; in a call with candidate_ids their elements are\n"
+    "those of its rows. x stays where u is -inf; NaN or +inf makes the row bad (INVALID_VALUE). Only\n"
+    "read where a slot's guidance_scale is on. Not for loops and sessions."},
+  {"num_guidance_rows", "num_guidance_rows", offsetof(sampler_pipeline, num_guidance_rows),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is\n"
+    "None."},
+  {"guidance_row_indices", "guidance_row_indices", offsetof(sampler_pipeline, guidance_row_indices),
+   KIND_OBJECT, ELEMENT_I32, 0, 3, -1, 0,
+    "[output rows] The guidance row of each row; negative: none; num_guidance_rows or more: the row\n"
+    "is bad (INVALID_INDEX). None: row i has row i."},
   {"biased", "biased", offsetof(sampler_pipeline, biased),
-   KIND_OBJECT, ELEMENT_NONE, 0, 2, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 4, -1, 0,
     "By slot: tokens with a bias, added to their logits."},
   {"biases", "biases", offsetof(sampler_pipeline, biases),
-   KIND_OBJECT, ELEMENT_F32, 0, 3, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 5, -1, 0,
     "[biased.num_token_ids] Finite or -inf; other values make the row bad (INVALID_PARAMETER).\n"
     "Biases of an id listed twice are both added, in list order."},
   {"bias_contexts", "bias_contexts", offsetof(sampler_pipeline, bias_contexts),
-   KIND_OBJECT, ELEMENT_NONE, 0, 4, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
     "A list for each entry of biased.token_ids, [biased.num_token_ids]: its bias is added only where\n"
     "the history ends in these tokens (Hugging Face's sequence_bias: the last token is biased, the\n"
     "others are the list). Empty lists: always. It needs a history. A row with an invalid list is\n"
     "bad (INVALID_LIST). offsets None: always, for all."},
   {"dense_bias", "dense_bias", offsetof(sampler_pipeline, dense_bias),
-   KIND_OBJECT, ELEMENT_F32, 0, 5, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 7, -1, 0,
     "[num_dense_biases, dense_bias_stride] Bias by id: one row for all slots, or one each. Ids from\n"
     "dense_bias_stride on get none. Stride 0: num_cols, but candidate_ids require a stride."},
   {"num_dense_biases", "num_dense_biases", offsetof(sampler_pipeline, num_dense_biases),
@@ -425,35 +452,35 @@ const Member pipeline_members[] = {
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"allowed", "allowed", offsetof(sampler_pipeline, allowed),
-   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 8, -1, 0,
     "By slot: the only tokens that may be drawn, unless the slot's list is empty. Duplicates\n"
     "are allowed."},
   {"banned", "banned", offsetof(sampler_pipeline, banned),
-   KIND_OBJECT, ELEMENT_NONE, 0, 7, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 9, -1, 0,
     "By slot: tokens that must not be drawn."},
   {"stop", "stop", offsetof(sampler_pipeline, stop),
-   KIND_OBJECT, ELEMENT_NONE, 0, 8, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 10, -1, 0,
     "By slot: tokens that must not be drawn before the output has min_new_tokens tokens, and that\n"
     "the exponential decay makes likelier."},
   {"unpenalized", "unpenalized", offsetof(sampler_pipeline, unpenalized),
-   KIND_OBJECT, ELEMENT_NONE, 0, 9, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 11, -1, 0,
     "By slot: tokens that repetition, frequency and presence penalties leave as they are, such as\n"
     "newlines and ends."},
   {"bad_words", "bad_words", offsetof(sampler_pipeline, bad_words),
-   KIND_OBJECT, ELEMENT_NONE, 0, 10, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 12, -1, 0,
     "Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words\n"
     "from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. None: every slot has all. A word's\n"
     "last token is banned where the history ends in the others. A word without tokens makes its rows\n"
     "bad (INVALID_LIST)."},
   {"bad_word_offsets", "bad_word_offsets", offsetof(sampler_pipeline, bad_word_offsets),
-   KIND_OBJECT, ELEMENT_I64, 0, 11, -1, 0,
+   KIND_OBJECT, ELEMENT_I64, 0, 13, -1, 0,
     ""},
   {"dry_breakers", "dry_breakers", offsetof(sampler_pipeline, dry_breakers),
-   KIND_OBJECT, ELEMENT_NONE, 0, 12, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 14, -1, 0,
     "DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic\n"
     "order. Others make rows with DRY bad (INVALID_LIST)."},
   {"token_bitmasks", "token_bitmasks", offsetof(sampler_pipeline, token_bitmasks),
-   KIND_OBJECT, ELEMENT_U32, 0, 13, -1, 0,
+   KIND_OBJECT, ELEMENT_U32, 0, 15, -1, 0,
     "[num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn\n"
     "(xgrammar). Ids from 32 token_bitmask_stride on, as in a padded vocabulary, are allowed unless\n"
     "token_bitmask_rule is FORBIDS. The stride, in words, is also the length of a mask; 0:\n"
@@ -466,25 +493,25 @@ const Member pipeline_members[] = {
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"token_bitmask_indices", "token_bitmask_indices", offsetof(sampler_pipeline, token_bitmask_indices),
-   KIND_OBJECT, ELEMENT_I32, 0, 14, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 16, -1, 0,
     "[output rows] The mask of each row; negative: none; num_token_bitmasks or more: the row is bad\n"
     "(INVALID_INDEX). None: row i has mask i, and there must be one for each."},
   {"state", "state", offsetof(sampler_pipeline, state),
-   KIND_OBJECT, ELEMENT_NONE, 0, 15, -1, 0,
+   KIND_OBJECT, ELEMENT_NONE, 0, 17, -1, 0,
     "Replaces history, prompt_lengths and adaptive_values, which must be None then: slot s of the\n"
     "call is slot s of the state, and the call has at most the state's slots. It belongs to the same\n"
     "handle, and is only read."},
   {"adaptive_values", "adaptive_values", offsetof(sampler_pipeline, adaptive_values),
-   KIND_OBJECT, ELEMENT_F32, 0, 16, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 18, -1, 0,
     "[slots, SAMPLER_NUM_ADAPTIVE_VALUES] For callers without a state, who update them from\n"
     "out_observations by section 14.2 of docs/contract.md. NaN is the start of its stage; infinity\n"
     "makes the row bad (INVALID_PARAMETER), even with the stage off. None: all start."},
 };
 
-static PyObject *pipeline_names[24];
+static PyObject *pipeline_names[27];
 static PyTypeObject *pipeline_result_type;
 const Struct pipeline_struct = {
-  "Pipeline", pipeline_members, 24, 17, sizeof(sampler_pipeline), 1,
+  "Pipeline", pipeline_members, 27, 19, sizeof(sampler_pipeline), 1,
   NULL, 0, NULL,
   pipeline_names, &pipeline_result_type,
     "Arrays are in the handle's memory and read when the work runs."};
@@ -1687,8 +1714,8 @@ const Member session_options_members[] = {
     "Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.\n"
     "The struct is copied; its arrays remain the caller's, and are read in each advance. history,\n"
     "prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts\n"
-    "are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and\n"
-    "the exponential decay require."},
+    "are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each\n"
+    "sequence, as min_new_tokens and the exponential decay require."},
   {"acceptance", "acceptance", offsetof(sampler_session_options, acceptance),
    KIND_OBJECT, ELEMENT_NONE, 0, 2, -1, 0,
     "Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts\n"
@@ -2491,8 +2518,8 @@ const char sampler_session_size_doc[] =
     "    Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.\n"
     "    The struct is copied; its arrays remain the caller's, and are read in each advance. history,\n"
     "    prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts\n"
-    "    are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and\n"
-    "    the exponential decay require.\n"
+    "    are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each\n"
+    "    sequence, as min_new_tokens and the exponential decay require.\n"
     "acceptance\n"
     "    Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts\n"
     "    per sequence. Rule 0, and None: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.\n"

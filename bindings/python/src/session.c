@@ -48,11 +48,11 @@ static int parse_keywords(Fields *fields, PyObject *keywords) {
 }
 
 static int take_options(Call *call, Fields *f, sampler_session_options *o) {
+  const sampler_rows rows = {.num_cols = o->vocabulary_size};
   call->stream = o->stream;
   call->has_stream = fields_given(f, session_options__stream);
   if (take_params(call, f, session_options__params, &call->params, &o->params) ||
-      take_pipeline(call, f, session_options__pipeline, o->vocabulary_size, o->max_sequences, 0,
-                    &o->pipeline) ||
+      take_pipeline(call, f, session_options__pipeline, &rows, o->max_sequences, 0, &o->pipeline) ||
       take_acceptance(call, f, session_options__acceptance, o->max_drafts, &o->acceptance)) {
     return -1;
   }

@@ -121,6 +121,25 @@ class Arrays(Expects, unittest.TestCase):
         self.expect_like(InvalidArgument, "^num_selected is 1099511627776", s.select, LOGITS, 2**40)
         self.expect_like(InvalidArgument, "^num_selected is 0", s.select, LOGITS, 0)
 
+    def test_guidance(self):
+        s = self.sampler
+        params = Params(temperature=0, guidance_scale=3)
+
+        def sample(guidance, rows=LOGITS):
+            return s.sample(rows, params=params, pipeline=libsampler.Pipeline(guidance_logits=guidance))
+
+        self.assertEqual(sample(floats(2.0, 2.5, 0.0, -1.0, 0.0)).token_ids[0], 2)
+        self.expect(InvalidArgument, "pipeline->guidance_logits is uint16; it must be float32", sample,
+                    array.array("H", [0] * 5))
+        self.expect(InvalidArgument,
+                    "pipeline->guidance_logits has 4 elements; it must be rows of 5", sample,
+                    floats(1, 2, 3, 4))
+        # Of values of 16 bits, which Python has as whole numbers.
+        halfs = array.array("H", [0x4000, 0x4100, 0x3E00, 0xBC00, 0])
+        other = array.array("H", [0x4000, 0x4100, 0, 0xBC00, 0])
+        tokens = sample(other, Rows(halfs, num_rows=1, num_cols=5, dtype=libsampler.Dtype.F16))
+        self.assertEqual(tokens.token_ids[0], 2)
+
     def test_strides(self):
         s = self.sampler
         columns = memoryview(floats(*range(10)))[::2]

@@ -167,13 +167,13 @@ class Parameters(Expects, unittest.TestCase):
             letter = "f" if isinstance(value, float) else "i"
             found = list(memoryview(memory.raw[offset:offset + length]).cast(letter))
             self.assertEqual(list(value) if isinstance(value, tuple) else [value], found, name)
-        self.assertEqual(len(members), 45)
+        self.assertEqual(len(members), 47)
 
     def test_members(self):
         params = Params(top_k=5)
         params.top_p = 0.5
         params.stages = [libsampler.Stage.TOP_K, libsampler.Stage.TOP_P]
-        self.assertEqual((params.top_k, params.top_p, params.stages[:3]), (5, 0.5, (15, 16, 0)))
+        self.assertEqual((params.top_k, params.top_p, params.stages[:3]), (5, 0.5, (16, 17, 0)))
         self.assertEqual(repr(Params(top_k=5, top_p=0.5)), "Params(top_p=0.5, top_k=5)")
         params.top_k = None
         self.assertEqual((params.top_k, Params(temperature=None).temperature), (0, 1.0))

@@ -124,6 +124,7 @@ void read_pipeline(Check &check, GenerationArguments *out) {
   must_be_null(check, "pipeline->prompt_lengths", pipeline.prompt_lengths, kWhere);
   must_be_null(check, "pipeline->adaptive_values", pipeline.adaptive_values, kWhere);
   must_be_null(check, "pipeline->state", pipeline.state, kWhere);
+  must_be_null(check, "pipeline->guidance_logits", pipeline.guidance_logits, "in a decoding loop");
   const int64_t num_masks = pipeline.num_token_bitmasks;
   if (pipeline.token_bitmasks && !pipeline.token_bitmask_indices) {
     check.range("pipeline->num_token_bitmasks", num_masks, out->args.num_sequences, kMaxSequences);

@@ -45,6 +45,10 @@ void check_pipeline(Check &check, const sampler_pipeline &pipeline) {
                "pipeline->%s is set; it must be 0, the session's texts are the history",
                member.name);
   }
+  if (pipeline.guidance_logits) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->guidance_logits is set; it must be NULL in a session");
+  }
   if (pipeline.token_id_type != SAMPLER_ID_I32) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "pipeline->token_id_type is %d; it must be SAMPLER_ID_I32 in a session",

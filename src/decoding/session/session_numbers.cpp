@@ -1,6 +1,7 @@
 #include "decoding/session/session_numbers.h"
 
 #include "abi/structs.h"
+#include "contract/edits.h"
 
 namespace sampler::decoding {
 
@@ -49,8 +50,11 @@ void SessionNumbers::get(int32_t sequence, sampler_params *params) const {
   }
 }
 
-// With a list of stages, unlisted stages are off in all sequences; this has been checked.
-bool SessionNumbers::is_listed(sampler_stage stage) const {
+// With a list of stages, unlisted stages are off in all sequences, and guidance always is; this has
+// been checked.
+bool SessionNumbers::may_be_on(const ParameterInfo &parameter) const {
+  const sampler_stage stage = parameter.stage;
+  if (parameter.array == offsetof(sampler_row_params, guidance_scale)) return false;
   if (common_.stages[0] == 0 || stage == 0) return true;
   for (const sampler_stage listed : common_.stages) {
     if (listed == stage) return true;
@@ -62,7 +66,7 @@ template <class F>
 void SessionNumbers::for_each_array(bool plain, const F &f) const {
   for (int i = 0; i < kCount; ++i) {
     if (num_others_[i] == 0) continue;
-    if (plain ? !is_plain(i) : !is_listed(kParameters[i].stage)) continue;
+    if (plain ? !is_plain(i) : !may_be_on(kParameters[i])) continue;
     f(kParameters[i], values_ + i * num_sequences_);
   }
 }
@@ -86,7 +90,7 @@ sampler_row_params SessionNumbers::own_arrays() const {
 sampler_row_params SessionNumbers::all_arrays(const void *somewhere) const {
   auto result = abi::sized<sampler_row_params>();
   for (int i = 0; i < kCount; ++i) {
-    if (is_listed(kParameters[i].stage)) kParameters[i].set_array(&result, somewhere);
+    if (may_be_on(kParameters[i])) kParameters[i].set_array(&result, somewhere);
   }
   return result;
 }
@@ -105,8 +109,8 @@ bool SessionNumbers::needs_ends() const {
 }
 
 bool SessionNumbers::needs_ends(const sampler_params &params) {
-  const contract::ExponentialDecay decay = {0, params.exponential_decay_factor};
-  return params.min_new_tokens > 0 || decay.is_on();
+  return params.min_new_tokens > 0 ||
+         contract::exponential_decay_is_on(params.exponential_decay_factor);
 }
 
 bool SessionNumbers::has_adaptive() const {

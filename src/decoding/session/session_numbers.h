@@ -42,7 +42,7 @@ class SessionNumbers {
  private:
   // Whether kParameters[i] is one of temperature, top-k, top-p and min-p.
   static bool is_plain(int i) { return i < contract::kNumFilterParameters; }
-  bool is_listed(sampler_stage stage) const;
+  bool may_be_on(const contract::ParameterInfo &parameter) const;
   // Calls f(parameter, values) for each array that differs.
   template <class F>
   void for_each_array(bool plain, const F &f) const;

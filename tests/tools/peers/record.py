@@ -19,7 +19,7 @@ ENGINES = {
     'hugging_face': 'hugging_face', 'llama_cpp': 'llama_cpp',
     'llama_cpp_adaptive': 'llama_cpp_adaptive', 'vllm': 'vllm_sampler',
     'vllm_v2': 'vllm_v2_sampler', 'sglang': 'sglang_sampler', 'flashinfer': 'flashinfer_rules',
-    'bitmasks': 'bitmasks', 'edges': 'edges',
+    'bitmasks': 'bitmasks', 'guidance': 'guidance', 'edges': 'edges',
     'edges_vllm_v2': 'edges_vllm_v2',
 }
 

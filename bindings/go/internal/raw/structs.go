@@ -93,6 +93,9 @@ type Pipeline struct {
 	History             TokenLists
 	PromptLengths       uintptr
 	MaxHistoryTokens    int64
+	GuidanceLogits      uintptr
+	NumGuidanceRows     int64
+	GuidanceRowIndices  uintptr
 	Biased              TokenLists
 	Biases              uintptr
 	BiasContexts        TokenLists
@@ -124,6 +127,7 @@ type Params struct {
 	TopPTies                   int32
 	FilterOrder                int32
 	TemperatureOrder           int32
+	GuidanceScale              float32
 	RepetitionPenalty          float32
 	FrequencyPenalty           float32
 	PresencePenalty            float32
@@ -148,6 +152,7 @@ type Params struct {
 	TopH                       float32
 	PLess                      int32
 	MinK                       float32
+	TopA                       float32
 	XtcProbability             float32
 	XtcThreshold               float32
 	TypicalPTies               int32
@@ -169,6 +174,7 @@ type RowParams struct {
 	TopP                       uintptr
 	MinP                       uintptr
 	TopK                       uintptr
+	GuidanceScale              uintptr
 	RepetitionPenalty          uintptr
 	FrequencyPenalty           uintptr
 	PresencePenalty            uintptr
@@ -190,6 +196,7 @@ type RowParams struct {
 	TopH                       uintptr
 	PLess                      uintptr
 	MinK                       uintptr
+	TopA                       uintptr
 	XtcProbability             uintptr
 	XtcThreshold               uintptr
 	MinKeep                    uintptr

@@ -386,7 +386,7 @@ constants! {
     SAMPLER_ISA_NEON: u32 = 8;
     /// Edits.
     ///
-    /// pipeline.biased and the dense bias
+    /// guidance, pipeline.biased, the dense bias
     SAMPLER_STAGE_BIAS: sampler_stage = 1;
     /// allowed and banned tokens, bad words, stop tokens, bitmask
     SAMPLER_STAGE_MASK: sampler_stage = 2;
@@ -413,13 +413,15 @@ constants! {
     SAMPLER_STAGE_P_LESS: sampler_stage = 12;
     /// before the steepest fall of the logits
     SAMPLER_STAGE_MIN_K: sampler_stage = 13;
+    /// probability at least a share of the largest one squared
+    SAMPLER_STAGE_TOP_A: sampler_stage = 14;
     /// at random, removes all tokens above a threshold but the last
-    SAMPLER_STAGE_XTC: sampler_stage = 14;
-    SAMPLER_STAGE_TOP_K: sampler_stage = 15;
-    SAMPLER_STAGE_TOP_P: sampler_stage = 16;
-    SAMPLER_STAGE_MIN_P: sampler_stage = 17;
+    SAMPLER_STAGE_XTC: sampler_stage = 15;
+    SAMPLER_STAGE_TOP_K: sampler_stage = 16;
+    SAMPLER_STAGE_TOP_P: sampler_stage = 17;
+    SAMPLER_STAGE_MIN_P: sampler_stage = 18;
     /// mirostat or adaptive-p; always last
-    SAMPLER_STAGE_ADAPTIVE: sampler_stage = 18;
+    SAMPLER_STAGE_ADAPTIVE: sampler_stage = 19;
     SAMPLER_MAX_STAGES: u32 = 32;
     /// off
     SAMPLER_P_LESS_NONE: sampler_p_less_kind = 0;
@@ -713,6 +715,18 @@ structs! {
         /// take 4 bytes of workspace per token of it. In [0, 2^31). 0: history.num_token_ids, or the
         /// state's max_tokens.
         max_history_tokens: i64 = 0;
+        /// Classifier-free guidance (Sanchez et al. 2023): rows of logits u of the same tokens, as after
+        /// another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
+        /// type, columns and stride of the call's logits; in a call with candidate_ids their elements are
+        /// those of its rows. x stays where u is -inf; NaN or +inf makes the row bad (INVALID_VALUE). Only
+        /// read where a slot's guidance_scale is on. Not for loops and sessions.
+        guidance_logits: *const c_void = null();
+        /// At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is
+        /// NULL.
+        num_guidance_rows: i64 = 0;
+        /// [output rows] The guidance row of each row; negative: none; num_guidance_rows or more: the row
+        /// is bad (INVALID_INDEX). NULL: row i has row i.
+        guidance_row_indices: *const i32 = null();
         /// By slot: tokens with a bias, added to their logits.
         biased: sampler_token_lists = sampler_token_lists::INIT;
         /// [biased.num_token_ids] Finite or -inf; other values make the row bad (INVALID_PARAMETER).
@@ -792,6 +806,8 @@ structs! {
         temperature_order: sampler_temperature_order = 0;
         /// Edits: see pipeline.h. All are off by default. Floats are finite.
         ///
+        /// Classifier-free guidance by pipeline.guidance_logits. 0 and 1: off.
+        guidance_scale: f32 = 0.0;
         /// Penalties on tokens in the history: positive logits are divided by repetition_penalty, others
         /// multiplied by it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty is
         /// subtracted once per occurrence, presence_penalty once.
@@ -851,6 +867,8 @@ structs! {
         /// tau of min-k (Ding et al. 2026), the tokens kept of a flat row times the range of its logits.
         /// <= 0: off. 3 is usual; the smallest float keeps what stands before the fall alone.
         min_k: f32 = 0.0;
+        /// times the largest probability squared (KoboldAI 2022). <= 0: off
+        top_a: f32 = 0.0;
         /// exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only
         xtc_probability: f32 = 0.0;
         /// 0: 0.1; negative: 0; above 0.5: off
@@ -903,6 +921,7 @@ structs! {
         top_p: *const f32 = null();
         min_p: *const f32 = null();
         top_k: *const i32 = null();
+        guidance_scale: *const f32 = null();
         repetition_penalty: *const f32 = null();
         frequency_penalty: *const f32 = null();
         presence_penalty: *const f32 = null();
@@ -925,6 +944,7 @@ structs! {
         /// an unknown constant makes the row bad
         p_less: *const sampler_p_less_kind = null();
         min_k: *const f32 = null();
+        top_a: *const f32 = null();
         xtc_probability: *const f32 = null();
         xtc_threshold: *const f32 = null();
         min_keep: *const i32 = null();
@@ -1466,12 +1486,12 @@ structs! {
     sampler_shard_args {
         /// sizeof(sampler_shard_args).
         struct_size: usize = size_of::<Self>();
-        /// The call: one of these, the others NULL. Its input has this rank's columns, input.num_cols of
-        /// them from first_token_id on; 0 is allowed, and then the values may be NULL. candidate_ids and
-        /// candidate_counts are NULL. All else describes the whole row: token ids, and the widths of dense
-        /// biases and bitmasks, are those of total_cols columns. sampler_filter and sampler_residual write
-        /// this rank's columns. For a residual, and `verify` below, `target` is the input, and `draft` has
-        /// as many columns.
+        /// The call: one of these, the others NULL. Its input, and pipeline.guidance_logits, have this
+        /// rank's columns, input.num_cols of them from first_token_id on; 0 is allowed, and then the
+        /// values of the input may be NULL. candidate_ids and candidate_counts are NULL. All else
+        /// describes the whole row: token ids, and the widths of dense biases and bitmasks, are those of
+        /// total_cols columns. sampler_filter and sampler_residual write this rank's columns. For a
+        /// residual, and `verify` below, `target` is the input, and `draft` has as many columns.
         ///
         /// Row counts, parameters, slots, lists, histories, randomness and reports must be the same on
         /// every rank; a rank reads only its own columns of dense biases and bitmasks. Element types may
@@ -1729,9 +1749,10 @@ structs! {
         /// memory, the others of the pipeline device memory.
         ///
         /// history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
-        /// and the loop updates adaptive values. token_bitmasks and token_bitmask_indices are by text;
-        /// sampler_speculative, whose drafts need a mask each, supports neither these nor forced tokens.
-        /// Its drafter uses only temperature, top-k, top-p and min-p. With GREEDY the temperature is 0.
+        /// and the loop updates adaptive values. guidance_logits must be NULL. token_bitmasks and
+        /// token_bitmask_indices are by text; sampler_speculative, whose drafts need a mask each, supports
+        /// neither these nor forced tokens. Its drafter uses only temperature, top-k, top-p and min-p.
+        /// With GREEDY the temperature is 0.
         row_params: *const sampler_row_params = null();
         pipeline: *const sampler_pipeline = null();
     }
@@ -1883,8 +1904,8 @@ structs! {
         /// Lists and masks of the stages, by slot: the sequence's number, of max_sequences. NULL: none.
         /// The struct is copied; its arrays remain the caller's, and are read in each advance. history,
         /// prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-        /// are the history. If `stop` is 0 it is the end tokens of each sequence, as min_new_tokens and
-        /// the exponential decay require.
+        /// are the history. guidance_logits must be NULL. If `stop` is 0 it is the end tokens of each
+        /// sequence, as min_new_tokens and the exponential decay require.
         pipeline: *const sampler_pipeline = null();
         /// Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
         /// per sequence. Rule 0, and NULL: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.

@@ -530,7 +530,7 @@ impl SampleArgs<'_> {
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
         to.pipeline = match self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, &self.input)?),
             None => None,
         };
         to.reports = self.reports.raw(place, num_rows, self.input.num_cols)?;
@@ -571,7 +571,7 @@ impl ScoreArgs<'_> {
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
         to.pipeline = match self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, &self.input)?),
             None => None,
         };
         to.reports = self.reports.raw(place, num_rows, self.input.num_cols)?;
@@ -610,7 +610,7 @@ impl FilterArgs<'_> {
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
         to.pipeline = match self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, &self.input)?),
             None => None,
         };
         Ok(sys::sampler_filter_args {
@@ -767,7 +767,7 @@ impl VerifyArgs<'_> {
             None => None,
         };
         to.pipeline = match self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(place, slots, positions, self.target.num_cols)?),
+            Some(pipeline) => Some(pipeline.raw(place, slots, positions, &self.target)?),
             None => None,
         };
         to.reports = self.reports.raw(place, positions, self.target.num_cols)?;

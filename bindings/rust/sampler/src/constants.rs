@@ -158,6 +158,8 @@ enumerations! {
         P_LESS = SAMPLER_STAGE_P_LESS,
         /// Keeps the tokens before the steepest fall of the logits.
         MIN_K = SAMPLER_STAGE_MIN_K,
+        /// Keeps tokens of a probability of at least a share of the largest one squared.
+        TOP_A = SAMPLER_STAGE_TOP_A,
         /// By a coin, keeps not those above a threshold, but the last of them.
         XTC = SAMPLER_STAGE_XTC,
         /// Keeps the first tokens.

@@ -14,7 +14,7 @@ use crate::calls::{token_id_type, AcceptanceParams, ReportArgs};
 use crate::check::{invalid_argument, Place};
 use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule};
 use crate::hooks::caught;
-use crate::views::{or, to_c, Params, Pipeline, Stream, TokenLists};
+use crate::views::{or, to_c, Params, Pipeline, Rows, Stream, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
 
 const HOST: Place = Place { on_cuda: false, host_parameters: false };
@@ -97,7 +97,10 @@ impl SessionOptions<'_> {
     ) -> Result<T, Error> {
         let (slots, cols) = (self.max_sequences, self.vocabulary_size);
         let pipeline = match &self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(place, slots, 0, cols)?),
+            Some(pipeline) => {
+                let rows = Rows { num_cols: cols, ..Rows::default() };
+                Some(pipeline.raw(place, slots, 0, &rows)?)
+            },
             None => None,
         };
         let params = self.params.raw();

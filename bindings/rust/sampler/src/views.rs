@@ -117,6 +117,8 @@ pub struct Params {
     pub filter_order: FilterOrder,
     /// When the temperature applies.
     pub temperature_order: TemperatureOrder,
+    /// How far `guidance_logits` of the pipeline lead the logits away from themselves. 0 and 1: off.
+    pub guidance_scale: f32,
     /// Positive logits of tokens in the history are divided by this, others multiplied with it. Not
     /// negative; 0 and 1: off.
     pub repetition_penalty: f32,
@@ -174,6 +176,8 @@ pub struct Params {
     /// min-k's tau: keeps the tokens before the steepest fall of the logits, and tau divided by
     /// their range of a flat row. <= 0: off; 3 is usual.
     pub min_k: f32,
+    /// Keeps tokens of a probability of at least this times the largest one squared. <= 0: off.
+    pub top_a: f32,
     /// How often top choices are excluded: of those above the threshold only the last is kept.
     /// [`Sampler::sample`](crate::Sampler::sample) only. <= 0: off.
     pub xtc_probability: f32,
@@ -264,6 +268,8 @@ pub struct RowParams<'a> {
     pub min_p: Array<'a, f32>,
     /// top-k.
     pub top_k: Array<'a, i32>,
+    /// Scales of the guidance.
+    pub guidance_scale: Array<'a, f32>,
     /// Repetition penalties.
     pub repetition_penalty: Array<'a, f32>,
     /// Frequency penalties.
@@ -306,6 +312,8 @@ pub struct RowParams<'a> {
     pub p_less: Array<'a, i32>,
     /// Taus of min-k.
     pub min_k: Array<'a, f32>,
+    /// Shares of top-a.
+    pub top_a: Array<'a, f32>,
     /// Probabilities of XTC.
     pub xtc_probability: Array<'a, f32>,
     /// Thresholds of XTC.
@@ -369,9 +377,9 @@ impl<'a> TokenLists<'a> {
 /// What edits of logits know of tokens: lists, and what a sequence has said so far. The numbers of
 /// the edits are in [`Params`] and [`RowParams`]. The default edits nothing.
 ///
-/// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
-/// words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
-/// They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
+/// Logits are edited before the temperature, by: guidance; biases; bans (allowed and banned tokens,
+/// bad words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before
+/// left. They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
 /// Rows of probabilities are not edited.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipeline<'a> {
@@ -385,6 +393,13 @@ pub struct Pipeline<'a> {
     /// workspace for each token of it. 0: as many as the history has token ids, or the state's
     /// `max_tokens`.
     pub max_history_tokens: usize,
+    /// Classifier-free guidance: rows of logits u of the same tokens, as after another prompt, laid
+    /// out like the call's logits x and of their type, which become u + `guidance_scale` * (x - u).
+    /// Not for sessions.
+    pub guidance_logits: Array<'a, Real>,
+    /// `[output rows]` The guidance row of each row; negative: none; beyond the rows: the row is
+    /// bad. None: row i has row i.
+    pub guidance_row_indices: Array<'a, i32>,
     /// By slot: tokens to whose logits something is added.
     pub biased: TokenLists<'a>,
     /// What is added, for each id of `biased`: finite or -inf. Of an id that a list has twice both
@@ -469,15 +484,25 @@ impl Pipeline<'_> {
         Ok(first.map_or(0, |(_, element)| element))
     }
 
-    /// For C: of `slots` slots, `num_rows` rows of output and `num_cols` columns.
+    /// For C: of `slots` slots, `num_rows` rows of output, and a call's logits `rows`.
     pub(crate) fn raw(
         &self,
         place: Place,
         slots: usize,
         num_rows: usize,
-        num_cols: usize,
+        rows: &Rows<'_>,
     ) -> Result<sys::sampler_pipeline, Error> {
-        let of = "pipeline";
+        let (of, num_cols) = ("pipeline", rows.num_cols);
+        let guidance = self.guidance_logits.memory();
+        if !guidance.address.is_null() && guidance.element != rows.values.memory().element {
+            return Err(invalid_argument(
+                "pipeline.guidance_logits is of another type than the call's logits; they must be \
+                 of one type"
+                    .to_owned(),
+            ));
+        }
+        let guidance_stride = or(rows.row_stride, num_cols);
+        let guidance_indices = &self.guidance_row_indices;
         let biased = self.biased.token_ids.memory().len;
         let dense_bias_stride = or(self.dense_bias_stride, num_cols);
         let mask_stride = or(self.token_bitmask_stride, num_cols.saturating_add(31) / 32);
@@ -490,6 +515,14 @@ impl Pipeline<'_> {
             history: self.history.raw(place, "pipeline.history")?,
             prompt_lengths: place.array(of, "prompt_lengths", &self.prompt_lengths, slots)?,
             max_history_tokens: to_c(self.max_history_tokens),
+            guidance_logits: place.array(of, "guidance_logits", &self.guidance_logits, 0)?,
+            num_guidance_rows: rows_of("guidance_logits", &self.guidance_logits, guidance_stride)?,
+            guidance_row_indices: place.array(
+                of,
+                "guidance_row_indices",
+                guidance_indices,
+                num_rows,
+            )?,
             biased: self.biased.raw(place, "pipeline.biased")?,
             biases: place.array(of, "biases", &self.biases, biased)?,
             bias_contexts: self.bias_contexts.raw(place, "pipeline.bias_contexts")?,
@@ -631,10 +664,10 @@ mod tests {
             }};
         }
         check!(
-            numbers: repetition_penalty frequency_penalty presence_penalty penalty_window
+            numbers: guidance_scale repetition_penalty frequency_penalty presence_penalty penalty_window
                 exponential_decay_start exponential_decay_factor dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
                 min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p
-                top_n_sigma epsilon_cutoff eta_cutoff top_h min_k xtc_probability xtc_threshold
+                top_n_sigma epsilon_cutoff eta_cutoff top_h min_k top_a xtc_probability xtc_threshold
                 min_keep
                 adaptive_target adaptive_rate top_p_decay top_p_least;
             enumerations: penalty_scope: PenaltyScope penalty_form: PenaltyForm
@@ -645,8 +678,8 @@ mod tests {
         params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
         params.stages[31] = Stage::MIN_P;
         let mut numbers = [0; MAX_STAGES];
-        numbers[..3].copy_from_slice(&[4, 15, 6]);
-        numbers[31] = 17;
+        numbers[..3].copy_from_slice(&[4, 16, 6]);
+        numbers[31] = 18;
         assert_eq!(params.raw().stages, numbers);
         assert_eq!(Params::from_raw(&params.raw()), params);
     }
@@ -655,6 +688,7 @@ mod tests {
     #[test]
     fn arrays_of_pipelines_arrive() {
         let (mut row_params, mut pipeline) = (RowParams::default(), Pipeline::default());
+        let rows = Rows::logits(&[0f32; 40], 1, 40);
         let mut next = 4096;
         let mut address = || {
             next += 1;
@@ -675,13 +709,14 @@ mod tests {
             }};
         }
         check_parameters!(
+            guidance_scale: f32;
             repetition_penalty: f32; frequency_penalty: f32; presence_penalty: f32;
             penalty_window: i32; exponential_decay_start: i32; exponential_decay_factor: f32;
             dry_multiplier: f32; dry_base: f32; dry_allowed_length: i32;
             dry_window: i32; no_repeat_ngram_size: i32; min_new_tokens: i32;
             dynamic_temperature_range: f32; dynamic_temperature_exponent: f32; typical_p: f32;
             top_n_sigma: f32; epsilon_cutoff: f32; eta_cutoff: f32; top_h: f32;
-            p_less: i32; min_k: f32; xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
+            p_less: i32; min_k: f32; top_a: f32; xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
             adaptive_kind: i32; adaptive_target: f32; adaptive_rate: f32; top_p_decay: f32;
             top_p_least: f32; top_p_reset_token_id: i64;
         );
@@ -691,7 +726,7 @@ mod tests {
                 fill!($(pipeline.$lists.offsets, i64, $num_lists + 1;
                         pipeline.$lists.token_ids, i64, $num_ids;)*);
                 fill!($(pipeline.$name, $type, $len;)*);
-                let raw = pipeline.raw(ON_CUDA, 7, 7, 40).unwrap();
+                let raw = pipeline.raw(ON_CUDA, 7, 7, &rows).unwrap();
                 $(
                     let lists = pipeline.$lists;
                     assert_eq!(raw.$lists.offsets as usize, lists.offsets.memory().address as usize);
@@ -710,16 +745,18 @@ mod tests {
         let raw = check_pipeline!(
             { history 7, 70; biased 1, 13; bias_contexts 13, 5; allowed 7, 14; banned 7, 15; stop 1, 16;
                 unpenalized 7, 19; bad_words 3, 17; dry_breakers 4, 18; }
-            prompt_lengths: i32, 7; biases: f32, 13; dense_bias: f32, 280;
+            prompt_lengths: i32, 7; guidance_logits: f32, 120; guidance_row_indices: i32, 7;
+                biases: f32, 13; dense_bias: f32, 280;
                 bad_word_offsets: i64, 8; token_bitmasks: u32, 14; token_bitmask_indices: i32, 7;
                 adaptive_values: f32, 28;
         );
         assert_eq!((raw.token_id_type, raw.token_bitmask_rule), (sys::SAMPLER_ID_I64, 1));
+        assert_eq!(raw.num_guidance_rows, 3);
         assert_eq!((raw.num_dense_biases, raw.dense_bias_stride), (7, 0));
         assert_eq!((raw.num_token_bitmasks, raw.token_bitmask_stride), (7, 0));
         assert_eq!(raw.max_history_tokens, 11);
         (pipeline.dense_bias_stride, pipeline.token_bitmask_stride) = (140, 7);
-        let raw = pipeline.raw(ON_CUDA, 7, 7, 40).unwrap();
+        let raw = pipeline.raw(ON_CUDA, 7, 7, &rows).unwrap();
         assert_eq!((raw.num_dense_biases, raw.dense_bias_stride), (2, 140));
         assert_eq!((raw.num_token_bitmasks, raw.token_bitmask_stride), (2, 7));
     }

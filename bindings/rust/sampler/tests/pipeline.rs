@@ -187,6 +187,15 @@ fn wrong_lengths_are_refused() {
          same",
     );
     refused(
+        Pipeline { guidance_logits: (&[0f32; 9]).into(), ..default() },
+        "pipeline.guidance_logits has 9 elements; it must be rows of 5",
+    );
+    refused(
+        Pipeline { guidance_logits: Array::bf16(&[0; 10]), ..default() },
+        "pipeline.guidance_logits is of another type than the call's logits; they must be of one \
+         type",
+    );
+    refused(
         Pipeline { dense_bias: (&[0.0; 9]).into(), ..default() },
         "pipeline.dense_bias has 9 elements; it must be rows of 5",
     );

@@ -429,18 +429,18 @@ structs! {
     Params {
         temperature top_p min_p top_k top_k_ties top_p_ties top_p_sum filter_order
         temperature_order
-        repetition_penalty frequency_penalty presence_penalty penalty_window penalty_scope
+        guidance_scale repetition_penalty frequency_penalty presence_penalty penalty_window penalty_scope
         penalty_form exponential_decay_start exponential_decay_factor dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
         min_new_tokens bad_word_scope dynamic_temperature_range dynamic_temperature_exponent
-        typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h p_less min_k xtc_probability xtc_threshold
+        typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h p_less min_k top_a xtc_probability xtc_threshold
         typical_p_ties typical_p_sum cutoff_ties min_keep stages adaptive_kind adaptive_target adaptive_rate top_p_decay
         top_p_least
     }
     RowParams<'a> {
-        temperature top_p min_p top_k repetition_penalty frequency_penalty presence_penalty
+        temperature top_p min_p top_k guidance_scale repetition_penalty frequency_penalty presence_penalty
         penalty_window exponential_decay_start exponential_decay_factor dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
         min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p top_n_sigma
-        epsilon_cutoff eta_cutoff top_h p_less min_k xtc_probability xtc_threshold min_keep forced_token_id
+        epsilon_cutoff eta_cutoff top_h p_less min_k top_a xtc_probability xtc_threshold min_keep forced_token_id
         adaptive_kind adaptive_target adaptive_rate top_p_decay top_p_least top_p_reset_token_id
     }
     TokenLists<'a> {

@@ -21,6 +21,7 @@ final class ParametersOfC {
 
   /** Writes all others. */
   static void putOthers(Call call, int to, Params params) {
+    call.put(to + Layout.PARAMS_GUIDANCE_SCALE, params.guidanceScale);
     call.put(to + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
     call.put(to + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
     call.put(to + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);
@@ -45,6 +46,7 @@ final class ParametersOfC {
     call.put(to + Layout.PARAMS_TOP_H, params.topH);
     call.put(to + Layout.PARAMS_P_LESS, params.pLess.ordinal());
     call.put(to + Layout.PARAMS_MIN_K, params.minK);
+    call.put(to + Layout.PARAMS_TOP_A, params.topA);
     call.put(to + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
     call.put(to + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
     call.put(to + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
@@ -72,6 +74,7 @@ final class ParametersOfC {
     params.topPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TOP_P_TIES)];
     params.filterOrder = FilterOrder.values()[memory.getInt(Layout.PARAMS_FILTER_ORDER)];
     params.temperatureOrder = TemperatureOrder.values()[memory.getInt(Layout.PARAMS_TEMPERATURE_ORDER)];
+    params.guidanceScale = memory.getFloat(Layout.PARAMS_GUIDANCE_SCALE);
     params.repetitionPenalty = memory.getFloat(Layout.PARAMS_REPETITION_PENALTY);
     params.frequencyPenalty = memory.getFloat(Layout.PARAMS_FREQUENCY_PENALTY);
     params.presencePenalty = memory.getFloat(Layout.PARAMS_PRESENCE_PENALTY);
@@ -96,6 +99,7 @@ final class ParametersOfC {
     params.topH = memory.getFloat(Layout.PARAMS_TOP_H);
     params.pLess = PLessKind.values()[memory.getInt(Layout.PARAMS_P_LESS)];
     params.minK = memory.getFloat(Layout.PARAMS_MIN_K);
+    params.topA = memory.getFloat(Layout.PARAMS_TOP_A);
     params.xtcProbability = memory.getFloat(Layout.PARAMS_XTC_PROBABILITY);
     params.xtcThreshold = memory.getFloat(Layout.PARAMS_XTC_THRESHOLD);
     params.typicalPTies = TieRule.values()[memory.getInt(Layout.PARAMS_TYPICAL_P_TIES)];
@@ -126,6 +130,8 @@ final class ParametersOfC {
         params.minP, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_TOP_K, of, "top_k",
         params.topK, Call.I32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_GUIDANCE_SCALE, of, "guidance_scale",
+        params.guidanceScale, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_REPETITION_PENALTY, of, "repetition_penalty",
         params.repetitionPenalty, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_FREQUENCY_PENALTY, of, "frequency_penalty",
@@ -168,6 +174,8 @@ final class ParametersOfC {
         params.pLess, Call.I32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_MIN_K, of, "min_k",
         params.minK, Call.F32, numSlots);
+    call.parameter(to + Layout.ROW_PARAMS_TOP_A, of, "top_a",
+        params.topA, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_XTC_PROBABILITY, of, "xtc_probability",
         params.xtcProbability, Call.F32, numSlots);
     call.parameter(to + Layout.ROW_PARAMS_XTC_THRESHOLD, of, "xtc_threshold",

@@ -493,6 +493,17 @@ final class Call {
   /** {@code rowsAt}: the rows that are edited. */
   void pipeline(int at, Pipeline pipeline, int rowsAt, long numSlots, long numRows) {
     pipeline(at, pipeline, numCols(rowsAt), numSlots, numRows);
+    if (pipeline == null) {
+      return;
+    }
+    final Array logits = pipeline.guidanceLogits;
+    if (isOf(logits, VALUES) && logits.type.ordinal() != memory.getInt(rowsAt + Layout.ROWS_DTYPE)) {
+      fail("pipeline->guidance_logits is of type %s and the call's logits of another; they must be "
+          + "of one type", logits.type);
+    }
+    final long rowStride = memory.getLong(rowsAt + Layout.ROWS_ROW_STRIDE);
+    rows(Layout.PIPELINE_GUIDANCE_LOGITS, Layout.PIPELINE_NUM_GUIDANCE_ROWS, "guidance_logits",
+        logits, VALUES, pipeline.numGuidanceRows, rowStride == 0 ? numCols(rowsAt) : rowStride);
   }
 
   void pipeline(int at, Pipeline pipeline, long numCols, long numSlots, long numRows) {
@@ -507,6 +518,8 @@ final class Call {
     in(PIPELINE + Layout.PIPELINE_PROMPT_LENGTHS, of, "prompt_lengths", pipeline.promptLengths,
         I32, numSlots);
     put(PIPELINE + Layout.PIPELINE_MAX_HISTORY_TOKENS, pipeline.maxHistoryTokens);
+    in(PIPELINE + Layout.PIPELINE_GUIDANCE_ROW_INDICES, of, "guidance_row_indices",
+        pipeline.guidanceRowIndices, I32, numRows);
     final long numBiased =
         lists(PIPELINE + Layout.PIPELINE_BIASED, "pipeline->biased.", pipeline.biased);
     in(PIPELINE + Layout.PIPELINE_BIASES, of, "biases", pipeline.biases, F32, numBiased);
@@ -553,7 +566,13 @@ final class Call {
   /** Rows of a stride, {@code given} ones, or as many as the array has if 0. */
   private void table(int member, int countMember, int strideMember, String name, Array array,
       int types, long given, long stride, long defaultStride) {
-    final long step = stride == 0 ? defaultStride : stride;
+    put(PIPELINE + strideMember, stride);
+    rows(member, countMember, name, array, types, given, stride == 0 ? defaultStride : stride);
+  }
+
+  /** {@code given} rows of the pipeline, or as many as the array has if 0. */
+  private void rows(int member, int countMember, String name, Array array, int types, long given,
+      long step) {
     long count = given;
     if (given == 0 && array != null && !array.isOnDevice() && step > 0) {
       if (array.length % step != 0) {
@@ -562,7 +581,6 @@ final class Call {
       count = array.length / step;
     }
     put(PIPELINE + countMember, count);
-    put(PIPELINE + strideMember, stride);
     in(PIPELINE + member, "pipeline->", name, array, types, Lengths.product(count, step));
   }
 

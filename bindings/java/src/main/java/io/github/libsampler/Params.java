@@ -21,6 +21,7 @@ public final class Params {
   SumRule topPSum = SumRule.REACHES;
   FilterOrder filterOrder = FilterOrder.SEQUENTIAL;
   TemperatureOrder temperatureOrder = TemperatureOrder.FIRST;
+  float guidanceScale;
   float repetitionPenalty;
   float frequencyPenalty;
   float presencePenalty;
@@ -45,6 +46,7 @@ public final class Params {
   float topH;
   PLessKind pLess = PLessKind.NONE;
   float minK;
+  float topA;
   float xtcProbability;
   float xtcThreshold;
   TieRule typicalPTies = TieRule.EXACT;
@@ -194,6 +196,17 @@ public final class Params {
   public Params temperatureOrder(TemperatureOrder temperatureOrder) {
     this.temperatureOrder = Arguments.required("temperature_order", temperatureOrder);
     return this;
+  }
+
+  /**
+   * Sets how far {@link Pipeline#guidanceLogits} lead the logits away from themselves.
+   *
+   * @param guidanceScale 0, the default, and 1: off
+   * @return this
+   */
+  public Params guidanceScale(float guidanceScale) {
+    this.guidanceScale = guidanceScale;
+    return more();
   }
 
   /**
@@ -462,6 +475,17 @@ public final class Params {
    */
   public Params minK(float minK) {
     this.minK = minK;
+    return more();
+  }
+
+  /**
+   * Keeps tokens of a probability of at least topA times the largest one squared.
+   *
+   * @param topA &lt;= 0, the default: off
+   * @return this
+   */
+  public Params topA(float topA) {
+    this.topA = topA;
     return more();
   }
 

@@ -4,15 +4,18 @@ package io.github.libsampler;
  * What edits of logits know of tokens: lists, and what a sequence has said so far. The numbers of
  * the edits are in {@link Params} and {@link RowParams}.
  *
- * <p>Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
- * words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
- * They work in floats; -inf stays -inf. Ids that are no element of a row are edited by nothing.
- * Rows of probabilities are not edited.
+ * <p>Logits are edited before the temperature, by: guidance; biases; bans (allowed and banned
+ * tokens, bad words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one
+ * before left. They work in floats; -inf stays -inf. Ids that are no element of a row are edited by
+ * nothing. Rows of probabilities are not edited.
  */
 public final class Pipeline {
   TokenLists history = TokenLists.NONE;
   Array promptLengths;
   long maxHistoryTokens;
+  Array guidanceLogits;
+  int numGuidanceRows;
+  Array guidanceRowIndices;
   TokenLists biased = TokenLists.NONE;
   Array biases;
   TokenLists biasContexts = TokenLists.NONE;
@@ -70,6 +73,43 @@ public final class Pipeline {
    */
   public Pipeline maxHistoryTokens(long maxHistoryTokens) {
     this.maxHistoryTokens = maxHistoryTokens;
+    return this;
+  }
+
+  /**
+   * Sets classifier-free guidance: rows of logits u of the same tokens, as after another prompt,
+   * laid out like the call's logits x and of their type, which become u + guidanceScale * (x - u).
+   * Not for sessions.
+   *
+   * @param guidanceLogits [numGuidanceRows, numCols] F32, F16 or BF16; null, the default: none
+   * @return this
+   */
+  public Pipeline guidanceLogits(Array guidanceLogits) {
+    this.guidanceLogits = guidanceLogits;
+    return this;
+  }
+
+  /**
+   * Sets how many rows of guidance there are.
+   *
+   * @param numGuidanceRows 0, the default: as many as the array has, which device memory does not
+   *     tell
+   * @return this
+   */
+  public Pipeline numGuidanceRows(int numGuidanceRows) {
+    this.numGuidanceRows = numGuidanceRows;
+    return this;
+  }
+
+  /**
+   * Sets the guidance row of each output row; negative: none; numGuidanceRows or more: the row is
+   * bad (INVALID_INDEX).
+   *
+   * @param guidanceRowIndices [output rows] I32; null, the default: row i has row i
+   * @return this
+   */
+  public Pipeline guidanceRowIndices(Array guidanceRowIndices) {
+    this.guidanceRowIndices = guidanceRowIndices;
     return this;
   }
 

@@ -9,6 +9,7 @@ public final class RowParams {
   Array topP;
   Array minP;
   Array topK;
+  Array guidanceScale;
   Array repetitionPenalty;
   Array frequencyPenalty;
   Array presencePenalty;
@@ -30,6 +31,7 @@ public final class RowParams {
   Array topH;
   Array pLess;
   Array minK;
+  Array topA;
   Array xtcProbability;
   Array xtcThreshold;
   Array minKeep;
@@ -85,6 +87,17 @@ public final class RowParams {
    */
   public RowParams topK(Array topK) {
     this.topK = topK;
+    return this;
+  }
+
+  /**
+   * Sets the values of guidanceScale.
+   *
+   * @param guidanceScale [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams guidanceScale(Array guidanceScale) {
+    this.guidanceScale = guidanceScale;
     return this;
   }
 
@@ -317,6 +330,17 @@ public final class RowParams {
    */
   public RowParams minK(Array minK) {
     this.minK = minK;
+    return this;
+  }
+
+  /**
+   * Sets the values of topA.
+   *
+   * @param topA [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams topA(Array topA) {
+    this.topA = topA;
     return this;
   }
 

@@ -31,6 +31,8 @@ public enum Stage {
   P_LESS,
   /** Keeps the tokens before the steepest fall of the logits. */
   MIN_K,
+  /** Keeps tokens of a probability of at least a share of the largest one squared. */
+  TOP_A,
   /** By a coin, keeps not those above a threshold, but the last of them. */
   XTC,
   /** Keeps the first tokens. */

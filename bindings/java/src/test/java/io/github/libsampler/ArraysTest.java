@@ -36,6 +36,7 @@ final class ArraysTest {
       Map.entry("target.num_cols", COLS), Map.entry("draft.num_cols", COLS),
       Map.entry("num_row_indices", ROWS), Map.entry("num_slots", ROWS),
       Map.entry("random.num_seeds", ROWS), Map.entry("random.num_offsets", ROWS),
+      Map.entry("pipeline.num_guidance_rows", ROWS),
       Map.entry("pipeline.num_dense_biases", ROWS), Map.entry("pipeline.dense_bias_stride", COLS),
       Map.entry("pipeline.num_token_bitmasks", ROWS),
       Map.entry("pipeline.token_bitmask_stride", 1),
@@ -48,6 +49,8 @@ final class ArraysTest {
   private static final Map<String, Integer> LENGTHS = Map.ofEntries(
       Map.entry("input.values", ROWS * COLS), Map.entry("input.candidate_ids", ROWS * COLS),
       Map.entry("output", ROWS * COLS), Map.entry("pipeline.dense_bias", ROWS * COLS),
+      Map.entry("pipeline.guidance_logits", ROWS * COLS),
+      Map.entry("verify pipeline.guidance_row_indices", TOKENS),
       Map.entry("pipeline.bad_word_offsets", ROWS + 1),
       Map.entry("pipeline.adaptive_values", ROWS * State.NUM_ADAPTIVE_VALUES),
       Map.entry("reports.out_top_token_ids", ROWS * REPORTED),
@@ -142,6 +145,7 @@ final class ArraysTest {
   /** The types that a member may have. */
   private static Set<ElementType> typesOf(String operation, String path) {
     if (path.endsWith(".values") || path.equals("output")
+        || path.equals("pipeline.guidance_logits")
         || operation.equals("select") && path.equals("out_values")) {
       return VALUES;
     } else if (path.endsWith("ids")) {

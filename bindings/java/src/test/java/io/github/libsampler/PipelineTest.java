@@ -167,6 +167,11 @@ final class PipelineTest {
       expectRefusal(sampler, "pipeline->history.token_ids is of I32 and pipeline->biased.token_ids"
           + " of I64; they must be of one type",
           p -> p.biased(new TokenLists(Array.i64(new long[] {0, 2}), Array.i64(new long[2]))));
+      expectRefusal(sampler, "pipeline->guidance_logits has 9 elements; it must be rows of 5",
+          p -> p.guidanceLogits(Array.f32(new float[9])));
+      expectRefusal(sampler, "pipeline->guidance_logits is of type BF16 and the call's logits of"
+          + " another; they must be of one type",
+          p -> p.guidanceLogits(Array.bf16(new short[10])));
       expectRefusal(sampler, "pipeline->dense_bias has 9 elements; it must be rows of 5",
           p -> p.denseBias(Array.f32(new float[9])));
       expectRefusal(sampler,
@@ -192,7 +197,7 @@ final class PipelineTest {
     assertArrayEquals(new int[Params.MAX_STAGES], params.stages);
     final int[] wanted = new int[Params.MAX_STAGES];
     wanted[0] = 3;
-    wanted[1] = 15;
+    wanted[1] = 16;
     assertArrayEquals(wanted, params.stages(Stage.PENALTIES, Stage.TOP_K).stages);
     assertEquals("params->stages has 33 elements; it must have at most 32",
         assertThrows(InvalidArgumentException.class, () -> params.stages(new Stage[33]))

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1496646459;
+  public final static int SHIM_INTERFACE = 107456629;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -32,11 +32,12 @@ public interface RawConstants {
   public final static int SAMPLER_STAGE_TOP_H = 11;
   public final static int SAMPLER_STAGE_P_LESS = 12;
   public final static int SAMPLER_STAGE_MIN_K = 13;
-  public final static int SAMPLER_STAGE_XTC = 14;
-  public final static int SAMPLER_STAGE_TOP_K = 15;
-  public final static int SAMPLER_STAGE_TOP_P = 16;
-  public final static int SAMPLER_STAGE_MIN_P = 17;
-  public final static int SAMPLER_STAGE_ADAPTIVE = 18;
+  public final static int SAMPLER_STAGE_TOP_A = 14;
+  public final static int SAMPLER_STAGE_XTC = 15;
+  public final static int SAMPLER_STAGE_TOP_K = 16;
+  public final static int SAMPLER_STAGE_TOP_P = 17;
+  public final static int SAMPLER_STAGE_MIN_P = 18;
+  public final static int SAMPLER_STAGE_ADAPTIVE = 19;
   public final static int SAMPLER_MAX_STAGES = 32;
   public final static int SAMPLER_P_LESS_NONE = 0;
   public final static int SAMPLER_P_LESS_PLAIN = 1;
