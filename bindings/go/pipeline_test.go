@@ -207,9 +207,13 @@ func TestPipelinesThatBreakARule(t *testing.T) {
 		{func(a *SampleArgs, p *Pipeline) { p.Biased.TokenIDs = I64([]int64{4, 0}) },
 			"pipeline->history.token_ids is of id type 0 and pipeline->biased.token_ids of 1; " +
 				"they must be of one type"},
-		{func(a *SampleArgs, p *Pipeline) { p.GuidanceLogits = F32(make([]float32, 9)) },
+		{func(a *SampleArgs, p *Pipeline) {
+			p.GuidanceLogits, p.GuidanceRowIndices = F32(make([]float32, 9)), Slice([]int32{0, 0})
+		},
 			"pipeline->guidance_logits has 9 elements; it must be rows of 5"},
-		{func(a *SampleArgs, p *Pipeline) { p.GuidanceRowIndices = Slice([]int32{1}) },
+		{func(a *SampleArgs, p *Pipeline) {
+			p.GuidanceLogits, p.GuidanceRowIndices = F32(make([]float32, 5)), Slice([]int32{0})
+		},
 			"pipeline->guidance_row_indices has 1 elements; pipeline needs 2"},
 		{func(a *SampleArgs, p *Pipeline) { p.GuidanceLogits = BF16(make([]uint16, 10)) },
 			"pipeline->guidance_logits is of dtype 2 and the call's logits of 0; they must be of " +

@@ -132,8 +132,8 @@ class Arrays(Expects, unittest.TestCase):
         self.expect(InvalidArgument, "pipeline->guidance_logits is uint16; it must be float32", sample,
                     array.array("H", [0] * 5))
         self.expect(InvalidArgument,
-                    "pipeline->guidance_logits has 4 elements; it must be rows of 5", sample,
-                    floats(1, 2, 3, 4))
+                    "pipeline->guidance_logits has 9 elements; it must be rows of 5", sample,
+                    floats(*range(9)))
         # Of values of 16 bits, which Python has as whole numbers.
         halfs = array.array("H", [0x4000, 0x4100, 0x3E00, 0xBC00, 0])
         other = array.array("H", [0x4000, 0x4100, 0, 0xBC00, 0])

@@ -100,7 +100,7 @@ impl SessionOptions<'_> {
             Some(pipeline) => {
                 let rows = Rows { num_cols: cols, ..Rows::default() };
                 Some(pipeline.raw(place, slots, 0, &rows)?)
-            },
+            }
             None => None,
         };
         let params = self.params.raw();

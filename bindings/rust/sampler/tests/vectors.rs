@@ -239,6 +239,7 @@ fn counted_array(member: &str) -> Option<String> {
         "num_row_indices" => "row_indices",
         "num_lists" => "offsets",
         "num_token_ids" => "token_ids",
+        "num_guidance_rows" => "guidance_logits",
         "num_dense_biases" => "dense_bias",
         "num_token_bitmasks" => "token_bitmasks",
         _ => return None,
@@ -447,7 +448,8 @@ structs! {
         offsets token_ids
     }
     Pipeline<'a> {
-        history prompt_lengths max_history_tokens biased biases bias_contexts dense_bias
+        history prompt_lengths max_history_tokens guidance_logits guidance_row_indices
+        biased biases bias_contexts dense_bias
         dense_bias_stride allowed banned stop unpenalized bad_words bad_word_offsets dry_breakers token_bitmasks
         token_bitmask_stride token_bitmask_rule token_bitmask_indices state adaptive_values
     }

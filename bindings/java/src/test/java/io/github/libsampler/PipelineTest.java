@@ -168,7 +168,8 @@ final class PipelineTest {
           + " of I64; they must be of one type",
           p -> p.biased(new TokenLists(Array.i64(new long[] {0, 2}), Array.i64(new long[2]))));
       expectRefusal(sampler, "pipeline->guidance_logits has 9 elements; it must be rows of 5",
-          p -> p.guidanceLogits(Array.f32(new float[9])));
+          p -> p.guidanceLogits(Array.f32(new float[9]))
+              .guidanceRowIndices(Array.i32(new int[2])));
       expectRefusal(sampler, "pipeline->guidance_logits is of type BF16 and the call's logits of"
           + " another; they must be of one type",
           p -> p.guidanceLogits(Array.bf16(new short[10])));
