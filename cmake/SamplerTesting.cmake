@@ -28,10 +28,13 @@ endfunction()
 # sampler_drives_library(<target>)
 #
 # Says that the target's code calls the library and has none of it compiled in. That is compiled fast:
-# with less optimisation than the library in a release build, and not looked through for undefined
-# behaviour of its own.
+# with less optimisation than the library in a release build, with none under AddressSanitizer, and not looked
+# through for undefined behaviour of its own.
 function(sampler_drives_library target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(SAMPLER_SANITIZE MATCHES "address")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   if(SAMPLER_SANITIZE MATCHES "undefined")
     target_compile_options(${target} PRIVATE -fno-sanitize=undefined,float-cast-overflow)
   endif()

@@ -1,6 +1,8 @@
 """The program sampler-server as its clients meet it: texts, alone and beside others, and errors.
 
-usage: program_test.py SAMPLER_SERVER GENERATE TINY_GPT2_DIR
+usage: program_test.py SAMPLER_SERVER GENERATE TINY_GPT2_DIR SHARE
+
+SHARE is 1, or of how much one part is done where the server is slow, as under sanitizers.
 """
 
 import concurrent.futures
@@ -18,6 +20,7 @@ import threading
 import time
 import unittest
 
+SHARE = int(sys.argv.pop(4))
 TINY_GPT2 = pathlib.Path(sys.argv.pop(3))
 MODEL = TINY_GPT2 / "target"
 GENERATE = sys.argv.pop(2)
@@ -216,7 +219,7 @@ class ProgramTest(unittest.TestCase):
         (whole,) = self.server.complete(**request)
         text = whole["text"]
         self.assertEqual(whole["finish_reason"], "length")
-        for begin in range(0, len(text) - 5, 3):
+        for begin in range(0, len(text) - 5, 3 * SHARE):
             stop = text[begin:begin + 5]
             for stream in (False, True):
                 (choice,) = self.server.complete(**request, stop=["no such text", stop],
@@ -407,25 +410,29 @@ class ProgramTest(unittest.TestCase):
         with Server() as server:
             self.assertEqual(server.stop(), 0)
         # Long enough for all of them to have come.
-        with Server("--sequences", 32, "--drain-seconds", 10 * TIMEOUT) as server:
-            requests = [{"prompt": "ROMEO:", "max_tokens": 180, "seed": seed, "n": 12,
+        num_texts = 12 // SHARE
+        with Server("--sequences", 2 * num_texts, "--drain-seconds", 10 * TIMEOUT) as server:
+            requests = [{"prompt": "ROMEO:", "max_tokens": 180, "seed": seed, "n": num_texts,
                          "stream": seed % 2 == 0, "logit_bias": {"2047": -100}} for seed in range(8)]
             with concurrent.futures.ThreadPoolExecutor(len(requests)) as threads:
                 futures = [threads.submit(server.complete, **request) for request in requests]
                 # The first ones run, the others wait, as the signal comes.
                 self.wait_for(server,
-                              lambda health: (health["running"], health["waiting"]) == (24, 6))
+                              lambda health: (health["running"], health["waiting"])
+                              == (2 * num_texts, 6))
                 server.process.send_signal(signal.SIGTERM)
                 texts = [future.result() for future in futures]
             self.assertEqual(server.process.wait(TIMEOUT), 0)
         self.assertEqual(texts, [self.server.complete(**request) for request in requests])
 
     def test_a_server_that_drains_takes_no_requests(self):
-        request = {"prompt": "ROMEO:", "max_tokens": 190, "n": 64, "logit_bias": {"2047": -100}}
-        with Server("--sequences", 64, "--drain-seconds", 10 * TIMEOUT) as server, \
+        num_texts = 64 // SHARE
+        request = {"prompt": "ROMEO:", "max_tokens": 190, "n": num_texts,
+                   "logit_bias": {"2047": -100}}
+        with Server("--sequences", num_texts, "--drain-seconds", 10 * TIMEOUT) as server, \
                 concurrent.futures.ThreadPoolExecutor(64) as threads:
             runs = threads.submit(server.post, request)
-            self.wait_for(server, lambda health: health["running"] == 64)
+            self.wait_for(server, lambda health: health["running"] == num_texts)
             server.process.send_signal(signal.SIGTERM)
             # Those that come before the signal is looked at wait as long as the first one runs.
             others, statuses = [], set()
