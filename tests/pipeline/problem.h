@@ -115,6 +115,10 @@ struct Problem {
   std::vector<sampler_stage> stages;  // the order; empty: the usual one
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
+  // After num_cols has changed.
+  void resize_guidance() {
+    for (auto &row : guidance) row.resize(static_cast<std::size_t>(num_cols), 0.5F);
+  }
   const Slot &slot(std::int64_t row) const {
     return slots[static_cast<std::size_t>(slot_of_row[static_cast<std::size_t>(row)])];
   }

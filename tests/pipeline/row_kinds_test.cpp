@@ -124,7 +124,7 @@ Problem make_long_problem(std::uint64_t seed) {
   problem.has_counts = false;
   problem.num_cols = one_of(random, {40, 260, 700, 5000, 12000}) + static_cast<float>(seed % 40);
   problem.dense_bias_stride = 0;
-  for (auto &row : problem.guidance) row.resize(static_cast<std::size_t>(problem.num_cols), 0.5F);
+  problem.resize_guidance();
   for (Slot &slot : problem.slots) {
     slot.dense_bias.resize(static_cast<std::size_t>(problem.num_cols), 0.5F);
     for (float &x : slot.dense_bias) x = std::round(x);

@@ -151,8 +151,9 @@ SampleArgs sample_args(const SampleCall &call, Tokens *tokens, const sampler_row
 // Has the rows of `args` guide each other, through a pipeline of its own.
 void guide(const SampleCall &call, SampleArgs *args, sampler_pipeline *pipeline) {
   if (call.guided_by.empty()) return;
+  alignas(16) static const unsigned char kNothing[16] = {};  // of a rank without columns
   *pipeline = *call.args.pipeline;
-  pipeline->guidance_logits = args->input.values;
+  pipeline->guidance_logits = args->input.values ? args->input.values : kNothing;
   pipeline->num_guidance_rows = args->input.num_rows;
   pipeline->guidance_row_indices = call.guided_by.data();
   args->pipeline = pipeline;

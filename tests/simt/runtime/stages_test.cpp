@@ -196,6 +196,7 @@ void lengthen(Random &random, Problem *problem) {
     problem->bitmask_stride = (problem->num_cols + 31) / 32;
   }
   problem->num_cols = random.between(9000, 20000);
+  problem->resize_guidance();
   for (auto &row : problem->rows) {
     if (problem->has_counts && random.one_in(2)) continue;
     const auto few = static_cast<int>(random.between(1, 300));
