@@ -149,8 +149,9 @@ void read_guidance(Check &check, const sampler_pipeline &user, const contract::R
   out->guidance.num_rows = user.num_guidance_rows;
   out->guidance.row_indices = user.guidance_row_indices;
   out->guidance.stride = input.stride;
+  const int64_t num_read = input.num_cols > 0 ? user.num_guidance_rows : 0;  // by an empty shard
   check.array("pipeline->guidance_logits", user.guidance_logits, contract::size_of(input.dtype),
-              user.num_guidance_rows, input.num_cols, input.stride, Access::kRead);
+              num_read, input.num_cols, input.stride, Access::kRead);
   check.array("pipeline->guidance_row_indices", user.guidance_row_indices, sizeof(int32_t),
               num_rows, Access::kRead);
 }
