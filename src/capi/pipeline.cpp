@@ -135,7 +135,7 @@ void read_adaptive_values(Check &check, const sampler_pipeline &user, int64_t nu
 
 // The rows are laid out like those of the call.
 void read_guidance(Check &check, const sampler_pipeline &user, const contract::Rows &input,
-                   int64_t num_rows, contract::Pipeline *out) {
+                   int64_t own_cols, int64_t num_rows, contract::Pipeline *out) {
   if (!user.guidance_logits) {
     check.zero("pipeline->num_guidance_rows", user.num_guidance_rows);
     if (user.guidance_row_indices)
@@ -149,9 +149,8 @@ void read_guidance(Check &check, const sampler_pipeline &user, const contract::R
   out->guidance.num_rows = user.num_guidance_rows;
   out->guidance.row_indices = user.guidance_row_indices;
   out->guidance.stride = input.stride;
-  const int64_t num_read = input.num_cols > 0 ? user.num_guidance_rows : 0;  // by an empty shard
   check.array("pipeline->guidance_logits", user.guidance_logits, contract::size_of(input.dtype),
-              num_read, input.num_cols, input.stride, Access::kRead);
+              user.num_guidance_rows, own_cols, input.stride, Access::kRead);
   check.array("pipeline->guidance_row_indices", user.guidance_row_indices, sizeof(int32_t),
               num_rows, Access::kRead);
 }
@@ -282,8 +281,8 @@ bool has_other_numbers(const UserParameters &parameters) {
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const sampler_handle *handle,
                                         const char *rows_name, const contract::Rows &input,
-                                        int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules,
+                                        int64_t own_cols, int64_t num_slots, int64_t num_rows,
+                                        Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage) {
   if (!user && !has_other_numbers(parameters)) return nullptr;
   sampler_pipeline pipeline = {};
@@ -300,7 +299,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   if (pipeline.state) read_state(check, pipeline, handle, num_slots, &out);
   read_history(check, pipeline, num_slots, &out);
   read_adaptive_values(check, pipeline, num_slots, &out);
-  read_guidance(check, pipeline, input, num_rows, &out);
+  read_guidance(check, pipeline, input, own_cols, num_rows, &out);
   read_biases(check, pipeline, input, num_slots, &out);
   read_bans(check, pipeline, num_slots, &out);
   read_bitmasks(check, pipeline, input, num_rows, &out);

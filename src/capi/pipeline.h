@@ -17,13 +17,14 @@ using namespace abi;
 enum class Draws { kNo, kYes };
 
 // The stages of a call of `handle`, of its argument `rows_name`. `user` null: those of the numbers
-// alone. Null where temperature, top-k, top-p and min-p are all, in an order that `rules` can say
-// and then does; else `storage`.
+// alone. `own_cols`: columns that the input has in memory, fewer than its num_cols in a shard. Null
+// where temperature, top-k, top-p and min-p are all, in an order that `rules` can say and then
+// does; else `storage`.
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const sampler_handle *handle,
                                         const char *rows_name, const contract::Rows &input,
-                                        int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules,
+                                        int64_t own_cols, int64_t num_slots, int64_t num_rows,
+                                        Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage);
 
 // The tokens of sampler_score, and those that were kept. `request` has all else; its pipeline, if

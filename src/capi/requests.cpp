@@ -61,9 +61,9 @@ void read_stages(Check &check, const Args &args, const RequestContext &context, 
   const int64_t num_slots = request->slots.count;
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request->parameters = read_parameters(check, parameters, request->input.kind, num_slots);
-  request->pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request->input,
-                    num_slots, num_rows, draws, &request->parameters.rules, context.pipeline);
+  request->pipeline = read_pipeline(check, parameters, args.pipeline, context.handle, "input",
+                                    request->input, args.input.num_cols, num_slots, num_rows, draws,
+                                    &request->parameters.rules, context.pipeline);
 }
 
 SampleRequest read_sample(Check &check, const sampler_sample_args &args,

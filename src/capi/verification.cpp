@@ -448,8 +448,8 @@ const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
             "sampler_verify does not force tokens");
   const contract::Pipeline *const pipeline =
       read_pipeline(check, parameters, args.call.pipeline, context.handle, "target",
-                    request->target, request->slots.count, shape.num_outputs(), Draws::kYes,
-                    &request->parameters.rules, context.pipeline);
+                    request->target, request->target.num_cols, request->slots.count,
+                    shape.num_outputs(), Draws::kYes, &request->parameters.rules, context.pipeline);
   if (pipeline) (*context.pipeline)->max_assumed = shape.num_drafts;
   return pipeline;
 }
