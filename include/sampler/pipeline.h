@@ -164,8 +164,8 @@ typedef struct sampler_pipeline {
   /* Classifier-free guidance (Sanchez et al. 2023): rows of logits u of the same tokens, as after
    * another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
    * type, columns and stride of the call's logits; in a call with candidate_ids their elements are
-   * those of its rows. x stays where u is -inf; NaN or +inf makes the row bad (INVALID_VALUE). Only
-   * read where a slot's guidance_scale is on. Not for loops and sessions. */
+   * those of its rows. x stays where it or u is -inf; else a NaN or +inf makes the row bad
+   * (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops and sessions. */
   const void *guidance_logits;
 
   /* At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is

@@ -47,6 +47,7 @@ SAMPLER_HD inline bool guidance_is_on(float scale) {
 
 // The logit x, led away from the other row's logit u of the same token.
 SAMPLER_HD inline float guide(float x, float u, float scale) {
+  if (!is_finite(x)) return x;
   if (is_invalid_logit(u)) return u;
   if (!is_finite(u)) return x;
   const float difference = x - u;

@@ -101,8 +101,8 @@ Real exact_relative_log2(const Ranked &row, std::size_t rank) {
 // ---- edits ----
 
 float with_guidance(float x, float other, float scale) {
-  if (std::isnan(other) || other == kInfinity) return other;
-  if (scale == 0 || scale == 1 || x == -kInfinity || other == -kInfinity) return x;
+  if (scale == 0 || scale == 1 || !std::isfinite(x) || other == -kInfinity) return x;
+  if (!std::isfinite(other)) return other;
   return within_f32(x, sum(other, product(scale, difference(x, other))));
 }
 
