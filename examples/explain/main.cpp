@@ -81,32 +81,24 @@ void declare_sampling(CLI::App *app, Arguments *arguments) {
                   "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
       ->type_name("JSON");
   constexpr std::int64_t kMaxRow = std::numeric_limits<std::int64_t>::max();
-  CLI::Option *const bitmask =
-      app->add_option(
-             "--bitmask", arguments->bitmask,
-             "File of the tokens that may be drawn, as a grammar gives them: bit i of word j "
-             "is token 32 j + i. .u32, .npy, or text with numbers in it")
-          ->type_name("FILE");
-  app->add_option("--bitmask-row", arguments->bitmask_row, "Which bitmask of the file, from 0")
-      ->capture_default_str()
-      ->check(in_range(std::int64_t{0}, kMaxRow))
-      ->needs(bitmask);
-  CLI::Option *const dense_bias =
-      app->add_option("--dense-bias", arguments->dense_bias,
-                      "File of what is added to each logit, in the forms of LOGITS")
-          ->type_name("FILE");
-  app->add_option("--dense-bias-row", arguments->dense_bias_row, "Which row of that, from 0")
-      ->capture_default_str()
-      ->check(in_range(std::int64_t{0}, kMaxRow))
-      ->needs(dense_bias);
-  CLI::Option *const guidance =
-      app->add_option("--guidance", arguments->guidance,
-                      "File of the logits that guide, by guidance_scale, in the forms of LOGITS")
-          ->type_name("FILE");
-  app->add_option("--guidance-row", arguments->guidance_row, "Which row of that, from 0")
-      ->capture_default_str()
-      ->check(in_range(std::int64_t{0}, kMaxRow))
-      ->needs(guidance);
+  const auto add_row_of_file = [&](const std::string &name, std::string *file, const char *what,
+                                   std::int64_t *row, const char *which) {
+    CLI::Option *const option = app->add_option("--" + name, *file, what)->type_name("FILE");
+    app->add_option("--" + name + "-row", *row, which)
+        ->capture_default_str()
+        ->check(in_range(std::int64_t{0}, kMaxRow))
+        ->needs(option);
+  };
+  add_row_of_file("bitmask", &arguments->bitmask,
+                  "File of the tokens that may be drawn, as a grammar gives them: bit i of word j "
+                  "is token 32 j + i. .u32, .npy, or text with numbers in it",
+                  &arguments->bitmask_row, "Which bitmask of the file, from 0");
+  add_row_of_file("dense-bias", &arguments->dense_bias,
+                  "File of what is added to each logit, in the forms of LOGITS",
+                  &arguments->dense_bias_row, "Which row of that, from 0");
+  add_row_of_file("guidance", &arguments->guidance,
+                  "File of the logits that guide, by guidance_scale, in the forms of LOGITS",
+                  &arguments->guidance_row, "Which row of that, from 0");
   app->add_option(
          "--adaptive-values", arguments->adaptive_values,
          "What adaptive stages have come to, a JSON object: mu, weighted_sum, total_weight, "
