@@ -30,10 +30,14 @@ std::string bad_logit(const Question &question) {
   const std::string given = first_bad("logit", question.logits.data(), num_cols(question));
   if (!given.empty() || !question.pipeline) return given;
   const sampler_pipeline &lists = *question.pipeline;
-  if (lists.guidance_logits) {
+  if (guides(question.params, lists)) {
     const auto *const logits = static_cast<const float *>(lists.guidance_logits);
-    const std::string guidance = first_bad("guidance logit", logits, num_cols(question));
-    if (!guidance.empty()) return guidance;
+    std::vector<float> guidance(logits, logits + num_cols(question));
+    for (std::size_t i = 0; i < guidance.size(); ++i) {
+      if (question.logits[i] == -INFINITY) guidance[i] = 0;  // which nothing guides
+    }
+    const std::string bad = first_bad("guidance logit", guidance.data(), num_cols(question));
+    if (!bad.empty()) return bad;
   }
   return lists.dense_bias ? first_bad("dense_bias", lists.dense_bias, lists.dense_bias_stride) : "";
 }

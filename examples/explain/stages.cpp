@@ -123,10 +123,6 @@ sampler_pipeline bare(sampler_pipeline lists) {
   return lists;
 }
 
-bool guides(const sampler_params &params, const sampler_pipeline &lists) {
-  return lists.guidance_logits && params.guidance_scale != 0.0f && params.guidance_scale != 1.0f;
-}
-
 bool is_between_0_and_1(float value) {
   return value > 0.0f && value < 1.0f;
 }
@@ -153,6 +149,10 @@ std::vector<sampler_stage> order_of(const sampler_params &params) {
     move(SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE);
   }
   return order;
+}
+
+bool guides(const sampler_params &params, const sampler_pipeline &lists) {
+  return lists.guidance_logits && params.guidance_scale != 0.0f && params.guidance_scale != 1.0f;
 }
 
 bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists) {

@@ -13,6 +13,9 @@ std::vector<sampler_stage> order_of(const sampler_params &params);
 
 bool is_edit(sampler_stage stage);
 
+// Whether the lists' guidance_logits guide.
+bool guides(const sampler_params &params, const sampler_pipeline &lists);
+
 // Whether the stage can change a row. A top_k is on whatever the length of the row.
 bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists);
 

@@ -280,6 +280,21 @@ TEST(Explanation, CountsWhatGuidanceDoes) {
   lists.guidance_logits = bad;
   EXPECT_EQ(explain(question).reason,
             "SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: guidance logit 2 is inf)");
+
+  // What is impossible is not guided; without a scale nothing is.
+  question.logits = {1, 2, -kInfinity, 4};
+  const float later[] = {0, 2, kInfinity, kInfinity};
+  lists.guidance_logits = later;
+  EXPECT_EQ(explain(question).reason,
+            "SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: guidance logit 3 is inf)");
+  question.params.guidance_scale = 1;
+  const float bias_of_0 = INFINITY;
+  lists.biased = {};
+  lists.biases = nullptr;
+  lists.dense_bias = &bias_of_0;
+  lists.num_dense_biases = lists.dense_bias_stride = 1;
+  EXPECT_EQ(explain(question).reason,
+            "SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: dense_bias 0 is inf)");
 }
 
 // A number needs a list that another part of its stage, or another stage, has.
