@@ -11,7 +11,7 @@
 #include "operations.h"
 #include "rows.h"
 
-namespace cpu_bench {
+namespace cpu_bench::cpu_bench_test {
 namespace {
 
 constexpr int64_t kNumCols = 4096;
@@ -216,4 +216,4 @@ TEST(Llama, SaysWhyALibraryIsRefused) {
 }
 
 }  // namespace
-}  // namespace cpu_bench
+}  // namespace cpu_bench::cpu_bench_test

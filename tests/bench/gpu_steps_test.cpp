@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace gpu_check {
+namespace gpu_check::gpu_steps_test {
 namespace {
 
 class StepsTest : public testing::Test {
@@ -80,4 +80,4 @@ TEST_F(StepsTest, TakeTenMinutesAtMost) {
 }
 
 }  // namespace
-}  // namespace gpu_check
+}  // namespace gpu_check::gpu_steps_test

@@ -11,7 +11,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::argument_rules_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -1201,4 +1201,4 @@ TEST(LastError, StaysUntilTheNextFailure) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::argument_rules_test

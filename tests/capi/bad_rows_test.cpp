@@ -7,7 +7,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::bad_rows_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -377,4 +377,4 @@ INSTANTIATE_TEST_SUITE_P(Of, BadRows,
                          operation_name);
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::bad_rows_test

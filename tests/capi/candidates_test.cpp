@@ -6,7 +6,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::candidates_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -212,4 +212,4 @@ TEST(RowIndices, EqualRowsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::candidates_test

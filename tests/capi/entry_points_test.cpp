@@ -14,7 +14,7 @@
 #include "shard_calls.h"
 #include "state_calls.h"
 
-namespace capi_test {
+namespace capi_test::entry_points_test {
 namespace {
 
 // ---- The host's callbacks -----------------------------------------------------------------------
@@ -831,4 +831,4 @@ TEST(Callbacks, MayChangeTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::entry_points_test

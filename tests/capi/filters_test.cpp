@@ -6,7 +6,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::filters_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -298,4 +298,4 @@ TEST(Select, CountsOfRows) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::filters_test

@@ -7,7 +7,7 @@
 #include "expect.h"
 #include "fp_state.h"
 
-namespace capi_test {
+namespace capi_test::fp_environment_test {
 namespace {
 
 // Values off any grid, so that rounding shows; for probabilities also rows of subnormals, which
@@ -202,4 +202,4 @@ TEST(FpEnvironment, OfOtherFunctions) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::fp_environment_test

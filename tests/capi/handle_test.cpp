@@ -13,7 +13,7 @@
 #include "counting_allocator.h"
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::handle_test {
 namespace {
 
 struct LogLine {
@@ -464,4 +464,4 @@ TEST(Capabilities, OfNoStruct) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::handle_test

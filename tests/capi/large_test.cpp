@@ -5,7 +5,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::large_test {
 namespace {
 
 constexpr std::int64_t kNumDraws = 5'000'000;
@@ -69,4 +69,4 @@ TEST(FiveMillionDraws, TakeSeconds) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::large_test

@@ -5,7 +5,7 @@
 #include "malloc_hooks.h"
 #include "small_loops.h"
 
-namespace capi_test {
+namespace capi_test::loops_allocation_test {
 namespace {
 
 using decoding_test::SmallLoops;
@@ -42,4 +42,4 @@ TEST(Loops, AllocateWithTheHooksAlone) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::loops_allocation_test

@@ -13,7 +13,7 @@
 #include "../sized.h"
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::packed_lists_test {
 namespace {
 
 constexpr std::int64_t kCols = 300;
@@ -215,4 +215,4 @@ TEST(PackedLists, HaveArgumentsThatAreChecked) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::packed_lists_test

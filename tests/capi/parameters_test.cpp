@@ -7,7 +7,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::parameters_test {
 namespace {
 
 template <class T>
@@ -482,4 +482,4 @@ TEST(Calls, AreRepeatable) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::parameters_test

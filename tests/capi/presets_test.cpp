@@ -8,7 +8,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::presets_test {
 namespace {
 
 std::vector<std::string> preset_names() {
@@ -285,4 +285,4 @@ TEST(Presets, RefuseOtherNames) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::presets_test

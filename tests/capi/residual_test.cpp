@@ -5,7 +5,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::residual_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -189,4 +189,4 @@ TEST(ResidualOfTypes, EachModelHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::residual_test

@@ -5,7 +5,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::simple_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 0x123456789ABCDEF0u, kOffset = 0xFEDCBA9876543210u;
@@ -394,4 +394,4 @@ TEST(SimpleErrors, OfTwoModels) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::simple_test

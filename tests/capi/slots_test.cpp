@@ -4,7 +4,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::slots_test {
 namespace {
 
 std::vector<Spec> specs_with_slots() {
@@ -151,4 +151,4 @@ TEST(Slots, InHostMemory) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::slots_test

@@ -8,7 +8,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::speculative_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -599,4 +599,4 @@ TEST(Chain, Invariants) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::speculative_test

@@ -6,7 +6,7 @@
 #include "malloc_hooks.h"
 #include "step.h"
 
-namespace capi_test {
+namespace capi_test::step_allocation_test {
 namespace {
 
 constexpr std::int64_t kSlots = 64;
@@ -28,4 +28,4 @@ TEST(Steps, OfSixtyFourSlotsAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::step_allocation_test

@@ -12,7 +12,7 @@
 #include "shard_calls.h"
 #include "state_calls.h"
 
-namespace capi_test {
+namespace capi_test::struct_size_test {
 namespace {
 
 constexpr std::size_t kMaxStructSize = 65536;
@@ -620,4 +620,4 @@ TEST(Defaults, AreUsedWhereParametersAreNull) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::struct_size_test

@@ -18,7 +18,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::threads_test {
 namespace {
 
 // Calls whose rows can be split, with their outputs on one thread.
@@ -455,4 +455,4 @@ TEST(Fork, ChildWorksOnItsOwnThread) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::threads_test

@@ -5,7 +5,7 @@
 
 #include "expect.h"
 
-namespace capi_test {
+namespace capi_test::workspace_test {
 namespace {
 
 constexpr std::size_t kCanaryBytes = 128;
@@ -273,4 +273,4 @@ TEST(Workspace, IsNotForStagesThatAreOff) {
 }
 
 }  // namespace
-}  // namespace capi_test
+}  // namespace capi_test::workspace_test

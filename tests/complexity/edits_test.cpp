@@ -11,7 +11,7 @@
 #include "cpu/operations.h"
 #include "rows.h"
 
-namespace complexity_test {
+namespace complexity_test::edits_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -222,4 +222,4 @@ TEST(StagesThatAreOff, CostNothing) {
 }
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::edits_test

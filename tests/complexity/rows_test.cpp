@@ -12,7 +12,7 @@
 #include "cpu/operations.h"
 #include "rows.h"
 
-namespace complexity_test {
+namespace complexity_test::rows_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -212,4 +212,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CraftedRows,
                          case_name);
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::rows_test

@@ -11,7 +11,7 @@
 #include "cpu/places.h"
 #include "cpu/simd/select.h"
 
-namespace complexity_test {
+namespace complexity_test::select_test {
 namespace {
 
 namespace cpu = sampler::cpu;
@@ -96,4 +96,4 @@ TEST(Select, FindsEveryRank) {
 }
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::select_test

@@ -8,7 +8,7 @@
 
 #include "cpu/sort.h"
 
-namespace sampler::cpu {
+namespace sampler::cpu::sort_test {
 namespace {
 
 // Upper halves of several kinds, lower halves that descend, as those of ranks by ascending id do.
@@ -43,4 +43,4 @@ TEST(Sort, IsStableByTheUpperHalf) {
 }
 
 }  // namespace
-}  // namespace sampler::cpu
+}  // namespace sampler::cpu::sort_test

@@ -11,7 +11,7 @@
 #include "rows.h"
 #include "state/rows.h"
 
-namespace complexity_test {
+namespace complexity_test::sparse_stages_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -112,4 +112,4 @@ TEST(SparseStages, DoNotCostMoreWithMoreColumns) {
 }
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::sparse_stages_test

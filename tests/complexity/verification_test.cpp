@@ -12,7 +12,7 @@
 #include "cpu/operations.h"
 #include "rows.h"
 
-namespace complexity_test {
+namespace complexity_test::verification_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -154,4 +154,4 @@ std::string name_of_case(const testing::TestParamInfo<Case> &which) {
 INSTANTIATE_TEST_SUITE_P(Rules, VerificationCost, testing::ValuesIn(kCases), name_of_case);
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::verification_test

@@ -12,7 +12,7 @@
 #include "cpu/operations.h"
 #include "rows.h"
 
-namespace complexity_test {
+namespace complexity_test::windows_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -188,4 +188,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Windowed, testing::Values(32000, 128256),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace complexity_test
+}  // namespace complexity_test::windows_test

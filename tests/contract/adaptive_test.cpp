@@ -13,7 +13,7 @@
 #include "edits_oracle.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::adaptive_test {
 namespace {
 
 using oracle::Ranked;
@@ -463,4 +463,4 @@ TEST(ForcedToken, HasItsOwnLogProbability) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::adaptive_test

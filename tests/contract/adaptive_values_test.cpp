@@ -10,7 +10,7 @@
 #include "edits_oracle.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::adaptive_values_test {
 namespace {
 
 using test::Failures;
@@ -191,4 +191,4 @@ TEST(AdaptiveParameters, AreThoseOfTheSlot) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::adaptive_values_test

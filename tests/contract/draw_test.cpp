@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::draw_test {
 namespace {
 
 using test::Failures;
@@ -109,4 +109,4 @@ TEST(Residual, IsTheF32DifferenceAboveZero) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::draw_test

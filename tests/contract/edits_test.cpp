@@ -10,7 +10,7 @@
 #include "edits_oracle.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::edits_test {
 namespace {
 
 using test::Failures;
@@ -420,4 +420,4 @@ TEST(Dry, HasDefaults) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::edits_test

@@ -13,7 +13,7 @@
 #include "engine_cases.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::engine_test {
 namespace {
 
 using engine_cases::Case;
@@ -96,4 +96,4 @@ TEST(Engine, GivesTheSameLogits) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::engine_test

@@ -12,7 +12,7 @@
 #include "sampler/sampler.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::example_test {
 namespace {
 
 constexpr int kCols = 8;
@@ -161,4 +161,4 @@ TEST_F(ExampleCalls, VerificationWhateverTheWords) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::example_test

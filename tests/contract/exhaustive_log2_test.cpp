@@ -8,7 +8,7 @@
 #include "contract/log2.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::exhaustive_log2_test {
 namespace {
 
 using test::Failures;
@@ -127,4 +127,4 @@ TEST(EveryPositiveFloat, Log2IsAtMostItsBound) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::exhaustive_log2_test

@@ -8,7 +8,7 @@
 #include "contract/weight.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::exhaustive_weight_test {
 namespace {
 
 using test::Failures;
@@ -122,4 +122,4 @@ TEST(Limbs, OfABlockDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::exhaustive_weight_test

@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::filters_test {
 namespace {
 
 using test::Failures;
@@ -181,4 +181,4 @@ TEST(sampler_filter_order, LeavesOutWhatIsOff) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::filters_test

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::float_bits_test {
 namespace {
 
 using test::Failures;
@@ -327,4 +327,4 @@ TEST(FloatBits, WideProductEqualsTheSchoolbooks) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::float_bits_test

@@ -17,7 +17,7 @@
 #include "sampler/sampler.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::golden_test {
 namespace {
 
 using test::Hash;
@@ -445,4 +445,4 @@ TEST_F(GoldenCalls, Verify) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::golden_test

@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::log2_test {
 namespace {
 
 using test::Failures;
@@ -184,4 +184,4 @@ TEST(GumbelScore, OfWordsAboveTheLastOneIsNoMore) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::log2_test

@@ -5,7 +5,7 @@
 
 #include "contract/request.h"
 
-namespace sampler::contract {
+namespace sampler::contract::philox_test {
 namespace {
 
 testing::AssertionResult is_block(const Philox4 &block, uint32_t word0, uint32_t word1,
@@ -101,4 +101,4 @@ TEST(Randomness, GivenStreamsServeEitherWay) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::philox_test

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::rank_test {
 namespace {
 
 using test::Failures;
@@ -110,4 +110,4 @@ TEST(Rank, CutWithTiesKeepsAllOfEqualValueAndNoneBelow) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::rank_test

@@ -13,7 +13,7 @@
 #include "edits_oracle.h"
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::repeats_test {
 namespace {
 
 using oracle::Text;
@@ -430,4 +430,4 @@ TEST(Steps, OfAWordAreThoseOfItsTokens) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::repeats_test

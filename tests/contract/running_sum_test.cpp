@@ -11,7 +11,7 @@
 #include "cpu/draw.h"
 #include "cpu/row.h"
 
-namespace sampler::cpu {
+namespace sampler::cpu::running_sum_test {
 namespace {
 
 // The least word whose target, floor(word * total / 2^64), is at least `sum`.
@@ -95,4 +95,4 @@ TEST(RunningSum, OfRowsOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace sampler::cpu
+}  // namespace sampler::cpu::running_sum_test

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace sampler::contract {
+namespace sampler::contract::weight_test {
 namespace {
 
 using test::Failures;
@@ -253,4 +253,4 @@ TEST(Normalizer, IsTheReciprocalOfTheSum) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::weight_test

@@ -10,7 +10,7 @@
 #include "support.h"
 #include "windows_oracle.h"
 
-namespace sampler::contract {
+namespace sampler::contract::windows_errors_test {
 namespace {
 
 using oracle::Real;
@@ -115,4 +115,4 @@ TEST(Surprise, OfProbabilitiesIsBetween0And0531) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::windows_errors_test

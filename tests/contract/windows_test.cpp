@@ -19,7 +19,7 @@
 #include "support.h"
 #include "windows_oracle.h"
 
-namespace sampler::contract {
+namespace sampler::contract::windows_test {
 namespace {
 
 using oracle::Real;
@@ -889,4 +889,4 @@ TEST(Windows, OfHuggingFaceAreTheSame) {
 }
 
 }  // namespace
-}  // namespace sampler::contract
+}  // namespace sampler::contract::windows_test

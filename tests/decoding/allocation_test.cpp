@@ -5,7 +5,7 @@
 #include "generation.h"
 #include "small_loops.h"
 
-namespace decoding_test {
+namespace decoding_test::allocation_test {
 namespace {
 
 using capi_test::CountingAllocator;
@@ -133,4 +133,4 @@ TEST(AllocationWithEdits, IsOfWhatTextsCanBe) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::allocation_test

@@ -13,7 +13,7 @@
 #include "generation.h"
 #include "model.h"
 
-namespace decoding_test {
+namespace decoding_test::argument_rules_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -995,4 +995,4 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::argument_rules_test

@@ -11,7 +11,7 @@
 #include "generation.h"
 #include "model.h"
 
-namespace decoding_test {
+namespace decoding_test::beam_search_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -908,4 +908,4 @@ TEST(BeamSearch, BadRows) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::beam_search_test

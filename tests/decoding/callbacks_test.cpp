@@ -6,7 +6,7 @@
 
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::callbacks_test {
 namespace {
 
 constexpr sampler_status kOwnStatus = -77;
@@ -220,4 +220,4 @@ TEST(Callbacks, MayBeLeftOut) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::callbacks_test

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "source.h"
 
-namespace decoding_test {
+namespace decoding_test::distribution_test {
 namespace {
 
 using statistics_test::Counts;
@@ -307,4 +307,4 @@ TEST_F(Distribution, WithoutTheAdjustmentItIsAnother) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::distribution_test

@@ -14,7 +14,7 @@
 #include "gpt2.h"
 #include "model_callbacks.h"
 
-namespace decoding_test {
+namespace decoding_test::engine_texts_test {
 namespace {
 
 // Both have the weights in f32 but add them up in other orders: logits differ by some 1e-5, and a
@@ -125,4 +125,4 @@ TEST_F(EngineTexts, AreThoseOfHuggingFace) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::engine_texts_test

@@ -13,7 +13,7 @@
 #include "gpt2.h"
 #include "model_callbacks.h"
 
-namespace decoding_test {
+namespace decoding_test::gpt2_test {
 namespace {
 
 constexpr std::int64_t kNumPrompts = 200;
@@ -163,4 +163,4 @@ TEST_F(Gpt2, LimitsKeepMoreOfTheDrafts) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::gpt2_test

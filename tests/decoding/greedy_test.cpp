@@ -5,7 +5,7 @@
 #include "../seed.h"
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::greedy_test {
 namespace {
 
 constexpr std::uint64_t kNumScenarios = 600;
@@ -212,4 +212,4 @@ TEST(Sampled, SpeculativeKeepsTheRules) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::greedy_test

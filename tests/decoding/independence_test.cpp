@@ -8,7 +8,7 @@
 #include "../seed.h"
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::independence_test {
 namespace {
 
 constexpr std::uint64_t kNumScenarios = 120;
@@ -186,4 +186,4 @@ std::string loop_name(const testing::TestParamInfo<int> &parameter) {
 INSTANTIATE_TEST_SUITE_P(Loops, Independence, testing::Values(0, 1, 2), loop_name);
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::independence_test

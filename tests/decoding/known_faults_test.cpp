@@ -5,7 +5,7 @@
 
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::known_faults_test {
 namespace {
 
 class KnownFaults : public testing::Test {
@@ -298,4 +298,4 @@ TEST(PruneCount, RefusesWhatIsNoRound) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::known_faults_test

@@ -3,7 +3,7 @@
 
 #include "generation.h"
 
-namespace decoding_test {
+namespace decoding_test::large_test {
 namespace {
 
 TEST(Large, LogitsThatNoMachineHasRoomFor) {
@@ -25,4 +25,4 @@ TEST(Large, LogitsThatNoMachineHasRoomFor) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::large_test

@@ -6,7 +6,7 @@
 
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::limits_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -302,4 +302,4 @@ std::string loop_name(const testing::TestParamInfo<int> &parameter) {
 INSTANTIATE_TEST_SUITE_P(Loops, LimitsOf, testing::Values(0, 1, 2, 3, 4), loop_name);
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::limits_test

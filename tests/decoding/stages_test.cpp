@@ -9,7 +9,7 @@
 #include "../sized.h"
 #include "generation.h"
 
-namespace decoding_test {
+namespace decoding_test::stages_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 40;
@@ -450,4 +450,4 @@ TEST(LoopStages, ArraysAreReadInEachStep) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::stages_test

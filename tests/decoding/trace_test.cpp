@@ -8,7 +8,7 @@
 
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::trace_test {
 namespace {
 
 // In nats, at a temperature.
@@ -525,4 +525,4 @@ TEST(Lessons, NoDraftBehindAnUnknownContext) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::trace_test

@@ -9,7 +9,7 @@
 #include "../sized.h"
 #include "scenario.h"
 
-namespace decoding_test {
+namespace decoding_test::trees_test {
 namespace {
 
 constexpr std::uint64_t kNumScenarios = 300;
@@ -378,4 +378,4 @@ TEST(Trees, MayMeetBadRows) {
 }
 
 }  // namespace
-}  // namespace decoding_test
+}  // namespace decoding_test::trees_test

@@ -18,7 +18,7 @@
 #include "reason.h"
 #include "stages.h"
 
-namespace explain {
+namespace explain::explanation_test {
 namespace {
 
 constexpr float kInfinity = INFINITY;
@@ -667,4 +667,4 @@ TEST(Explanation, OfWrongArgumentsIsTheLibrarysError) {
 }
 
 }  // namespace
-}  // namespace explain
+}  // namespace explain::explanation_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace explain {
+namespace explain::row_file_test {
 namespace {
 
 using Bytes = std::string;
@@ -158,4 +158,4 @@ TEST_F(RowFile, OfBitmasks) {
 }
 
 }  // namespace
-}  // namespace explain
+}  // namespace explain::row_file_test

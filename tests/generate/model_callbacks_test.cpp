@@ -7,6 +7,7 @@
 
 #include "model_files.h"
 
+namespace model_callbacks_test {
 namespace {
 
 using generate::Gpt2Model;
@@ -181,3 +182,4 @@ TEST_F(Callbacks, KeepTheFirstFailure) {
 }
 
 }  // namespace
+}  // namespace model_callbacks_test

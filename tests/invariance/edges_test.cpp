@@ -8,7 +8,7 @@
 #include "problem.h"
 #include "run.h"
 
-namespace invariance_test {
+namespace invariance_test::edges_test {
 namespace {
 
 Problem sample_problem(sampler_input_kind kind, const std::vector<float> &values) {
@@ -162,4 +162,4 @@ TEST(Edges, ImpossibleDraftIsNeverAccepted) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::edges_test

@@ -16,7 +16,7 @@
 #include "problem.h"
 #include "run.h"
 
-namespace invariance_test {
+namespace invariance_test::golden_test {
 namespace {
 
 constexpr std::size_t kNumRows = 8;
@@ -267,4 +267,4 @@ TEST(GoldenFile, HasNoOtherCases) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::golden_test

@@ -14,7 +14,7 @@
 #include "run.h"
 #include "variations.h"
 
-namespace invariance_test {
+namespace invariance_test::invariance_test {
 namespace {
 
 const std::vector<std::size_t> kWidths = {1, 2, 31, 32, 33, 257};
@@ -437,4 +437,4 @@ TEST_P(Invariance, AllAtOnce) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::invariance_test

@@ -7,7 +7,7 @@
 
 #include "cpu/draw.h"
 
-namespace sampler::cpu {
+namespace sampler::cpu::inverse_cdf_test {
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
@@ -61,4 +61,4 @@ TEST(InverseCdf, OneToken) {
 }
 
 }  // namespace
-}  // namespace sampler::cpu
+}  // namespace sampler::cpu::inverse_cdf_test

@@ -6,7 +6,7 @@
 #include "run.h"
 #include "variations.h"
 
-namespace invariance_test {
+namespace invariance_test::large_test {
 namespace {
 
 class Large : public testing::TestWithParam<Operation> {};
@@ -35,4 +35,4 @@ TEST_P(Large, AllAtOnce) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::large_test

@@ -10,7 +10,7 @@
 #include "problem.h"
 #include "run.h"
 
-namespace invariance_test {
+namespace invariance_test::operations_test {
 namespace {
 
 constexpr std::size_t kNumRows = 12;
@@ -168,4 +168,4 @@ TEST_F(Agreement, ResidualAsTheRenormOfTheDifference) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::operations_test

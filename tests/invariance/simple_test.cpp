@@ -10,7 +10,7 @@
 #include "../sized.h"
 #include "batch.h"
 
-namespace invariance_test {
+namespace invariance_test::simple_test {
 namespace {
 
 using oracle_test::Batch;
@@ -300,4 +300,4 @@ TEST_F(SimpleCalls, ChainSpeculative) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::simple_test

@@ -10,7 +10,7 @@
 #include "run.h"
 #include "variations.h"
 
-namespace invariance_test {
+namespace invariance_test::threads_test {
 namespace {
 
 class Threads : public testing::TestWithParam<Operation> {
@@ -112,4 +112,4 @@ TEST_P(Threads, EachWithAHandle) {
 }
 
 }  // namespace
-}  // namespace invariance_test
+}  // namespace invariance_test::threads_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace ngram_test {
+namespace ngram_test::aa_tree_test {
 namespace {
 
 struct Node {
@@ -79,4 +79,4 @@ TEST(AaTree, IsBalancedWhateverTheOrder) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::aa_tree_test

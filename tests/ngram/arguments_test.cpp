@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::arguments_test {
 namespace {
 
 constexpr std::int32_t kVocabulary = 10;
@@ -321,4 +321,4 @@ TEST(LookupInterface, EachRuleIsChecked) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::arguments_test

@@ -1,7 +1,7 @@
 // The structs of ngram.h: their sizes, defaults and growth.
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::interface_test {
 namespace {
 
 // Members that are 0 have their defaults.
@@ -54,4 +54,4 @@ TEST(Structs, OfANewerCaller) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::interface_test

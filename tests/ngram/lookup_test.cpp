@@ -5,7 +5,7 @@
 #include "counting_allocator.h"
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::lookup_test {
 namespace {
 
 using capi_test::CountingAllocator;
@@ -367,4 +367,4 @@ TEST(LookupInterface, AnUnknownTokenIsThatOfAStorage) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::lookup_test

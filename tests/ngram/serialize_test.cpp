@@ -4,7 +4,7 @@
 #include "../seed.h"
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::serialize_test {
 namespace {
 
 std::uint64_t checksum_of(const std::string &data) {
@@ -322,4 +322,4 @@ TEST(Serialize, IntoWhatIsTooSmall) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::serialize_test

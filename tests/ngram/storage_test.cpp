@@ -9,7 +9,7 @@
 #include "counting_allocator.h"
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::storage_test {
 namespace {
 
 using capi_test::CountingAllocator;
@@ -371,4 +371,4 @@ TEST(Allocator, ThatThrowsHasNone) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::storage_test

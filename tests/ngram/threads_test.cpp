@@ -15,7 +15,7 @@
 
 #include "support.h"
 
-namespace ngram_test {
+namespace ngram_test::threads_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 1000;
@@ -349,4 +349,4 @@ TEST(Fork, ALookupInUseIsEmptyInTheChild) {
 }
 
 }  // namespace
-}  // namespace ngram_test
+}  // namespace ngram_test::threads_test

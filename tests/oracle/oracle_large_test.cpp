@@ -6,7 +6,7 @@
 
 #include "grid.h"
 
-namespace oracle_test {
+namespace oracle_test::oracle_large_test {
 namespace {
 
 class LargeGrid : public testing::TestWithParam<std::tuple<std::size_t, RowKind>> {};
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(WidestRows, LargeGrid,
                          case_name);
 
 }  // namespace
-}  // namespace oracle_test
+}  // namespace oracle_test::oracle_large_test

@@ -8,7 +8,7 @@
 
 #include "oracle.h"
 
-namespace oracle {
+namespace oracle::oracle_self_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -403,4 +403,4 @@ TEST(OracleSpeculation, DeterministicAndUnknownDraftsAndZeroResiduals) {
 }
 
 }  // namespace
-}  // namespace oracle
+}  // namespace oracle::oracle_self_test

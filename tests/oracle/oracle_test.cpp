@@ -11,7 +11,7 @@
 #include "compare.h"
 #include "grid.h"
 
-namespace oracle_test {
+namespace oracle_test::oracle_test {
 namespace {
 
 using oracle::Filters;
@@ -231,4 +231,4 @@ TEST(RaggedRows, EqualOracle) {
 }
 
 }  // namespace
-}  // namespace oracle_test
+}  // namespace oracle_test::oracle_test

@@ -12,7 +12,7 @@
 #include "batch.h"
 #include "compare.h"
 
-namespace oracle_test {
+namespace oracle_test::speculative_test {
 namespace {
 
 using oracle::Distribution;
@@ -521,4 +521,4 @@ TEST(Residual, OfDeterministicDrafts) {
 }
 
 }  // namespace
-}  // namespace oracle_test
+}  // namespace oracle_test::speculative_test

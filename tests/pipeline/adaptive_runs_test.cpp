@@ -10,7 +10,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::adaptive_runs_test {
 namespace {
 
 constexpr int kNumSteps = 2000;
@@ -185,4 +185,4 @@ TEST(LongRun, OfAdaptivePFollowsTheModel) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::adaptive_runs_test

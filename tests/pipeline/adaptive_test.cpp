@@ -13,7 +13,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::adaptive_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -272,4 +272,4 @@ TEST(Adaptive, PIsExactOfALoneToken) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::adaptive_test

@@ -8,7 +8,7 @@
 
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::bad_lists_test {
 namespace {
 
 constexpr std::int64_t kNumRows = 4;
@@ -285,4 +285,4 @@ TEST(ForcedTokens, MustBeElements) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::bad_lists_test

@@ -9,7 +9,7 @@
 #include "../contract/engine_cases.h"
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::engines_test {
 namespace {
 
 using engine_cases::Case;
@@ -64,4 +64,4 @@ TEST(Engines, GiveTheSameLogits) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::engines_test

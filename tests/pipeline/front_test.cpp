@@ -15,7 +15,7 @@
 #include "problem.h"
 #include "reported.h"
 
-namespace pipeline_test {
+namespace pipeline_test::front_test {
 namespace {
 
 constexpr std::uint64_t kNumProblems = affordable(400);
@@ -301,4 +301,4 @@ INSTANTIATE_TEST_SUITE_P(Types, Front, testing::Values(SAMPLER_F32, SAMPLER_F16,
                          name_of);
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::front_test

@@ -10,7 +10,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::masks_test {
 namespace {
 
 constexpr std::uint64_t kNumProblems = affordable(300);
@@ -140,4 +140,4 @@ INSTANTIATE_TEST_SUITE_P(Types, Masks, testing::Values(SAMPLER_F32, SAMPLER_F16,
                          name_of);
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::masks_test

@@ -14,7 +14,7 @@
 #include "reported.h"
 #include "reports_oracle.h"
 
-namespace pipeline_test {
+namespace pipeline_test::reports_test {
 namespace {
 
 constexpr std::uint64_t kNumProblems = affordable(250);
@@ -288,4 +288,4 @@ INSTANTIATE_TEST_SUITE_P(Types, Reports, testing::Values(SAMPLER_F32, SAMPLER_F1
                          name_of);
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::reports_test

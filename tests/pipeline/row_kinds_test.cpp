@@ -16,7 +16,7 @@
 #include "problem.h"
 #include "reported.h"
 
-namespace pipeline_test {
+namespace pipeline_test::row_kinds_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -371,4 +371,4 @@ INSTANTIATE_TEST_SUITE_P(Isas, RowKinds, testing::Values("avx2", "avx512", "neon
                          [](const auto &isa) { return isa.param; });
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::row_kinds_test

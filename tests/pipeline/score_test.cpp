@@ -11,7 +11,7 @@
 #include "problem.h"
 #include "reported.h"
 
-namespace pipeline_test {
+namespace pipeline_test::score_test {
 namespace {
 
 constexpr std::uint64_t kNumProblems = affordable(200);
@@ -270,4 +270,4 @@ TEST_F(PlainScores, RefuseWrongArguments) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::score_test

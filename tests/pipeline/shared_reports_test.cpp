@@ -11,7 +11,7 @@
 #include "problem.h"
 #include "reported.h"
 
-namespace pipeline_test {
+namespace pipeline_test::shared_reports_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -133,4 +133,4 @@ TEST(SharedReports, EqualThoseOfRowsApart) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::shared_reports_test

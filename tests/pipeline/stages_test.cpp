@@ -14,7 +14,7 @@
 #include "oracle.h"
 #include "problem.h"
 
-namespace pipeline_test {
+namespace pipeline_test::stages_test {
 namespace {
 
 constexpr std::uint64_t kNumProblems = affordable(600);
@@ -224,4 +224,4 @@ TEST(Edits, DoNotDependOnOtherRows) {
 }
 
 }  // namespace
-}  // namespace pipeline_test
+}  // namespace pipeline_test::stages_test

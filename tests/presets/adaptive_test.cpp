@@ -11,7 +11,7 @@
 #include "engine_parameters.h"
 #include "recorded.h"
 
-namespace presets_test {
+namespace presets_test::adaptive_test {
 namespace {
 
 using engine_parameters::Pipeline;
@@ -216,4 +216,4 @@ TEST(LlamaCppAdaptive, AdaptivePIsTheSame) {
 }
 
 }  // namespace
-}  // namespace presets_test
+}  // namespace presets_test::adaptive_test

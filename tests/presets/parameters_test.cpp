@@ -10,7 +10,7 @@
 
 #include "engine_parameters.h"
 
-namespace presets_test {
+namespace presets_test::parameters_test {
 namespace {
 
 using engine_parameters::Error;
@@ -983,4 +983,4 @@ TEST(Pipeline, HasWhatTheRequestHas) {
 }
 
 }  // namespace
-}  // namespace presets_test
+}  // namespace presets_test::parameters_test

@@ -24,7 +24,7 @@
 #include "engine_parameters.h"
 #include "recorded.h"
 
-namespace presets_test {
+namespace presets_test::presets_test {
 namespace {
 
 using engine_parameters::Pipeline;
@@ -515,4 +515,4 @@ TEST(SmallEngines, KeepTheSame) {
 }
 
 }  // namespace
-}  // namespace presets_test
+}  // namespace presets_test::presets_test

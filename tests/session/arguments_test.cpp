@@ -11,7 +11,7 @@
 #include "../sized.h"
 #include "driver.h"
 
-namespace session_test {
+namespace session_test::arguments_test {
 namespace {
 
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
@@ -658,4 +658,4 @@ TEST(SessionMemory, IsTakenInCreateAndAsMuchAsSizeTells) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::arguments_test

@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace session_test {
+namespace session_test::chain_layout_test {
 namespace {
 
 using decoding::ChainGroup;
@@ -134,4 +134,4 @@ TEST(ChainLayout, TreesHavePlacesForAllDrafts) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::chain_layout_test

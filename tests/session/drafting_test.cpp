@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace session_test {
+namespace session_test::drafting_test {
 namespace {
 
 using Tokens = std::vector<std::int32_t>;
@@ -160,4 +160,4 @@ TEST(Drafting, NgramsLearnTheLikeliestTokensAndTheOneThatCame) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::drafting_test

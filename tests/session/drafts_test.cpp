@@ -16,7 +16,7 @@
 #include "driver.h"
 #include "generation.h"
 
-namespace session_test {
+namespace session_test::drafts_test {
 namespace {
 
 using decoding_test::mixed_logits;
@@ -685,4 +685,4 @@ TEST(SessionDrafts, ADraftersCacheMayHoldTheWholeText) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::drafts_test

@@ -7,7 +7,7 @@
 
 #include "parts.h"
 
-namespace session_test {
+namespace session_test::engine_host_test {
 namespace {
 
 using Tokens = std::vector<std::int32_t>;
@@ -129,4 +129,4 @@ TEST(EngineHost, NgramsLearnATextThatTheyDoNotKnow) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::engine_host_test

@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace session_test {
+namespace session_test::gamma_control_test {
 namespace {
 
 std::int64_t tick(void *user) {
@@ -149,4 +149,4 @@ TEST(GammaControl, AHostThatMeasuresHasAllCounted) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::gamma_control_test

@@ -7,7 +7,7 @@
 #include "../sized.h"
 #include "driver.h"
 
-namespace session_test {
+namespace session_test::gamma_test {
 namespace {
 
 using decoding_test::mixed_logits;
@@ -247,4 +247,4 @@ TEST(SessionGamma, FollowsTheEntropy) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::gamma_test

@@ -8,7 +8,7 @@
 #include "../sized.h"
 #include "driver.h"
 
-namespace session_test {
+namespace session_test::resume_test {
 namespace {
 
 using decoding_test::mixed_logits;
@@ -193,4 +193,4 @@ TEST(SessionResume, CountsGoOn) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::resume_test

@@ -11,7 +11,7 @@
 #include "../sized.h"
 #include "driver.h"
 
-namespace session_test {
+namespace session_test::rules_test {
 namespace {
 
 using decoding_test::constant_logits;
@@ -461,4 +461,4 @@ TEST(SessionRules, NgramsPropose) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::rules_test

@@ -4,7 +4,7 @@
 #include "../seed.h"
 #include "schedule.h"
 
-namespace session_test {
+namespace session_test::schedule_test {
 namespace {
 
 void expect_texts_alone(std::uint64_t seed, std::int64_t num_texts, const ScheduleKind &kind,
@@ -48,4 +48,4 @@ TEST(SessionSchedule, TextsByOtherRulesWithMasksAreThoseInASessionOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::schedule_test

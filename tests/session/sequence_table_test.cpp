@@ -3,7 +3,7 @@
 
 #include "parts.h"
 
-namespace session_test {
+namespace session_test::sequence_table_test {
 namespace {
 
 TEST(SequenceTable, NumbersOfRemovedSequencesAreGivenAgain) {
@@ -102,4 +102,4 @@ TEST(SequenceTable, MarksAreOfOneCall) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::sequence_table_test

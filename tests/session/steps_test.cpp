@@ -10,7 +10,7 @@
 #include "driver.h"
 #include "generation.h"
 
-namespace session_test {
+namespace session_test::steps_test {
 namespace {
 
 using decoding_test::constant_logits;
@@ -409,4 +409,4 @@ TEST(SessionSteps, SpansOfAnEarlierPlanAreRefused) {
 }
 
 }  // namespace
-}  // namespace session_test
+}  // namespace session_test::steps_test

@@ -8,7 +8,7 @@
 #include "few_ranks.h"
 #include "handle.h"
 
-namespace shards_test {
+namespace shards_test::arguments_test {
 namespace {
 
 constexpr int64_t kNumRows = SampleRanks::kNumRows, kNumCols = SampleRanks::kNumCols,
@@ -514,4 +514,4 @@ TEST(ShardPlan, TakesThreeExchangesAtMost) {
 }
 
 }  // namespace
-}  // namespace shards_test
+}  // namespace shards_test::arguments_test

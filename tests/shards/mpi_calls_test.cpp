@@ -11,7 +11,7 @@
 #include "problem.h"
 #include "random_calls.h"
 
-namespace shards_test {
+namespace shards_test::mpi_calls_test {
 namespace {
 
 // The same calls at random on every rank of the world.
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(All, Calls,
                          testing::Values(Order::kWorld, Order::kReversed, Order::kApart), name_of);
 
 }  // namespace
-}  // namespace shards_test
+}  // namespace shards_test::mpi_calls_test

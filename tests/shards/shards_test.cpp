@@ -5,7 +5,7 @@
 #include "problem.h"
 #include "typed.h"
 
-namespace shards_test {
+namespace shards_test::shards_test {
 namespace {
 
 // The last has ranks of several blocks of columns.
@@ -51,4 +51,4 @@ TEST_P(ShardsTest, LeaveResiduals) {
 INSTANTIATE_TEST_SUITE_P(All, ShardsTest, all_types_and_kinds(), name_of);
 
 }  // namespace
-}  // namespace shards_test
+}  // namespace shards_test::shards_test

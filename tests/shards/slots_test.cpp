@@ -10,7 +10,7 @@
 #include "problem.h"
 #include "random_calls.h"
 
-namespace shards_test {
+namespace shards_test::slots_test {
 namespace {
 
 constexpr int64_t kRanks[] = {1, 2, 3, 8, 64};
@@ -125,4 +125,4 @@ TEST(ShardSlots, RefuseALargerTopKThanMessagesHold) {
 }
 
 }  // namespace
-}  // namespace shards_test
+}  // namespace shards_test::slots_test

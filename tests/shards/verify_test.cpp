@@ -10,7 +10,7 @@
 #include "problem.h"
 #include "random_chains.h"
 
-namespace shards_test {
+namespace shards_test::verify_test {
 namespace {
 
 struct Shape {
@@ -269,4 +269,4 @@ TEST(ShardedVerify, RefusesOtherVerificationByName) {
 }
 
 }  // namespace
-}  // namespace shards_test
+}  // namespace shards_test::verify_test

@@ -19,6 +19,7 @@
 #include "contract/row_view.h"
 #include "usable_passes.h"
 
+namespace window_passes_test {
 namespace {
 
 namespace contract = sampler::contract;
@@ -307,3 +308,4 @@ TEST(WindowPass, CopyFindsABadElement) {
 }
 
 }  // namespace
+}  // namespace window_passes_test

@@ -9,7 +9,7 @@
 #include "../sized.h"
 #include "support.h"
 
-namespace state_test {
+namespace state_test::adaptive_test {
 namespace {
 
 constexpr std::int64_t kSlots = 5, kColumns = 40;
@@ -136,4 +136,4 @@ TEST(Adaptive, LoopsByAStateAreThoseByLists) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::adaptive_test

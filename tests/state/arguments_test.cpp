@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace state_test {
+namespace state_test::arguments_test {
 namespace {
 
 constexpr std::int64_t kTooMany = std::int64_t(1) << 31;
@@ -626,4 +626,4 @@ TEST_F(Arguments, OfListsMakeTheirRowsBad) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::arguments_test

@@ -11,7 +11,7 @@
 #include "contract/state_slots.h"
 #include "support.h"
 
-namespace state_test {
+namespace state_test::bytes_test {
 namespace {
 
 // Remembers the block that was taken last.
@@ -241,4 +241,4 @@ TEST(Bytes, ThatTheAllocatorHasNotAreAnError) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::bytes_test

@@ -10,7 +10,7 @@
 #include "problem.h"
 #include "support.h"
 
-namespace state_test {
+namespace state_test::sampling_test {
 namespace {
 
 using pipeline_test::Call;
@@ -211,4 +211,4 @@ TEST(Sampling, TakesTheWorkspaceThatItTells) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::sampling_test

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace state_test {
+namespace state_test::serialize_test {
 namespace {
 
 void put(std::string *data, std::size_t at, std::uint64_t value, std::size_t bytes) {
@@ -162,4 +162,4 @@ TEST_P(Serialized, ReadsNothingOutside) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::serialize_test

@@ -9,7 +9,7 @@
 #include "../seed.h"
 #include "support.h"
 
-namespace state_test {
+namespace state_test::slots_test {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -273,4 +273,4 @@ TEST(Slots, ThatComeTwiceHarmNoOther) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::slots_test

@@ -7,7 +7,7 @@
 #include "../seed.h"
 #include "support.h"
 
-namespace state_test {
+namespace state_test::threads_test {
 namespace {
 
 constexpr std::int64_t kSlots = 24, kColumns = 50;
@@ -74,4 +74,4 @@ TEST(Threads, OfTheCallerHaveStatesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace state_test
+}  // namespace state_test::threads_test

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace statistics_test {
+namespace statistics_test::chi_square_test {
 namespace {
 
 constexpr std::uint64_t kNumDraws = 6'000'000;
@@ -101,4 +101,4 @@ TEST(ChiSquare, PowerGrowsFromAlphaToCertainty) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::chi_square_test

@@ -12,7 +12,7 @@
 
 #include "source.h"
 
-namespace statistics_test {
+namespace statistics_test::distribution_test {
 namespace {
 
 constexpr double kOnePercent = 0.01;
@@ -249,4 +249,4 @@ TEST(Gumbel, RareToken) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::distribution_test

@@ -17,7 +17,7 @@
 
 #include "source.h"
 
-namespace statistics_test {
+namespace statistics_test::speculative_test {
 namespace {
 
 constexpr std::size_t kNumCols = 6;
@@ -337,4 +337,4 @@ TEST(Speculative, FirstTwoTokensTogether) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::speculative_test

@@ -10,7 +10,7 @@
 
 #include "source.h"
 
-namespace statistics_test {
+namespace statistics_test::stages_test {
 namespace {
 
 constexpr double kBias = 0.03;
@@ -104,4 +104,4 @@ TEST(StagesDistribution, AdaptiveP) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::stages_test

@@ -12,7 +12,7 @@
 
 #include "source.h"
 
-namespace statistics_test {
+namespace statistics_test::streams_test {
 namespace {
 
 constexpr std::int64_t kNumRows = 1024;
@@ -296,4 +296,4 @@ TEST(StreamsOfPurposes, AreIndependent) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::streams_test

@@ -5,7 +5,7 @@
 
 #include "source.h"
 
-namespace statistics_test {
+namespace statistics_test::tail_test {
 namespace {
 
 constexpr std::size_t kNumTail = 1 << 18;
@@ -89,4 +89,4 @@ TEST_P(Tail, BelowThirtyTwoBits) {
 }
 
 }  // namespace
-}  // namespace statistics_test
+}  // namespace statistics_test::tail_test

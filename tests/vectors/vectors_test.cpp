@@ -12,7 +12,7 @@
 #include "case.h"
 #include "expect.h"
 
-namespace vectors_test {
+namespace vectors_test::vectors_test {
 namespace {
 
 using capi_test::Op;
@@ -189,4 +189,4 @@ TEST(VectorsHave, NoMembersThatAreExpectedToBeMissing) {
 }
 
 }  // namespace
-}  // namespace vectors_test
+}  // namespace vectors_test::vectors_test

@@ -6,7 +6,7 @@
 #include "handles.h"
 #include "random_problem.h"
 
-namespace verification_test {
+namespace verification_test::allocation_test {
 namespace {
 
 using capi_test::num_allocations;
@@ -47,4 +47,4 @@ TEST(Verification, AllocatesNothing) {
 }
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::allocation_test

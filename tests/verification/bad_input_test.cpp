@@ -16,7 +16,7 @@
 #include "handles.h"
 #include "random_problem.h"
 
-namespace verification_test {
+namespace verification_test::bad_input_test {
 namespace {
 
 using pipeline_test::Handles;
@@ -768,4 +768,4 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
 }
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::bad_input_test

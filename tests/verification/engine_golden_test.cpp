@@ -34,7 +34,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace verification_test {
+namespace verification_test::engine_golden_test {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
@@ -498,4 +498,4 @@ INSTANTIATE_TEST_SUITE_P(Layouts, EngineGolden,
                                          "flashinfer"));
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::engine_golden_test

@@ -24,7 +24,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace verification_test {
+namespace verification_test::laws_test {
 namespace {
 
 using statistics_test::Counts;
@@ -726,4 +726,4 @@ TEST(Block, KeepsNoFewerThanStandard) {
 }
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::laws_test

@@ -11,7 +11,7 @@
 #include "random_problem.h"
 #include "walk.h"
 
-namespace verification_test {
+namespace verification_test::layouts_test {
 namespace {
 
 using pipeline_test::Handles;
@@ -482,4 +482,4 @@ TEST(Randomness, IsByStream) {
 }
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::layouts_test

@@ -13,7 +13,7 @@
 #include "handles.h"
 #include "problem.h"
 
-namespace verification_test {
+namespace verification_test::texts_test {
 namespace {
 
 using pipeline_test::Handles;
@@ -356,4 +356,4 @@ TEST(SampleMatch, IsTheGreedyText) {
 }
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::texts_test

@@ -7,7 +7,7 @@
 #include "handles.h"
 #include "random_problem.h"
 
-namespace verification_test {
+namespace verification_test::walk_test {
 namespace {
 
 using pipeline_test::Handles;
@@ -116,4 +116,4 @@ std::string name_of_case(const testing::TestParamInfo<sampler_acceptance> &which
 INSTANTIATE_TEST_SUITE_P(Walk, Rule, testing::Range(1, 9), name_of_case);
 
 }  // namespace
-}  // namespace verification_test
+}  // namespace verification_test::walk_test
