@@ -62,8 +62,9 @@ add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>
                     $<$<COMPILE_LANGUAGE:CUDA>:--threads=0>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
-# A third smaller than by default; drivers that load code of CUDA 13 all read it.
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+# A third smaller than by default; drivers that load code of CUDA 13 all read it. It takes long for code that is
+# not optimised, which nobody installs.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13 AND NOT SAMPLER_CUDA_UNOPTIMISED)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
 endif()
 set(SAMPLER_CUDA_LARGE_KERNELS_OPTIONS)
