@@ -6,6 +6,7 @@
 #   long           takes longer than a test run may: run by `./run test --all`, where SAMPLER_TEST_LONG is on
 #   memory         built and run under AddressSanitizer: its subject is bad input, or memory that calls share or
 #                  reach beyond
+#   memory-1, -2, -3   the same, one of them each day, in turn (SAMPLER_TEST_DAY), and all in `./run test --all`
 #   memory-long    the same in `./run test --all` alone: takes too long there for every test run
 #   threads        built and run under ThreadSanitizer
 #   msan           built and run under MemorySanitizer
@@ -15,12 +16,19 @@
 # _sampler_is_wanted(<variable> <label>...): whether this build has tests with these labels.
 function(_sampler_is_wanted variable)
   set(${variable} ON PARENT_SCOPE)
+  set(memory memory memory-1 memory-2 memory-3)
+  if(SAMPLER_TEST_LONG)
+    list(APPEND memory memory-long)
+  elseif(NOT SAMPLER_TEST_DAY STREQUAL "")
+    math(EXPR turn "${SAMPLER_TEST_DAY} % 3 + 1")
+    set(memory memory memory-${turn})
+  endif()
+  set(labels_of_memory ${ARGN})
+  list(FILTER labels_of_memory INCLUDE REGEX ^memory)
   if((SAMPLER_TEST_LABEL AND NOT SAMPLER_TEST_LABEL IN_LIST ARGN)
      OR (NOT SAMPLER_TEST_SLOW AND "slow" IN_LIST ARGN)
      OR (NOT SAMPLER_TEST_LONG AND "long" IN_LIST ARGN)
-     OR (SAMPLER_SANITIZE MATCHES "address"
-         AND NOT "memory" IN_LIST ARGN
-         AND NOT ("memory-long" IN_LIST ARGN AND SAMPLER_TEST_LONG)))
+     OR (SAMPLER_SANITIZE MATCHES "address" AND NOT "${labels_of_memory}" IN_LIST memory))
     set(${variable} OFF PARENT_SCOPE)
   endif()
 endfunction()
@@ -89,7 +97,8 @@ endfunction()
 #
 # SHARDS is for programs that run long: as many tests <name>.1, <name>.2, ... share the cases, in
 # parallel. DAILY is for programs that take longer than a test run may: the cases are dealt out to as many
-# shares, one of which runs each day, in turn; where SAMPLER_TEST_LONG is on, all cases run. LINK adds
+# shares, one of which runs each day, in turn; where SAMPLER_TEST_LONG is on, all cases run. With the labels
+# memory-1 to -3, whose turn comes each third day, n is no multiple of 3 under AddressSanitizer. LINK adds
 # libraries; LIBRARY stands for the library itself; FILTER is googletest's, for the cases that run. Where the
 # build does not want tests with these labels, the target does not exist.
 #
