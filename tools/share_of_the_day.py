@@ -1,9 +1,9 @@
 """Runs a part of a googletest program's cases, another part each day.
 
-usage: share_of_the_day.py NUM_SHARES COMMAND...
+usage: share_of_the_day.py [NUM_SHARES COMMAND...]
 
 The cases are dealt out to NUM_SHARES shares, and one share a day runs. SAMPLER_TEST_SEED, a date as
-YYYYMMDD, says which day it is; today where it is no date.
+YYYYMMDD, says which day it is; today where it is no date. Without arguments: prints the day, as a number.
 """
 
 import datetime
@@ -27,4 +27,7 @@ def main(num_shares, *command):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) == 1:
+        print(day())
+    else:
+        main(*sys.argv[1:])

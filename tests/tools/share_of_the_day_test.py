@@ -32,6 +32,10 @@ def main(tool):
     shares = [share(tool, day, 7) for day in days]
     if sorted(shares) != list(range(7)):
         sys.exit(f"in a week not all of 7 shares came round: {shares}")
+    printed = [int(subprocess.run([sys.executable, tool], env={**os.environ, "SAMPLER_TEST_SEED": day}, capture_output=True,
+                                  text=True, check=True).stdout) % 7 for day in days]
+    if printed != shares:
+        sys.exit(f"the days printed have the shares {printed}, not {shares}")
     if share(tool, days[0], 7) != shares[0]:
         sys.exit("a day has two shares")
     # No date, or none at all, is today, which may end while this runs.

@@ -10,13 +10,6 @@ stage() {
   fi
 }
 
-# Days since 1970: the seed's, or today's where that is no date.
-day() {
-  local seconds
-  seconds=$(date -u -d "$SAMPLER_TEST_SEED" +%s 2>/dev/null) || seconds=$(date -u +%s)
-  echo $((seconds / 86400))
-}
-
 # took PRESET WORK SECONDS_AT_START
 took() {
   echo "$2 $((SECONDS - $3))" >>"$results/$1.seconds"
@@ -27,7 +20,7 @@ build_stage() {
   local log=build/$1/.ninja_log start=$SECONDS before
   before=$(mktemp)
   sort "$log" >"$before" 2>/dev/null || true
-  if ! build "$1" -DSAMPLER_BUILD_TESTS=ON -DSAMPLER_TEST_DAY="$(day)" ${SAMPLER_TEST_ALL:+-DSAMPLER_TEST_LONG=ON}; then
+  if ! build "$1" -DSAMPLER_BUILD_TESTS=ON -DSAMPLER_TEST_DAY="$(python3 tools/share_of_the_day.py)" ${SAMPLER_TEST_ALL:+-DSAMPLER_TEST_LONG=ON}; then
     echo "the build failed, see $logs" >"$results/$1.failed"
     return 1
   fi
