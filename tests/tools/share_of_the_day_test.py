@@ -1,4 +1,4 @@
-"""Each day has its share, all come round, and the command's own status comes back.
+"""Each day has its share, all come round, none is empty, and the command's own status comes back.
 
 usage: share_of_the_day_test.py SHARE_OF_THE_DAY_PY
 """
@@ -8,7 +8,14 @@ import os
 import subprocess
 import sys
 
-PRINT = "import os; print(os.environ['GTEST_TOTAL_SHARDS'], os.environ['GTEST_SHARD_INDEX'])"
+# Lists as many cases as it is told, and tells the share that it would run.
+PROGRAM = """
+import os, sys
+if sys.argv[-1] == "--gtest_list_tests":
+    print("Suite.", *["  Case"] * int(sys.argv[1]), sep="\\n")
+else:
+    print(os.environ["GTEST_TOTAL_SHARDS"], os.environ["GTEST_SHARD_INDEX"])
+"""
 
 
 def run(tool, seed, num_shares, *command):
@@ -19,10 +26,10 @@ def run(tool, seed, num_shares, *command):
                           text=True, check=False)
 
 
-def share(tool, seed, num_shares):
-    lines = run(tool, seed, num_shares, sys.executable, "-c", PRINT).stdout.splitlines()
+def share(tool, seed, num_shares, num_cases=1000):
+    lines = run(tool, seed, num_shares, sys.executable, "-c", PROGRAM, str(num_cases)).stdout.splitlines()
     total, index = lines[-1].split()
-    if int(total) != num_shares or lines[0] != f"share {index} of {total}, by the day":
+    if int(total) != max(1, min(num_shares, num_cases)) or lines[0] != f"share {index} of {total}, by the day":
         sys.exit(f"{lines}")
     return int(index)
 
@@ -32,6 +39,10 @@ def main(tool):
     shares = [share(tool, day, 7) for day in days]
     if sorted(shares) != list(range(7)):
         sys.exit(f"in a week not all of 7 shares came round: {shares}")
+    for num_cases in (6, 1, 0):
+        shares_of_few = {share(tool, day, 7, num_cases) for day in days}
+        if shares_of_few != set(range(max(1, num_cases))):
+            sys.exit(f"of {num_cases} cases the shares are {shares_of_few}")
     printed = [int(subprocess.run([sys.executable, tool], env={**os.environ, "SAMPLER_TEST_SEED": day}, capture_output=True,
                                   text=True, check=True).stdout) % 7 for day in days]
     if printed != shares:
