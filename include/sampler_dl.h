@@ -175,6 +175,11 @@ typedef struct sampler_dl {
 
   /* types.h */
   const char *(*status_string)(sampler_status status);
+
+  /* unmask.h */
+  sampler_status (*unmask)(sampler_t sampler, const sampler_unmask_args *args);
+  sampler_status (*unmask_workspace_size)(sampler_t sampler, const sampler_unmask_args *args,
+                                          size_t *out_bytes);
 } sampler_dl;
 
 /* Bytes of a message, with its end. */
@@ -275,7 +280,9 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_state_read", offsetof(sampler_dl, state_read)},
       {"sampler_state_serialize", offsetof(sampler_dl, state_serialize)},
       {"sampler_state_deserialize", offsetof(sampler_dl, state_deserialize)},
-      {"sampler_status_string", offsetof(sampler_dl, status_string)}};
+      {"sampler_status_string", offsetof(sampler_dl, status_string)},
+      {"sampler_unmask", offsetof(sampler_dl, unmask)},
+      {"sampler_unmask_workspace_size", offsetof(sampler_dl, unmask_workspace_size)}};
   /* So many at the front are required. */
   const size_t num_functions = sizeof functions / sizeof functions[0], num_required = 6;
   char soname[32];

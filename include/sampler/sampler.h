@@ -5,6 +5,7 @@
  *   handle.h       creating a sampler, its options
  *   sampling.h     sampling, filters and selection with every option
  *   pipeline.h     the stages between logits and the draw: edits, penalties, truncation
+ *   unmask.h       steps of diffusion language models
  *   state.h        the history of sequences: tokens, counts, adaptive values
  *   speculative.h  verification of draft tokens, residuals
  *   decoding.h     loops around a model: autoregressive, speculative, beam search
@@ -45,6 +46,7 @@
 #include <sampler/speculative.h>
 #include <sampler/state.h>
 #include <sampler/types.h>
+#include <sampler/unmask.h>
 #include <sampler/version.h>
 
 #endif /* SAMPLER_SAMPLER_H */

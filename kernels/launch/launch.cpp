@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operations/unmask.cuh"
 #include "stream/stream.h"
 
 namespace sampler::kernels {
@@ -74,6 +75,11 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
 cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream) {
   const LaunchConfig config(num_blocks, 1, 0, stream);
   return enqueue(pack_kernel_address(), config, &request);
+}
+
+cudaError_t launch(const contract::UnmaskRequest &request, cudaStream_t stream) {
+  const LaunchConfig config(request.num_blocks, 1, sizeof(UnmaskShared), stream);
+  return enqueue(unmask_kernel_address(), config, &request);
 }
 
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,

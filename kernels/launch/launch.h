@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "contract/state_requests.h"
+#include "contract/unmask.h"
 #include "launch/plan.h"
 #include "launch/upload.cuh"
 #include "operations/kept_lists.cuh"
@@ -38,6 +39,9 @@ const void *clear_kernel_address();
 
 // Takes a PackRequest.
 const void *pack_kernel_address();
+
+// Takes an UnmaskRequest.
+const void *unmask_kernel_address();
 
 // A call of state.h. Takes its request.
 template <class Request>
@@ -82,6 +86,9 @@ template <class Request>
 cudaError_t launch_state(const Request &request, cudaStream_t stream) {
   return launch_state(state_kernel_address<Request>(), &request, request.num_rows, stream);
 }
+
+// Enqueues unmasking, a thread block per block of rows; there are some.
+cudaError_t launch(const contract::UnmaskRequest &request, cudaStream_t stream);
 
 // Enqueues the packing of lists, by num_blocks blocks.
 cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream);

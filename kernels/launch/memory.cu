@@ -1,7 +1,8 @@
-// Small kernels that move data, in a unit of their own: uploads, list packing, state slots.
+// Small kernels, in a unit of their own: uploads, list packing, state slots, unmasking.
 #include "launch/launch.h"
 
 #include "machine/cuda_context.cuh"
+#include "operations/unmask.cuh"
 #include "stages/state.cuh"
 
 namespace sampler::kernels {
@@ -23,6 +24,15 @@ __global__ void __launch_bounds__(kBlockThreads)
   __shared__ typename Context::Scratch scratch;
   Context ctx(scratch, nullptr);
   run_pack(ctx, request);
+}
+
+__global__ void __launch_bounds__(kBlockThreads)
+    unmask_kernel(const __grid_constant__ contract::UnmaskRequest request) {
+  using Context = CudaContext<kBlockThreads, false>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, dynamic_shared);
+  run_unmask(ctx, request);
 }
 
 // One block per multiprocessor: for more the compiler would spill registers.
@@ -50,6 +60,10 @@ template const void *state_kernel_address<contract::ReadRequest>();
 
 const void *pack_kernel_address() {
   return reinterpret_cast<const void *>(&pack_kernel);
+}
+
+const void *unmask_kernel_address() {
+  return reinterpret_cast<const void *>(&unmask_kernel);
 }
 
 const void *upload_kernel_address() {

@@ -10,6 +10,7 @@
 #include "sampler/shard.h"
 #include "sampler/speculative.h"
 #include "sampler/state.h"
+#include "sampler/unmask.h"
 
 namespace sampler::abi {
 
@@ -36,6 +37,7 @@ SAMPLER_ZERO_TRAITS(sampler_acceptance_params)
 SAMPLER_ZERO_TRAITS(sampler_draft_layout)
 SAMPLER_ZERO_TRAITS(sampler_verify_args)
 SAMPLER_ZERO_TRAITS(sampler_residual_args)
+SAMPLER_ZERO_TRAITS(sampler_unmask_args)
 SAMPLER_ZERO_TRAITS(sampler_shard_args)
 SAMPLER_ZERO_TRAITS(sampler_shard_plan_info)
 SAMPLER_ZERO_TRAITS(sampler_row_params)

@@ -8,8 +8,10 @@
 #include "abi/handle_impl.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
+#include "contract/unmask.h"
 #include "contract/verification.h"
 #include "cpu/operations.h"
+#include "cpu/unmask.h"
 
 namespace sampler::capi {
 
@@ -58,6 +60,12 @@ size_t needed_workspace(const sampler_handle &handle, const Request &request) {
                         : cpu::workspace_bytes(request, handle.executor.num_threads);
 }
 
+inline size_t needed_workspace(const sampler_handle &handle,
+                               const contract::UnmaskRequest &request) {
+  return handle.on_cuda && request.num_blocks > 0 ? cuda::workspace_bytes(request, handle.device)
+                                                  : 0;
+}
+
 // The handle's executor. It calls the host's parallel_for as the host's callbacks are called.
 struct HostParallelFor {
   Entry &entry;
@@ -89,6 +97,14 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   if (const cpu::Misuse misuse = cpu::run(request, parallel_for.executor(), workspace)) {
     check.fail(SAMPLER_ERROR_CALLBACK, "%s", misuse);
   }
+}
+
+inline void run_on_device(Check &check, const sampler_handle &handle,
+                          const contract::UnmaskRequest &request, void *workspace,
+                          sampler_stream stream) {
+  if (!handle.on_cuda) return cpu::unmask(request);
+  const cuda::Error error = cuda::run(request, handle.device, workspace, stream);
+  if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
 }
 
 // Contents of host arrays, which are read once it is known that they are the host's.

@@ -9,9 +9,11 @@
 #include "contract/pipeline.h"
 #include "contract/reports.h"
 #include "contract/request.h"
+#include "contract/unmask.h"
 #include "contract/verification.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
+#include "sampler/unmask.h"
 
 namespace sampler::capi {
 
@@ -46,6 +48,8 @@ sampler_acceptance_params read_acceptance_params(Check &check,
 // A member that makes a request more than dense chains by the standard rule:
 // contract::Verification.
 const char *name_of_more(const contract::VerifyRequest &request);
+contract::UnmaskRequest to_request(Check &check, const sampler_unmask_args &args,
+                                   const RequestContext &context);
 contract::ResidualRequest to_request(Check &check, const sampler_residual_args &args,
                                      const RequestContext &context);
 

@@ -39,6 +39,7 @@ enum class Purpose : uint32_t {
   kDraft = 4,
   kGumbel = 5,
   kXtc = 6,
+  kUnmask = 7,
 };
 
 // Source of an output row's random words.

@@ -441,6 +441,24 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
                [&](const auto &request) { return enqueue(request, device, workspace, stream); });
 }
 
+// Its workspace has host arrays alone.
+size_t workspace_bytes(const contract::UnmaskRequest &request, const Device &device) {
+  Layout layout;
+  layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
+  return layout.bytes();
+}
+
+Error run(const contract::UnmaskRequest &any, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  const CurrentDevice current(device);
+  if (current.error()) return current.error();
+  contract::UnmaskRequest request = any;  // its arrays may be moved to the device
+  cudaError_t error =
+      upload_host_arrays(&request, Layout().begin(workspace), stream, device.host_parameters);
+  if (error == cudaSuccess) error = kernels::launch(request, stream);
+  return error_of("cudaLaunchKernelExC", error);
+}
+
 size_t shard_workspace_bytes(const shards::ShardCall &call, const Device &device) {
   if (call.num_rows() == 0) return 0;
   const kernels::ShardRequest request(call);

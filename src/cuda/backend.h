@@ -7,6 +7,7 @@
 
 #include "contract/any_request.h"
 #include "contract/state_requests.h"
+#include "contract/unmask.h"
 #include "machine/device_shape.h"
 #include "shards/call.h"
 
@@ -66,9 +67,12 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 
 // Workspace bytes of one call.
 size_t workspace_bytes(const contract::AnyRequest &request, const Device &device);
+size_t workspace_bytes(const contract::UnmaskRequest &request, const Device &device);
 
 // Enqueues the operation.
 Error run(const contract::AnyRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+Error run(const contract::UnmaskRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
 
 // The same for a round of rows split among ranks, which reads `received` and writes `send`.

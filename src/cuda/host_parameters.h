@@ -13,6 +13,7 @@
 #include "contract/pipeline.h"
 #include "contract/request.h"
 #include "contract/state_requests.h"
+#include "contract/unmask.h"
 #include "launch/launch.h"
 
 namespace sampler::cuda {
@@ -95,6 +96,13 @@ void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   if (!request->has_pipeline) return;
   const shards::ShardCall call = request->call();
   visit_stage_parameters(&request->stages, call.slots().number(request->plan.num_rows), visit);
+}
+
+template <class Visit>
+void visit_host_arrays(contract::UnmaskRequest *request, const Visit &visit) {
+  visit_randomness(&request->random, request->slots.number(request->num_rows), visit);
+  visit(&request->num_committed.array, request->num_blocks);
+  visit(&request->num_steps_left.array, request->num_blocks);
 }
 
 // Calls of state.h. Only accept has arrays: the parameters of adaptive stages.

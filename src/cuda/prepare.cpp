@@ -125,6 +125,7 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
   Outcome outcome = load(kernels::upload_kernel_address(), &unused);
   if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), &unused);
   if (outcome.error == cudaSuccess) outcome = load(kernels::pack_kernel_address(), &unused);
+  if (outcome.error == cudaSuccess) outcome = load(kernels::unmask_kernel_address(), &unused);
   contract::for_each_state_request([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if (outcome.error == cudaSuccess) {

@@ -41,6 +41,9 @@ size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
 size_t workspace_bytes(const contract::AnyRequest &, const Device &) {
   return 0;
 }
+size_t workspace_bytes(const contract::UnmaskRequest &, const Device &) {
+  return 0;
+}
 size_t shard_workspace_bytes(const shards::ShardCall &, const Device &) {
   return 0;
 }
@@ -66,6 +69,9 @@ template Error run_state(const contract::ResetRequest &, const Device &, void *,
 template Error run_state(const contract::ReadRequest &, const Device &, void *, CUstream_st *);
 
 Error run(const contract::AnyRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+Error run(const contract::UnmaskRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
 }
 

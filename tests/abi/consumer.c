@@ -268,6 +268,46 @@ static void verification(void) {
   check(sampler_residual(sampler, &residual)), print_floats("residual", output, COLS);
 }
 
+/* ---- unmask.h ---- */
+
+static void unmasking(void) {
+  const int32_t candidates[6] = {5, 6, 7, 8, 9, 4};
+  const float logprobs[6] = {-0.5f, -0.125f, -2.0f, -0.25f, -1.0f, -0.0625f};
+  const int64_t offsets[3] = {0, 4, 6};
+  const int32_t numbers[2] = {1, 2}, steps[2] = {0, 1};
+  const float entropies[12] = {0.5f, 0, 0.25f, 0, 1.0f, 0, 0.75f, 0, 0.125f, 0, 0.5f, 0};
+  int32_t tokens[6] = {1, 1, 1, 3, 1, 1}, counts[2], edited[2], masked[2];
+  const int32_t slots[6] = {0, 1, 0, 1, 0, 1};
+  uint8_t changes[6];
+  float confidences[6];
+  uint32_t status[6] = {0, 0, 0, 0, 0, 0}, block_status[2];
+  size_t bytes;
+  sampler_unmask_args args = {0};
+  args.struct_size = sizeof args;
+  args.num_rows = 6, args.num_blocks = 2, args.block_offsets = offsets;
+  args.candidate_token_ids = candidates, args.candidate_status = status;
+  args.scores = logprobs, args.token_ids = tokens, args.mask_token_id = 1;
+  args.num_committed = 1, args.threshold = 0.875f, args.edit_threshold = 0.75f;
+  args.out_changes = changes, args.out_confidences = confidences;
+  args.out_committed_counts = counts, args.out_edited_counts = edited;
+  args.out_masked_counts = masked, args.out_block_status = block_status;
+  check(sampler_unmask_workspace_size(sampler, &args, &bytes));
+  check(sampler_unmask(sampler, &args));
+  print_ids("unmasked", tokens, 6), print_floats("confidences", confidences, 6);
+  print_ids("committed", counts, 2), print_ids("edited", edited, 2);
+  print_ids("masked", masked, 2);
+  printf("changes: %d %d %d %d, status %u\n", changes[0] == SAMPLER_UNMASK_KEPT,
+         changes[1] == SAMPLER_UNMASK_COMMITTED, changes[3] == SAMPLER_UNMASK_EDITED, changes[5],
+         block_status[0]);
+
+  args.confidence = SAMPLER_CONFIDENCE_ENTROPY, args.scores = entropies, args.score_stride = 2;
+  args.threshold = args.edit_threshold = 0, args.entropy_bound = 0.5f;
+  args.order_temperature = 0.5f, args.random.seed = 3, args.slots = slots, args.num_slots = 2;
+  args.block_num_committed = numbers, args.block_num_steps_left = steps, args.num_steps_left = 0;
+  check(sampler_unmask(sampler, &args));
+  print_ids("unmasked", tokens, 6), print_ids("masked", masked, 2);
+}
+
 /* ---- state.h ---- */
 
 static void states(void) {
@@ -508,6 +548,7 @@ int main(void) {
   simple();
   sampling();
   verification();
+  unmasking();
   states();
   loops();
   sessions();

@@ -2,6 +2,7 @@
 // environment that a host may have: the same results, the host's environment as it was, and the
 // host's callbacks called in it.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -128,6 +129,7 @@ class EntryPoints {
     add_loops();
     add_storage();
     add_lookup();
+    add_unmasking();
     add_state();
     add_session();
     add_shards();
@@ -695,6 +697,37 @@ class EntryPoints {
     add_call(
         "sampler_shard_round", nothing,
         [=] { return sampler_shard_round(sampler_.get(), &calls->shard, -1); }, no_output);
+  }
+
+  void add_unmasking() {
+    struct Calls {
+      std::array<std::int32_t, 4> candidates = {1, 2, 3, 1}, tokens = {};
+      std::array<float, 4> scores = {-0.1F, -1.3F, -0.7F, -2.9F}, confidences = {};
+      std::size_t bytes = 0;
+      sampler_unmask_args args = sized<sampler_unmask_args>();
+    };
+    const auto calls = std::make_shared<Calls>();
+    sampler_unmask_args &args = calls->args;
+    args.num_rows = 4;
+    args.num_blocks = 1;
+    args.candidate_token_ids = calls->candidates.data();
+    args.scores = calls->scores.data();
+    args.token_ids = calls->tokens.data();
+    args.order_temperature = 0.7F;
+    args.num_committed = 2;
+    args.threshold = 0.85F;
+    args.out_confidences = calls->confidences.data();
+    const auto run = [=] { return sampler_unmask(sampler_.get(), &calls->args); };
+    add_call(
+        "sampler_unmask", [=] { calls->tokens.fill(0); }, run,
+        [=] { return bytes_of(calls->tokens) + bytes_of(calls->confidences); });
+    add_call(
+        "sampler_unmask", nothing, [=] { return sampler_unmask(sampler_.get(), nullptr); },
+        no_output);
+    add_call(
+        "sampler_unmask_workspace_size", nothing,
+        [=] { return sampler_unmask_workspace_size(sampler_.get(), &calls->args, &calls->bytes); },
+        [=] { return bytes_of(calls->bytes); });
   }
 
   void add_state() {

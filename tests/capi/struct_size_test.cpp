@@ -87,6 +87,7 @@ class PublicStructs {
     auto select = sized<sampler_select_args>();
     auto verify = sized<sampler_verify_args>();
     auto residual = sized<sampler_residual_args>();
+    const auto unmask = sized<sampler_unmask_args>();
     for (sampler_rows *rows : {&sample.input, &score.input, &filter.input, &select.input,
                                &verify.target, &residual.target}) {
       rows->num_cols = 1;
@@ -99,6 +100,7 @@ class PublicStructs {
     ADD(sampler_select_args, "args", select, { return sampler_select(sampler, data); });
     ADD(sampler_verify_args, "args", verify, { return sampler_verify(sampler, data); });
     ADD(sampler_residual_args, "args", residual, { return sampler_residual(sampler, data); });
+    ADD(sampler_unmask_args, "args", unmask, { return sampler_unmask(sampler, data); });
 
     std::size_t *const bytes = &bytes_;
     ADD(sampler_sample_args, "args", sample,
@@ -113,6 +115,8 @@ class PublicStructs {
         { return sampler_verify_workspace_size(sampler, data, bytes); });
     ADD(sampler_residual_args, "args", residual,
         { return sampler_residual_workspace_size(sampler, data, bytes); });
+    ADD(sampler_unmask_args, "args", unmask,
+        { return sampler_unmask_workspace_size(sampler, data, bytes); });
 
     const auto params = sampler_params_default();
     const auto row_params = sized<sampler_row_params>();

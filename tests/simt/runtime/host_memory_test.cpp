@@ -17,6 +17,7 @@ namespace {
 
 using capi_test::make_sampler;
 using capi_test::same_bytes;
+using capi_test::sized;
 namespace runtime = simt::runtime;
 
 const std::set<std::string> kParameters = {
@@ -218,6 +219,74 @@ TEST_F(HostMemory, ParametersOnTheDeviceAreRefused) {
     EXPECT_EQ(refusal(member, on_device, "host memory, with host_parameters"),
               sampler_last_error());
   }
+}
+
+// Seeds and a block's numbers; workspace and all.
+TEST_F(HostMemory, OfUnmaskingTravelsWithTheCall) {
+  constexpr std::int64_t kRows = 200, kBlocks = 5;
+  std::vector<std::int32_t> candidates(kRows), masks(kRows, 9), masked(kBlocks);
+  std::vector<float> scores(kRows);
+  std::vector<std::uint64_t> seeds(kRows), offsets(kRows);
+  std::vector<std::uint32_t> streams(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    candidates[i] = std::int32_t(i % 7);
+    scores[i] = float(i * 37 % 101) * -0.05f;
+    seeds[i] = i / 3, offsets[i] = i * 5, streams[i] = std::uint32_t(i % 11);
+  }
+  const std::vector<std::int32_t> numbers = {3, 0, 7, -1, 40}, steps = {0, 9, 1, 6, 0};
+  auto args = sized<sampler_unmask_args>();
+  args.num_rows = kRows;
+  args.num_blocks = kBlocks;
+  args.mask_token_id = 9;
+  args.order_temperature = 0.5f;
+  args.random.seeds = seeds.data();
+  args.random.offsets = offsets.data();
+  args.random.streams = streams.data();
+  args.random.num_seeds = args.random.num_offsets = kRows;
+  args.block_num_committed = numbers.data();
+  args.block_num_steps_left = steps.data();
+
+  std::vector<std::int32_t> tokens = masks;
+  sampler_unmask_args on_host = args;
+  on_host.candidate_token_ids = candidates.data();
+  on_host.scores = scores.data();
+  on_host.token_ids = tokens.data();
+  on_host.out_masked_counts = masked.data();
+  const Sampler cpu = make_sampler(sampler_options_default());
+  ASSERT_EQ(SAMPLER_OK, sampler_unmask(cpu.get(), &on_host)) << sampler_last_error();
+  EXPECT_EQ((std::vector<std::int32_t>{37, 35, 0, 33, 0}), masked);
+
+  constexpr std::size_t kBytes = kRows * 4;
+  DeviceArray device_candidates(0, kBytes), device_scores(0, kBytes), device_tokens(0, kBytes),
+      device_masked(0, kBlocks * 4);
+  device_candidates.write(candidates.data());
+  device_scores.write(scores.data());
+  device_tokens.write(masks.data());
+  args.candidate_token_ids = device_candidates.data();
+  args.scores = reinterpret_cast<const float *>(device_scores.data());
+  args.token_ids = device_tokens.data();
+  args.out_masked_counts = reinterpret_cast<std::int32_t *>(device_masked.data());
+  const Sampler sampler = make_sampler(host_parameters(0));  // without a workspace
+  std::size_t bytes = 0;
+  ASSERT_EQ(SAMPLER_OK, sampler_unmask_workspace_size(sampler.get(), &args, &bytes));
+  EXPECT_GE(bytes, kRows * 20);
+  EXPECT_EQ(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, sampler_unmask(sampler.get(), &args));
+  DeviceArray workspace(0, bytes);
+  args.exec.workspace = workspace.data();
+  args.exec.workspace_bytes = bytes - 1;
+  EXPECT_EQ(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, sampler_unmask(sampler.get(), &args));
+  args.exec.workspace_bytes = bytes;
+  runtime::forget_calls();
+  ASSERT_EQ(SAMPLER_OK, sampler_unmask(sampler.get(), &args)) << sampler_last_error();
+  EXPECT_EQ(2u, runtime::launches().size());
+  std::vector<std::int32_t> tokens_there(kRows), masked_there(kBlocks);
+  device_tokens.read(tokens_there.data());
+  device_masked.read(masked_there.data());
+  EXPECT_EQ(tokens, tokens_there);
+  EXPECT_EQ(masked, masked_there);
+
+  args.block_num_committed = reinterpret_cast<const std::int32_t *>(device_masked.data());
+  EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, sampler_unmask(sampler.get(), &args));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "launch/launch.h"
 #include "machine/kernel.cuh"
 #include "operations/shard.cuh"
+#include "operations/unmask.cuh"
 #include "operations/verify_extended.cuh"
 #include "runtime.h"
 #include "simt.h"
@@ -25,6 +26,7 @@ const char spread_kernel_addresses[2] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
 const char pack_kernel_addresses[1] = {};
+const char unmask_kernel_addresses[1] = {};
 template <class Request>
 const char state_kernel_addresses[1] = {};
 
@@ -109,6 +111,21 @@ runtime::Work bind_pack(const Grid &grid, void **arguments) {
   };
 }
 
+runtime::Work bind_unmask(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const contract::UnmaskRequest *>(arguments[0]);
+  return [grid, request](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(grid.num_teams, 1, grid.dynamic_bytes, seed,
+                                             [&](auto &ctx) { run_unmask(ctx, request); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
+}
+
 template <class Request>
 runtime::Work bind_state(const Grid &grid, void **arguments) {
   const auto &request = *static_cast<const Request *>(arguments[0]);
@@ -181,6 +198,15 @@ void add_pack() {
   runtime::add_kernel(pack_kernel_addresses, kernel);
 }
 
+void add_unmask() {
+  runtime::Kernel kernel;
+  kernel.max_threads = kBlockThreads;
+  kernel.static_shared_bytes = 112;
+  kernel.parameter_bytes = sizeof(contract::UnmaskRequest);
+  kernel.bind = bind_unmask;
+  runtime::add_kernel(unmask_kernel_addresses, kernel);
+}
+
 template <class Request>
 void add_state() {
   runtime::Kernel kernel;
@@ -197,6 +223,7 @@ void add_state() {
   add_spread();
   add_streams();
   add_pack();
+  add_unmask();
   add_upload<kUploadWords>();
   add_upload<kSmallUploadWords>();
   return true;
@@ -244,6 +271,10 @@ const void *clear_kernel_address() {
 
 const void *pack_kernel_address() {
   return pack_kernel_addresses;
+}
+
+const void *unmask_kernel_address() {
+  return unmask_kernel_addresses;
 }
 
 const void *upload_kernel_address() {
