@@ -772,3 +772,76 @@ func (s *Sampler) Residual(args *ResidualArgs) error {
 	_, err := args.run(s, "Residual", false)
 	return err
 }
+
+// UnmaskArgs are the arguments of Unmask: a step of a diffusion language model, for blocks of rows.
+type UnmaskArgs struct {
+	Exec Exec
+
+	// Positions of all blocks.
+	NumRows int
+
+	// [NumBlocks + 1] Block b has the rows from BlockOffsets[b] up to BlockOffsets[b + 1]. Left out:
+	// NumRows / NumBlocks each.
+	BlockOffsets Array[int64]
+	NumBlocks    int
+
+	// What orders the candidates.
+	Confidence Confidence
+
+	// [NumRows] A candidate for each row, as Sample drew it, and its status. A negative one, and
+	// that of a bad row, never stands. The candidates are required.
+	CandidateTokenIDs IDs
+	CandidateStatus   Array[RowStatus]
+
+	// [NumRows, ScoreStride] What the confidence is made of, one number a row, or two. 0: side by
+	// side.
+	Scores      Array[float32]
+	ScoreStride int
+
+	// [NumRows] The tokens, read and written; those that are MaskTokenID are masked. Left out: all
+	// are.
+	TokenIDs    IDs
+	MaskTokenID int64
+
+	// [NumRows] As in SampleArgs, for ConfidenceRandom and OrderTemperature.
+	Slots    Array[int32]
+	NumSlots int
+	Random   Random
+
+	// Draws the order by the softmax of confidence / OrderTemperature. 0: strictly by confidence.
+	OrderTemperature float32
+
+	// Commits every row whose confidence is above it (entropy: below it). <= 0: off.
+	Threshold float32
+
+	// Commits rows as long as the entropies before them sum to at most this. <= 0: off.
+	EntropyBound float32
+
+	// Puts candidates in the place of other tokens where the confidence is above it. <= 0: off.
+	EditThreshold float32
+
+	// At least so many are committed; at least so many that NumStepsLeft steps fill the block.
+	// <= 0: off.
+	NumCommitted int32
+	NumStepsLeft int32
+
+	// [NumBlocks] The same for each block. Slices on a CUDA sampler with HostParameters.
+	BlockNumCommitted Array[int32]
+	BlockNumStepsLeft Array[int32]
+
+	// [NumRows] What happened to each row, an UnmaskChange, and the confidences.
+	OutChanges     Array[uint8]
+	OutConfidences Array[float32]
+
+	// [NumBlocks] Rows committed, edited, and masked still, and what became of the block.
+	OutCommittedCounts Array[int32]
+	OutEditedCounts    Array[int32]
+	OutMaskedCounts    Array[int32]
+	OutBlockStatus     Array[RowStatus]
+}
+
+// Unmask commits the candidates that each block's rules let stand.
+func (s *Sampler) Unmask(args *UnmaskArgs) error {
+	_, err := args.run(s, "Unmask", false)
+	return err
+}

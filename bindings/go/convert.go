@@ -18,6 +18,7 @@ type structs struct {
 	sel       raw.SelectArgs
 	verify    raw.VerifyArgs
 	residual  raw.ResidualArgs
+	unmask    raw.UnmaskArgs
 	append    raw.StateAppendArgs
 	accept    raw.AcceptArgs
 	truncate  raw.StateTruncateArgs
@@ -166,6 +167,60 @@ func (a *SelectArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		OutRowStatus:   c.array("", "out_row_status", a.OutRowStatus.array, numRows),
 	}
 	result, err := c.call(int32(raw.SHIM_SELECT), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *UnmaskArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows, numBlocks := int64(a.NumRows), int64(a.NumBlocks)
+	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
+	width := int64(1)
+	if a.Confidence == ConfidenceMargin {
+		width = 2
+	}
+	numScores := extent(numRows, width, int64(a.ScoreStride))
+	var ids idsBefore
+	args := &s.memory.unmask
+	*args = raw.UnmaskArgs{
+		StructSize:        unsafe.Sizeof(*args),
+		Exec:              c.exec(&a.Exec),
+		NumRows:           numRows,
+		BlockOffsets:      c.array("", "block_offsets", a.BlockOffsets.array, sum(numBlocks, 1)),
+		NumBlocks:         numBlocks,
+		Confidence:        int32(a.Confidence),
+		CandidateTokenIDs: c.ids("candidate_token_ids", &a.CandidateTokenIDs, numRows, &ids),
+		CandidateStatus:   c.array("", "candidate_status", a.CandidateStatus.array, numRows),
+		Scores:            c.array("", "scores", a.Scores.array, numScores),
+		ScoreStride:       int64(a.ScoreStride),
+		TokenIDs:          c.ids("token_ids", &a.TokenIDs, numRows, &ids),
+		MaskTokenID:       a.MaskTokenID,
+		Slots:             c.array("", "slots", a.Slots.array, numRows),
+		NumSlots:          int64(a.NumSlots),
+		Random:            c.random(&a.Random, numSlots),
+		OrderTemperature:  a.OrderTemperature,
+		Threshold:         a.Threshold,
+		EntropyBound:      a.EntropyBound,
+		EditThreshold:     a.EditThreshold,
+		NumCommitted:      a.NumCommitted,
+		NumStepsLeft:      a.NumStepsLeft,
+		BlockNumCommitted: c.parameter("", "block_num_committed",
+			a.BlockNumCommitted.array, numBlocks),
+		BlockNumStepsLeft: c.parameter("", "block_num_steps_left",
+			a.BlockNumStepsLeft.array, numBlocks),
+		OutChanges:         c.array("", "out_changes", a.OutChanges.array, numRows),
+		OutConfidences:     c.array("", "out_confidences", a.OutConfidences.array, numRows),
+		OutCommittedCounts: c.array("", "out_committed_counts", a.OutCommittedCounts.array, numBlocks),
+		OutEditedCounts:    c.array("", "out_edited_counts", a.OutEditedCounts.array, numBlocks),
+		OutMaskedCounts:    c.array("", "out_masked_counts", a.OutMaskedCounts.array, numBlocks),
+		OutBlockStatus:     c.array("", "out_block_status", a.OutBlockStatus.array, numBlocks),
+	}
+	args.TokenIDType = int32(ids.idType)
+	result, err := c.call(int32(raw.SHIM_UNMASK), raw.Address(args))
 	runtime.KeepAlive(a)
 	return result, err
 }

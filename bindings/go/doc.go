@@ -1,7 +1,7 @@
 // Package sampler turns logits into tokens: the Go binding of libsampler.
 //
-// A Sampler serves the simple calls, one for each operation, and five full calls with every option:
-// Sample, Score, Filter, Select, Verify and Residual. Types and fields are named and mean what
+// A Sampler serves the simple calls, one for each operation, and full calls with every option:
+// Sample, Score, Filter, Select, Verify, Residual and Unmask. Types and fields are named and mean what
 // libsampler's C structs and members do.
 //
 //	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: len(logits)})

@@ -388,3 +388,34 @@ const (
 	FinishBadRow       = FinishReason(raw.SAMPLER_FINISH_BAD_ROW)       // the logits gave no token
 	FinishStopSequence = FinishReason(raw.SAMPLER_FINISH_STOP_SEQUENCE) // the last tokens are one
 )
+
+// Confidence is what orders a block's candidates: the most confident first.
+type Confidence int32
+
+const (
+	// ConfidenceProbability: the candidate's probability. Scores are OutLogprobs.
+	ConfidenceProbability = Confidence(raw.SAMPLER_CONFIDENCE_PROBABILITY)
+	// ConfidenceMargin: the largest probability less the second. Scores are OutTopLogprobs of at
+	// least two tokens.
+	ConfidenceMargin = Confidence(raw.SAMPLER_CONFIDENCE_MARGIN)
+	// ConfidenceEntropy: minus the entropy. Scores are OutEntropies.
+	ConfidenceEntropy = Confidence(raw.SAMPLER_CONFIDENCE_ENTROPY)
+	// ConfidenceGiven: the score as it is.
+	ConfidenceGiven = Confidence(raw.SAMPLER_CONFIDENCE_GIVEN)
+	// ConfidenceRandom: a uniform random number. No scores.
+	ConfidenceRandom = Confidence(raw.SAMPLER_CONFIDENCE_RANDOM)
+	// ConfidencePosition: from the block's first row on. No scores.
+	ConfidencePosition = Confidence(raw.SAMPLER_CONFIDENCE_POSITION)
+)
+
+// UnmaskChange is what happened to a row's token, a byte of UnmaskArgs.OutChanges.
+type UnmaskChange int32
+
+const (
+	// UnmaskKept: nothing; masked still, or a token as before.
+	UnmaskKept = UnmaskChange(raw.SAMPLER_UNMASK_KEPT)
+	// UnmaskCommitted: the candidate took the mask's place.
+	UnmaskCommitted = UnmaskChange(raw.SAMPLER_UNMASK_COMMITTED)
+	// UnmaskEdited: the candidate took another token's place.
+	UnmaskEdited = UnmaskChange(raw.SAMPLER_UNMASK_EDITED)
+)

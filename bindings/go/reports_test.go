@@ -292,3 +292,35 @@ func TestAdaptiveValues(t *testing.T) {
 		}
 	}
 }
+
+// A step of two blocks: what is sure is committed, and the likeliest of each block.
+func TestUnmasking(t *testing.T) {
+	s := newSampler(t, Options{})
+	tokens, changes := []int64{1, 1, 1, 3, 1, 1}, make([]uint8, 6)
+	masked, status := make([]int32, 2), make([]RowStatus, 2)
+	args := UnmaskArgs{NumRows: 6, NumBlocks: 2, BlockOffsets: Slice([]int64{0, 4, 6}),
+		CandidateTokenIDs: I64([]int64{5, 6, 7, 8, 9, 4}),
+		Scores:            Slice([]float32{-0.5, -0.125, -2, -0.25, -1, -0.0625}),
+		TokenIDs:          I64(tokens), MaskTokenID: 1, NumCommitted: 1, Threshold: 0.875,
+		EditThreshold: 0.75, OutChanges: Slice(changes), OutMaskedCounts: Slice(masked),
+		OutBlockStatus: Slice(status)}
+	if err := s.Unmask(&args); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{1, 6, 1, 8, 1, 4} {
+		if tokens[i] != want {
+			t.Errorf("tokens %v", tokens)
+		}
+	}
+	if changes[1] != uint8(UnmaskCommitted) || changes[3] != uint8(UnmaskEdited) ||
+		changes[0] != uint8(UnmaskKept) || masked[0] != 2 || masked[1] != 1 || status[0] != RowOK {
+		t.Errorf("changes %v, masked %v, status %v", changes, masked, status)
+	}
+	if bytes, err := s.WorkspaceSize(&args); err != nil || bytes != 0 {
+		t.Errorf("%d bytes of workspace, %v", bytes, err)
+	}
+	args.Confidence = ConfidenceMargin // two scores a row
+	if err := s.Unmask(&args); err == nil {
+		t.Error("an array that is too short is taken")
+	}
+}

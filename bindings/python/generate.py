@@ -21,7 +21,7 @@ import textwrap
 NOTE = "Made from libsampler's headers by bindings/python/generate.py; do not edit."
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "speculative.h",
-           "state.h", "ngram.h", "session.h"]
+           "unmask.h", "state.h", "ngram.h", "session.h"]
 
 # Of a header whose loops call models back, and which is not read otherwise.
 FROM_DECODING = ("sampler_finish_reason", "sampler_gamma_rule")
@@ -33,6 +33,7 @@ CLASSES = {"rows": "Rows", "token_lists": "TokenLists", "params": "Params",
 
 # Those that calls and constructors take as arguments. Views in them are arguments themselves.
 ARGUMENTS = ["sample_args", "score_args", "filter_args", "select_args", "verify_args", "residual_args",
+             "unmask_args",
              "state_options", "state_append_args", "accept_args", "state_truncate_args",
              "state_copy_args", "state_reset_args", "state_read_args", "ngram_storage_options",
              "prompt_lookup_options", "session_options", "session_add_args", "session_fork_args",
@@ -50,7 +51,8 @@ class Call:
     hidden: tuple = ()  # members that the object stands for
 
 
-SIZED = [("sample", 1), ("score", 2), ("filter", 1), ("select", 2), ("verify", 3), ("residual", 2)]
+SIZED = [("sample", 1), ("score", 2), ("filter", 1), ("select", 2), ("verify", 3), ("residual", 2),
+         ("unmask", 2)]
 CALLS = [
     *(Call("Sampler", name, f"{name}_args", count) for name, count in SIZED),
     *(Call("Sampler", f"{name}_workspace_size", f"{name}_args", count, sizing=True)
@@ -192,7 +194,9 @@ def member_of(headers, struct, c_type, name, length, doc, offset, label):
         kind, type_ = "ADDRESS", "int"
     elif is_pointer and own not in headers.structs:
         element = element_of(name, base, headers.integers)
-        is_output = not c_type.startswith("const") and name not in ("workspace", "offsets")
+        # The caller's own, which a call changes, are no results.
+        is_output = not c_type.startswith("const") and name not in ("workspace", "offsets") \
+            and (struct, name) != ("unmask_args", "token_ids")
         type_ = "ArrayLike | bool" if is_output else "ArrayLike"
         if (struct, name) == ("session_fork_args", "seed"):  # of one number
             type_ = "int"
@@ -254,14 +258,14 @@ def has_results(struct, outputs):
 
 
 # Their arguments without a name may be left out, but for the first.
-OPTIONAL_DRAFTS = {"verify_args", "residual_args"}
+OPTIONAL_ARGUMENTS = {"verify_args", "residual_args", "unmask_args"}
 
 
 def signature(call, members):
     """The arguments of a call in Python, and in the text that help() shows."""
     shown = [member for member in members if member.name not in call.hidden
              and not (call.sizing and member.label.startswith("exec."))]
-    optional = call.struct in OPTIONAL_DRAFTS
+    optional = call.struct in OPTIONAL_ARGUMENTS
     first = [member.name + ("=None" if optional and i else "")
              for i, member in enumerate(shown[:call.positional])]
     arguments = ["$self", *first, "*",
@@ -274,7 +278,8 @@ def ordered(call, members):
     first = {"sample_args": ["input"], "score_args": ["input", "token_ids"], "filter_args": ["input"],
              "select_args": ["input", "num_selected"],
              "verify_args": ["target", "draft", "draft_token_ids"],
-             "residual_args": ["target", "draft"], "session_add_args": ["token_ids"],
+             "residual_args": ["target", "draft"],
+             "unmask_args": ["candidate_token_ids", "scores"], "session_add_args": ["token_ids"],
              "session_fork_args": ["source"],
              "session_advance_args": ["spans", "logits"]}.get(call.struct, [])
     by_name = {member.name: member for member in members}
@@ -471,7 +476,7 @@ def stub_method(headers, call):
     for i, member in enumerate(shown):
         if i == call.positional:
             lines.append("        *,")
-        required = i < call.positional and not (call.struct in OPTIONAL_DRAFTS and i > 0)
+        required = i < call.positional and not (call.struct in OPTIONAL_ARGUMENTS and i > 0)
         lines.append(f"        {stub_parameter(member, required)},")
     has_result = output_names(members_of(headers, call.struct)) and not call.sizing
     if call.name == "plan":

@@ -12,7 +12,8 @@ import re
 import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
-           "speculative.h", "state.h", "shard.h", "ngram.h", "decoding.h", "session.h"]
+           "speculative.h", "unmask.h", "state.h", "shard.h", "ngram.h", "decoding.h",
+           "session.h"]
 
 # Members whose default is not 0. A test compares them with what the library's functions fill in.
 DEFAULTS = {("sampler_options", "abi_version"): "SAMPLER_ABI_VERSION",

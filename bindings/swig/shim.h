@@ -61,14 +61,15 @@ typedef uintptr_t shim_address;
 #define SHIM_VERIFY 3
 #define SHIM_RESIDUAL 4
 #define SHIM_SCORE 5
+#define SHIM_UNMASK 6
 
 /* Those of states, which need no workspace. */
-#define SHIM_STATE_APPEND 6
-#define SHIM_ACCEPT 7
-#define SHIM_STATE_TRUNCATE 8
-#define SHIM_STATE_COPY 9
-#define SHIM_STATE_RESET 10
-#define SHIM_STATE_READ 11
+#define SHIM_STATE_APPEND 7
+#define SHIM_ACCEPT 8
+#define SHIM_STATE_TRUNCATE 9
+#define SHIM_STATE_COPY 10
+#define SHIM_STATE_RESET 11
+#define SHIM_STATE_READ 12
 
 #ifndef SWIG
 static inline sampler_status shim_call_state(sampler_t sampler, int32_t operation, const void *a) {
@@ -122,6 +123,10 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
     case SHIM_SCORE:
       status = only_size ? sampler_score_workspace_size(sampler, a, &bytes)
                          : sampler_score(sampler, a);
+      break;
+    case SHIM_UNMASK:
+      status = only_size ? sampler_unmask_workspace_size(sampler, a, &bytes)
+                         : sampler_unmask(sampler, a);
       break;
     default:
       status = only_size ? SAMPLER_OK : shim_call_state(sampler, operation, a);

@@ -51,6 +51,10 @@ def complexity(case):
     return ("complexity_test", case)
 
 
+def unmask(case):
+    return ("unmask_test", case)
+
+
 def decoding(case):
     return ("decoding_test", case)
 
@@ -1259,6 +1263,42 @@ FAULTS = [
         "of equally steep falls min-k takes the last",
         [("src/contract/windows.h", "steepness > steepness_", "steepness >= steepness_")],
         [stages("OfWindows")]),
+    # ---- Unmasking
+    Fault(
+        "unmask_later_rows_first",
+        "of equal confidences the later row is committed",
+        [("src/contract/unmask.h", "uint64_t(size() - 1 - i)", "uint64_t(i)")],
+        [unmask("Unmask.IsTheOracles")]),
+    Fault(
+        "unmask_at_the_threshold",
+        "a confidence that is the threshold passes it",
+        [("src/contract/unmask.h", ": confidence > threshold;", ": confidence >= threshold;")],
+        [unmask("Unmask.ThresholdsThemselvesDoNotPass")]),
+    Fault(
+        "unmask_steps_rounded_down",
+        "a block's steps leave a rest masked",
+        [("src/contract/unmask.h", "(int64_t(num_masked) + steps - 1) / steps", "int64_t(num_masked) / steps")],
+        [unmask("UnmaskLaws.StepsLeftFillTheBlock"), unmask("Engines.*")]),
+    Fault(
+        "unmask_one_word_a_slot",
+        "rows of one slot are committed by one random number",
+        [("src/contract/unmask.h", "uint32_t(i) & kIndexMask", "0")],
+        [unmask("UnmaskLaws.RandomRowsAreIndependent")]),
+    Fault(
+        "unmask_the_mask_itself",
+        "the mask token stands as a candidate",
+        [("src/contract/unmask.h", "id >= 0 && !is_mask && !is_nan", "id >= 0 && !is_nan")],
+        [unmask("Unmask.IsTheOracles")]),
+    Fault(
+        "unmask_within_the_bound",
+        "the entropies must sum to less than the bound, its row's own included",
+        [("src/contract/unmask.h", "entropy_budget(request.entropy_bound),", "entropy_budget(request.entropy_bound) - 1,")],
+        [unmask("Unmask.ThresholdsThemselvesDoNotPass")]),
+    Fault(
+        "unmask_descending_offsets",
+        "offsets may descend",
+        [("src/contract/unmask.h", "i == 0 ? 0 : request.block_offsets[i - 1]", "0")],
+        [unmask("Unmask.RefusesOffsetsAsAWhole")]),
     # ---- Adaptive stages
     Fault(
         "vocabulary_of_the_window",

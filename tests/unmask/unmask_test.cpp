@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -90,6 +91,23 @@ TEST(Unmask, RefusesOffsetsAsAWhole) {
   }
 }
 
+TEST(Unmask, ThresholdsThemselvesDoNotPass) {
+  const Handle handle = make_handle();
+  Problem problem;
+  problem.args.confidence = SAMPLER_CONFIDENCE_GIVEN;
+  problem.args.num_rows = 4;
+  problem.args.num_blocks = 1;
+  problem.args.threshold = 0.5F;
+  problem.scores = {0.25F, 0.25F, 0.5F, 0.75F};
+  problem.candidates.assign(4, 7);
+  EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{0, 0, 0, 1}));
+  problem.args.confidence = SAMPLER_CONFIDENCE_ENTROPY;
+  EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{1, 1, 0, 0}));
+  problem.args.threshold = 0;
+  problem.args.entropy_bound = 0.5F;  // that of the first two, which the third may come after
+  EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+}
+
 // The widest numbers that scores may be.
 TEST(Unmask, TakesAnyScore) {
   const Handle handle = make_handle();
@@ -120,6 +138,69 @@ TEST(Unmask, TakesAnyScore) {
       EXPECT_TRUE(kind == SAMPLER_CONFIDENCE_MARGIN || outputs.committed[0] == 9) << kind;
     }
   }
+}
+
+// Arrays of any contents: whatever is not a block's is left alone, and all is counted.
+TEST(Unmask, TakesAnyContents) {
+  const Handle handle = make_handle();
+  Random random(seeded(3903));
+  const auto any_float = [&] {
+    const auto bits = std::uint32_t(random.between(0, UINT32_MAX));
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  };
+  const auto any_number = [&](std::int64_t usual) {
+    constexpr std::int64_t kOdd[] = {INT64_MIN, INT32_MIN, -1, INT32_MAX, INT64_MAX};
+    return random.one_in(4) ? kOdd[random.between(0, 4)] : random.between(-1, usual);
+  };
+  int num_bad = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Problem problem = random_problem(&random);
+    for (std::int64_t &offset : problem.block_offsets) {
+      if (random.one_in(6)) offset = any_number(problem.args.num_rows + 1);
+    }
+    for (float &score : problem.scores) {
+      if (random.one_in(3)) score = any_float();
+    }
+    for (std::int32_t &slot : problem.slots) {
+      if (random.one_in(3)) slot = std::int32_t(any_number(5));
+    }
+    for (auto *numbers : {&problem.num_committed, &problem.num_steps_left}) {
+      for (std::int32_t &number : *numbers) number = std::int32_t(any_number(9));
+    }
+    for (auto *ids : {&problem.candidates, &problem.tokens}) {
+      for (std::int64_t &id : *ids) {
+        if (random.one_in(5)) id = std::int32_t(any_number(9));
+      }
+    }
+    for (sampler_row_status &status : problem.status) status = sampler_row_status(any_number(2048));
+    const Outputs outputs = run(handle.get(), problem);
+    std::int64_t num_written = 0, num_changed = 0;
+    for (std::size_t row = 0; row < outputs.changes.size(); ++row) {
+      const std::uint8_t change = outputs.changes[row];
+      EXPECT_TRUE(change <= SAMPLER_UNMASK_EDITED || change == 77);
+      num_written += change != 77;
+      const bool is_changed = change == SAMPLER_UNMASK_COMMITTED || change == SAMPLER_UNMASK_EDITED;
+      num_changed += is_changed;
+      if (!problem.tokens.empty()) {
+        EXPECT_EQ(outputs.tokens[row], (is_changed ? problem.candidates : problem.tokens)[row]);
+      }
+    }
+    const bool is_bad = outputs.block_status[0] == SAMPLER_ROW_INVALID_INDEX;
+    num_bad += is_bad;
+    std::int64_t num_counted = 0;
+    for (std::size_t block = 0; block < outputs.committed.size(); ++block) {
+      EXPECT_EQ(outputs.block_status[block], is_bad ? SAMPLER_ROW_INVALID_INDEX : SAMPLER_ROW_OK);
+      EXPECT_GE(outputs.masked[block], 0);
+      num_counted += outputs.committed[block] + outputs.edited[block];
+    }
+    EXPECT_EQ(num_changed, num_counted);
+    if (is_bad) {
+      EXPECT_EQ(num_written, 0);
+    }
+  }
+  EXPECT_GT(num_bad, 200);
 }
 
 // ---- Laws ---------------------------------------------------------------------------------------

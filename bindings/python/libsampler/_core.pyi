@@ -792,6 +792,22 @@ class ResidualResult(tuple[Any, ...]):
 
 
 @final
+class UnmaskResult(tuple[Any, ...]):
+    @property
+    def changes(self) -> Any: ...
+    @property
+    def confidences(self) -> Any: ...
+    @property
+    def committed_counts(self) -> Any: ...
+    @property
+    def edited_counts(self) -> Any: ...
+    @property
+    def masked_counts(self) -> Any: ...
+    @property
+    def block_status(self) -> Any: ...
+
+
+@final
 class StateAppendResult(tuple[Any, ...]):
     @property
     def lengths(self) -> Any: ...
@@ -1410,6 +1426,126 @@ class Sampler:
             [num_rows] None: not wanted. A row of p or q with a negative, NaN or infinite element is bad;
             an all-zero p is empty. An all-zero q subtracts nothing."""
         ...
+    def unmask(
+        self,
+        candidate_token_ids: ArrayLike,
+        scores: ArrayLike | None = None,
+        *,
+        stream: Any = None,
+        workspace: ArrayLike | None = None,
+        workspace_bytes: int | None = None,
+        num_rows: int | None = None,
+        block_offsets: ArrayLike | None = None,
+        num_blocks: int | None = None,
+        token_id_type: int | None = None,
+        confidence: int | None = None,
+        candidate_status: ArrayLike | None = None,
+        score_stride: int | None = None,
+        token_ids: ArrayLike | None = None,
+        mask_token_id: int | None = None,
+        slots: ArrayLike | None = None,
+        num_slots: int | None = None,
+        seed: int | None = None,
+        offset: int | None = None,
+        seeds: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+        streams: ArrayLike | None = None,
+        num_seeds: int | None = None,
+        num_offsets: int | None = None,
+        order_temperature: float | None = None,
+        threshold: float | None = None,
+        entropy_bound: float | None = None,
+        edit_threshold: float | None = None,
+        num_committed: int | None = None,
+        num_steps_left: int | None = None,
+        block_num_committed: ArrayLike | None = None,
+        block_num_steps_left: ArrayLike | None = None,
+        out_changes: ArrayLike | bool | None = None,
+        out_confidences: ArrayLike | bool | None = None,
+        out_committed_counts: ArrayLike | bool | None = None,
+        out_edited_counts: ArrayLike | bool | None = None,
+        out_masked_counts: ArrayLike | bool | None = None,
+        out_block_status: ArrayLike | bool | None = None,
+    ) -> UnmaskResult:
+        """Commits the candidates that each block's rules let stand: at least the number asked for, and all
+        that the threshold or the entropy bound lets through. INVALID_ARGUMENT, WORKSPACE_TOO_SMALL,
+        CUDA, INTERNAL. A block with masked rows may commit none, if no candidate can stand, or neither
+        number nor bound is set.
+
+        candidate_token_ids
+            [num_rows] A candidate for each row. A negative one never stands. Required.
+        scores
+            [num_rows, score_stride] The first score of each row, with MARGIN the first two.
+            0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`
+            says.
+        stream
+            Stream of the work. Ignored by a CPU handle.
+        workspace
+            Memory for the call, at least as many bytes as its _workspace_size function returns; any
+            alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one
+            thread, or one stream. Its contents are undefined before and after a call.
+        num_rows
+            Positions of all blocks, in [0, 2^31).
+        block_offsets
+            [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
+            none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
+            and no row is written. Rows of no block are neither read nor written. None: blocks of
+            num_rows / num_blocks rows, without a rest.
+        num_blocks
+            In [0, 65536].
+        token_id_type
+            Type of candidate_token_ids and token_ids.
+        candidate_status
+            [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but
+            that a NaN score says the same.
+        token_ids
+            [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
+            masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be
+            0, and edit_threshold off.
+        slots
+            [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
+            whose slot there is not never stands then. Rows of one slot have different random numbers, by
+            their place in the block.
+        seeds
+            [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:
+            `seed`, `offset`.
+        streams
+            [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's
+            number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a
+            token depends on its seed and offset alone, not on its place.
+        order_temperature
+            Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
+            alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
+            POSITION.
+        threshold
+            Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
+            every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
+        entropy_bound
+            ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the
+            EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with
+            other confidences.
+        edit_threshold
+            Puts candidates in the place of other tokens than the mask, where they differ and the
+            confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
+            NaN. Off with RANDOM and POSITION.
+        num_committed
+            Commits at least the first num_committed rows of the order. <= 0: none by number.
+        num_steps_left
+            Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
+            steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+        block_num_committed
+            [num_blocks] The same for each block. In host memory with the handle's host_parameters. None:
+            the number above.
+        out_changes
+            [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted.
+        out_confidences
+            [num_rows] The confidences; NaN where there is none. None: not wanted.
+        out_committed_counts
+            [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.
+            None: not wanted.
+        out_block_status
+            [num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted."""
+        ...
     def sample_workspace_size(
         self,
         input: ArrayLike | Rows,
@@ -1549,6 +1685,46 @@ class Sampler:
         out_row_status: ArrayLike | bool | None = None,
     ) -> int:
         """How many bytes of workspace `residual` needs with these arguments. No array is read or written."""
+        ...
+    def unmask_workspace_size(
+        self,
+        candidate_token_ids: ArrayLike,
+        scores: ArrayLike | None = None,
+        *,
+        num_rows: int | None = None,
+        block_offsets: ArrayLike | None = None,
+        num_blocks: int | None = None,
+        token_id_type: int | None = None,
+        confidence: int | None = None,
+        candidate_status: ArrayLike | None = None,
+        score_stride: int | None = None,
+        token_ids: ArrayLike | None = None,
+        mask_token_id: int | None = None,
+        slots: ArrayLike | None = None,
+        num_slots: int | None = None,
+        seed: int | None = None,
+        offset: int | None = None,
+        seeds: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+        streams: ArrayLike | None = None,
+        num_seeds: int | None = None,
+        num_offsets: int | None = None,
+        order_temperature: float | None = None,
+        threshold: float | None = None,
+        entropy_bound: float | None = None,
+        edit_threshold: float | None = None,
+        num_committed: int | None = None,
+        num_steps_left: int | None = None,
+        block_num_committed: ArrayLike | None = None,
+        block_num_steps_left: ArrayLike | None = None,
+        out_changes: ArrayLike | bool | None = None,
+        out_confidences: ArrayLike | bool | None = None,
+        out_committed_counts: ArrayLike | bool | None = None,
+        out_edited_counts: ArrayLike | bool | None = None,
+        out_masked_counts: ArrayLike | bool | None = None,
+        out_block_status: ArrayLike | bool | None = None,
+    ) -> int:
+        """How many bytes of workspace `unmask` needs with these arguments. No array is read or written."""
         ...
     def state_size(
         self,

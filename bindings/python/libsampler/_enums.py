@@ -352,6 +352,36 @@ class Packing(enum.IntEnum):
     POSITIONS = 3
 
 
+class Confidence(enum.IntEnum):
+    """What orders a block's candidates: the most confident first, of equal ones the earlier row."""
+
+    # The candidate's probability: LLaDA's low_confidence, Dream's maskgit_plus, SGLang, LMDeploy.
+    # Scores are log-probabilities, out_logprobs.
+    PROBABILITY = 0
+    # The likeliest token's probability less the second's: Dream's topk_margin. Scores are
+    # out_top_logprobs of at least two tokens.
+    MARGIN = 1
+    # Minus the entropy: Dream's entropy, and the EB sampler. Scores are out_entropies.
+    ENTROPY = 2
+    # The score as it is, +-inf too.
+    GIVEN = 3
+    # A uniform random number in [0, 1): LLaDA's random, Dream's origin. No scores.
+    RANDOM = 4
+    # Minus the row's number in its block: LMDeploy's sequential. No scores.
+    POSITION = 5
+
+
+class UnmaskChange(enum.IntEnum):
+    """What happened to a row's token."""
+
+    # nothing: masked still, or a token as before
+    KEPT = 0
+    # the candidate took the mask's place
+    COMMITTED = 1
+    # the candidate took another token's place
+    EDITED = 2
+
+
 class TokenKind(enum.IntEnum):
     OUTPUT = 0
     PROMPT = 1
@@ -411,9 +441,10 @@ class GammaRule(enum.IntEnum):
 
 
 __all__ = [
-    "Acceptance", "AdaptiveKind", "DeviceType", "DraftSource", "DrawMethod", "Dtype",
-    "FilterOrder", "FinishReason", "GammaRule", "ISA", "IdType", "InputKind", "LogLevel",
-    "LogprobKind", "MAX_STAGES", "MaskRule", "NUM_ADAPTIVE_VALUES", "NgramKind", "OutputKind",
-    "PLessKind", "Packing", "PenaltyForm", "PenaltyScope", "RowStatus", "SiblingRule", "Stage",
-    "Status", "SumRule", "TemperatureOrder", "TieRule", "TokenKind"
+    "Acceptance", "AdaptiveKind", "Confidence", "DeviceType", "DraftSource", "DrawMethod",
+    "Dtype", "FilterOrder", "FinishReason", "GammaRule", "ISA", "IdType", "InputKind",
+    "LogLevel", "LogprobKind", "MAX_STAGES", "MaskRule", "NUM_ADAPTIVE_VALUES", "NgramKind",
+    "OutputKind", "PLessKind", "Packing", "PenaltyForm", "PenaltyScope", "RowStatus",
+    "SiblingRule", "Stage", "Status", "SumRule", "TemperatureOrder", "TieRule", "TokenKind",
+    "UnmaskChange"
 ]

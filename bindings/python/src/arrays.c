@@ -548,7 +548,8 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
   return take_ids(call, &given, of, token_lists__token_ids, out->num_token_ids);
 }
 
-int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
+static int take_any_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed,
+                        int is_written) {
   const Member *member = &fields->of->members[index];
   PyObject *object = fields->objects[member->object];
   Array array;
@@ -557,10 +558,19 @@ int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t need
   check_element(call, of, member->label, &array, ELEMENT_IDS);
   check_id_type(call, of, member->label, array.element);
   check_contiguous(call, of, member->label, &array);
+  if (is_written) check_writable(call, of, member->label, &array);
   check_place(call, of, member->label, &array, PLACE_DEVICE);
   check_length(call, of, member->label, array.count, needed);
   set_pointer(fields, member, array.data);
   return 0;
+}
+
+int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
+  return take_any_ids(call, fields, of, index, needed, 0);
+}
+
+int take_inout_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
+  return take_any_ids(call, fields, of, index, needed, 1);
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------- */

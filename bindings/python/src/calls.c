@@ -1,4 +1,4 @@
-/* The full calls of a sampler: sample, score, filter, select, verify, residual, and their
+/* The full calls of a sampler: sample, score, filter, select, verify, residual, unmask, and their
  * workspaces. */
 #include "calls.h"
 
@@ -23,8 +23,10 @@ static sampler_status make(Operation operation, sampler_t handle, const void *ar
       return sampler_select(handle, args);
     case OPERATION_VERIFY:
       return sampler_verify(handle, args);
-    default:
+    case OPERATION_RESIDUAL:
       return sampler_residual(handle, args);
+    default:
+      return sampler_unmask(handle, args);
   }
 }
 
@@ -41,8 +43,10 @@ static sampler_status size_of(Operation operation, sampler_t handle, const void 
       return sampler_select_workspace_size(handle, args, out_bytes);
     case OPERATION_VERIFY:
       return sampler_verify_workspace_size(handle, args, out_bytes);
-    default:
+    case OPERATION_RESIDUAL:
       return sampler_residual_workspace_size(handle, args, out_bytes);
+    default:
+      return sampler_unmask_workspace_size(handle, args, out_bytes);
   }
 }
 
@@ -520,6 +524,61 @@ static PyObject *residual(PyObject *self, const char *function, int is_sizing,
   return result;
 }
 
+/* ---- unmask --------------------------------------------------------------------------------- */
+
+static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
+  if (!fields_given(f, unmask_args__num_rows)) {
+    a->num_rows = length_of(call, OBJECT(f, unmask_args__candidate_token_ids));
+  }
+  if (!fields_given(f, unmask_args__num_blocks)) { /* one, unless offsets tell more */
+    PyObject *offsets = OBJECT(f, unmask_args__block_offsets);
+    a->num_blocks = offsets ? sum(length_of(call, offsets), -1) : 1;
+  }
+  const int64_t rows = a->num_rows, blocks = a->num_blocks;
+  const int64_t slots = count_slots(f, unmask_args__slots, a->num_slots, rows);
+  const int64_t width = a->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
+  call->like = OBJECT(f, unmask_args__candidate_token_ids);
+  begin_ids(call, f, unmask_args__token_id_type);
+  if (take_array(call, f, "", unmask_args__block_offsets, sum(blocks, 1), PLACE_DEVICE) ||
+      take_ids(call, f, "", unmask_args__candidate_token_ids, rows) ||
+      take_array(call, f, "", unmask_args__candidate_status, rows, PLACE_DEVICE) ||
+      take_array(call, f, "", unmask_args__scores, extent(rows, width, a->score_stride),
+                 PLACE_DEVICE) ||
+      take_inout_ids(call, f, "", unmask_args__token_ids, rows) ||
+      take_array(call, f, "", unmask_args__slots, rows, PLACE_DEVICE) ||
+      take_random(call, f, unmask_args__seed, slots) ||
+      take_array(call, f, "", unmask_args__block_num_committed, blocks, PLACE_PARAMETER) ||
+      take_array(call, f, "", unmask_args__block_num_steps_left, blocks, PLACE_PARAMETER) ||
+      take_output(call, f, "", unmask_args__out_changes, 1, 1, rows, 1) ||
+      take_output(call, f, "", unmask_args__out_confidences, 0, 1, rows, 1) ||
+      take_output(call, f, "", unmask_args__out_committed_counts, 0, 1, blocks, 1) ||
+      take_output(call, f, "", unmask_args__out_edited_counts, 0, 1, blocks, 1) ||
+      take_output(call, f, "", unmask_args__out_masked_counts, 1, 1, blocks, 1) ||
+      take_output(call, f, "", unmask_args__out_block_status, 0, 1, blocks, 1)) {
+    return -1;
+  }
+  end_ids(call, f, unmask_args__token_id_type);
+  return take_exec(call, f, unmask_args__stream, &a->exec);
+}
+
+static PyObject *unmask(PyObject *self, const char *function, int is_sizing,
+                        PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  static const int positional[] = {unmask_args__candidate_token_ids, unmask_args__scores};
+  sampler_unmask_args args;
+  PyObject *objects[unmask_args__num_objects], *result = NULL;
+  Fields fields;
+  Call call;
+  if (begin(&call, self, function, is_sizing, &fields, &unmask_args_struct, &args, objects)) {
+    return NULL;
+  }
+  if (!parse(&call, &fields, positional, 2, unmask_args__stream, arguments, count, names) &&
+      !take_unmask(&call, &fields, &args)) {
+    result = finish(&call, OPERATION_UNMASK, &unmask_args_struct, &args, &args.exec);
+  }
+  call_end(&call);
+  return result;
+}
+
 /* ---- Methods -------------------------------------------------------------------------------- */
 
 #define METHOD(name, function, is_sizing)                                             \
@@ -534,9 +593,11 @@ METHOD(filter, filter, 0)
 METHOD(select, do_select, 0)
 METHOD(verify, verify, 0)
 METHOD(residual, residual, 0)
+METHOD(unmask, unmask, 0)
 METHOD(sample_workspace_size, sample, 1)
 METHOD(score_workspace_size, score, 1)
 METHOD(filter_workspace_size, filter, 1)
 METHOD(select_workspace_size, do_select, 1)
 METHOD(verify_workspace_size, verify, 1)
 METHOD(residual_workspace_size, residual, 1)
+METHOD(unmask_workspace_size, unmask, 1)

@@ -14,12 +14,14 @@ DECLARE(filter);
 DECLARE(select);
 DECLARE(verify);
 DECLARE(residual);
+DECLARE(unmask);
 DECLARE(sample_workspace_size);
 DECLARE(score_workspace_size);
 DECLARE(filter_workspace_size);
 DECLARE(select_workspace_size);
 DECLARE(verify_workspace_size);
 DECLARE(residual_workspace_size);
+DECLARE(unmask_workspace_size);
 
 DECLARE(argmax);
 DECLARE(categorical);

@@ -211,6 +211,7 @@ int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place);
 /* The same, of which the call also writes. */
 int take_inout(Call *call, Fields *fields, const char *of, int index, int64_t needed);
+int take_inout_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed);
 /* Ids of the type of those before. */
 int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed);
 
@@ -263,7 +264,8 @@ typedef enum {
   OPERATION_FILTER,
   OPERATION_SELECT,
   OPERATION_VERIFY,
-  OPERATION_RESIDUAL
+  OPERATION_RESIDUAL,
+  OPERATION_UNMASK
 } Operation;
 
 /* Allocates outputs and makes the call, with the sampler's workspace where it brings none. -1 with

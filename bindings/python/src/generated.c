@@ -1282,6 +1282,155 @@ const Struct residual_args_struct = {
   residual_args_names, &residual_args_result_type,
     ""};
 
+const Member unmask_args_members[] = {
+  {"stream", "exec.stream", offsetof(sampler_unmask_args, exec) + offsetof(sampler_exec, stream),
+   KIND_STREAM, ELEMENT_NONE, 0, -1, -1, 0,
+    "Stream of the work. Ignored by a CPU handle."},
+  {"workspace", "exec.workspace", offsetof(sampler_unmask_args, exec) + offsetof(sampler_exec, workspace),
+   KIND_OBJECT, ELEMENT_BYTES, 0, 0, -1, 0,
+    "Memory for the call, at least as many bytes as its _workspace_size function returns; any\n"
+    "alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one\n"
+    "thread, or one stream. Its contents are undefined before and after a call."},
+  {"workspace_bytes", "exec.workspace_bytes", offsetof(sampler_unmask_args, exec) + offsetof(sampler_exec, workspace_bytes),
+   KIND_SIZE, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"num_rows", "num_rows", offsetof(sampler_unmask_args, num_rows),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Positions of all blocks, in [0, 2^31)."},
+  {"block_offsets", "block_offsets", offsetof(sampler_unmask_args, block_offsets),
+   KIND_OBJECT, ELEMENT_I64, 0, 1, -1, 0,
+    "[num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be\n"
+    "none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)\n"
+    "and no row is written. Rows of no block are neither read nor written. None: blocks of\n"
+    "num_rows / num_blocks rows, without a rest."},
+  {"num_blocks", "num_blocks", offsetof(sampler_unmask_args, num_blocks),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "In [0, 65536]."},
+  {"token_id_type", "token_id_type", offsetof(sampler_unmask_args, token_id_type),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Type of candidate_token_ids and token_ids."},
+  {"confidence", "confidence", offsetof(sampler_unmask_args, confidence),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"candidate_token_ids", "candidate_token_ids", offsetof(sampler_unmask_args, candidate_token_ids),
+   KIND_OBJECT, ELEMENT_IDS, 0, 2, -1, 0,
+    "[num_rows] A candidate for each row. A negative one never stands. Required."},
+  {"candidate_status", "candidate_status", offsetof(sampler_unmask_args, candidate_status),
+   KIND_OBJECT, ELEMENT_U32, 0, 3, -1, 0,
+    "[num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but\n"
+    "that a NaN score says the same."},
+  {"scores", "scores", offsetof(sampler_unmask_args, scores),
+   KIND_OBJECT, ELEMENT_F32, 0, 4, -1, 0,
+    "[num_rows, score_stride] The first score of each row, with MARGIN the first two.\n"
+    "0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`\n"
+    "says."},
+  {"score_stride", "score_stride", offsetof(sampler_unmask_args, score_stride),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"token_ids", "token_ids", offsetof(sampler_unmask_args, token_ids),
+   KIND_OBJECT, ELEMENT_IDS, 0, 5, -1, 0,
+    "[num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
+    "masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be\n"
+    "0, and edit_threshold off."},
+  {"mask_token_id", "mask_token_id", offsetof(sampler_unmask_args, mask_token_id),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"slots", "slots", offsetof(sampler_unmask_args, slots),
+   KIND_OBJECT, ELEMENT_I32, 0, 6, -1, 0,
+    "[num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
+    "whose slot there is not never stands then. Rows of one slot have different random numbers, by\n"
+    "their place in the block."},
+  {"num_slots", "num_slots", offsetof(sampler_unmask_args, num_slots),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"seed", "random.seed", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, seed),
+   KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"offset", "random.offset", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, offset),
+   KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"seeds", "random.seeds", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, seeds),
+   KIND_OBJECT, ELEMENT_U64, 0, 7, -1, 0,
+    "[num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
+    "`seed`, `offset`."},
+  {"offsets", "random.offsets", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, offsets),
+   KIND_OBJECT, ELEMENT_U64, 0, 8, -1, 0,
+    ""},
+  {"streams", "random.streams", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, streams),
+   KIND_OBJECT, ELEMENT_U32, 0, 9, -1, 0,
+    "[slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
+    "number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
+    "token depends on its seed and offset alone, not on its place."},
+  {"num_seeds", "random.num_seeds", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, num_seeds),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"num_offsets", "random.num_offsets", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, num_offsets),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"order_temperature", "order_temperature", offsetof(sampler_unmask_args, order_temperature),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's\n"
+    "alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and\n"
+    "POSITION."},
+  {"threshold", "threshold", offsetof(sampler_unmask_args, threshold),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
+    "every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."},
+  {"entropy_bound", "entropy_bound", offsetof(sampler_unmask_args, entropy_bound),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the\n"
+    "EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with\n"
+    "other confidences."},
+  {"edit_threshold", "edit_threshold", offsetof(sampler_unmask_args, edit_threshold),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Puts candidates in the place of other tokens than the mask, where they differ and the\n"
+    "confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
+    "NaN. Off with RANDOM and POSITION."},
+  {"num_committed", "num_committed", offsetof(sampler_unmask_args, num_committed),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits at least the first num_committed rows of the order. <= 0: none by number."},
+  {"num_steps_left", "num_steps_left", offsetof(sampler_unmask_args, num_steps_left),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
+    "steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off."},
+  {"block_num_committed", "block_num_committed", offsetof(sampler_unmask_args, block_num_committed),
+   KIND_OBJECT, ELEMENT_I32, 0, 10, -1, 0,
+    "[num_blocks] The same for each block. In host memory with the handle's host_parameters. None:\n"
+    "the number above."},
+  {"block_num_steps_left", "block_num_steps_left", offsetof(sampler_unmask_args, block_num_steps_left),
+   KIND_OBJECT, ELEMENT_I32, 0, 11, -1, 0,
+    ""},
+  {"out_changes", "out_changes", offsetof(sampler_unmask_args, out_changes),
+   KIND_OBJECT, ELEMENT_U8, 1, 12, 0, 0,
+    "[num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted."},
+  {"out_confidences", "out_confidences", offsetof(sampler_unmask_args, out_confidences),
+   KIND_OBJECT, ELEMENT_F32, 1, 13, 1, 0,
+    "[num_rows] The confidences; NaN where there is none. None: not wanted."},
+  {"out_committed_counts", "out_committed_counts", offsetof(sampler_unmask_args, out_committed_counts),
+   KIND_OBJECT, ELEMENT_I32, 1, 14, 2, 0,
+    "[num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.\n"
+    "None: not wanted."},
+  {"out_edited_counts", "out_edited_counts", offsetof(sampler_unmask_args, out_edited_counts),
+   KIND_OBJECT, ELEMENT_I32, 1, 15, 3, 0,
+    ""},
+  {"out_masked_counts", "out_masked_counts", offsetof(sampler_unmask_args, out_masked_counts),
+   KIND_OBJECT, ELEMENT_I32, 1, 16, 4, 0,
+    ""},
+  {"out_block_status", "out_block_status", offsetof(sampler_unmask_args, out_block_status),
+   KIND_OBJECT, ELEMENT_U32, 1, 17, 5, 0,
+    "[num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted."},
+};
+
+static const char *const unmask_args_results[] = {"changes", "confidences", "committed_counts", "edited_counts", "masked_counts", "block_status", NULL};
+
+static PyObject *unmask_args_names[37];
+static PyTypeObject *unmask_args_result_type;
+const Struct unmask_args_struct = {
+  "unmask_args", unmask_args_members, 37, 18, sizeof(sampler_unmask_args), 1,
+  NULL, 0, unmask_args_results,
+  unmask_args_names, &unmask_args_result_type,
+    ""};
+
 const Member state_options_members[] = {
   {"num_slots", "num_slots", offsetof(sampler_state_options, num_slots),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
@@ -2297,6 +2446,89 @@ const char sampler_residual_doc[] =
     "    [num_rows] None: not wanted. A row of p or q with a negative, NaN or infinite element is bad;\n"
     "    an all-zero p is empty. An all-zero q subtracts nothing.";
 
+const char sampler_unmask_doc[] =
+    "unmask($self, candidate_token_ids, scores=None, *, stream=None, workspace=None, workspace_bytes=None, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, confidence=None, candidate_status=None, score_stride=None, token_ids=None, mask_token_id=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, order_temperature=None, threshold=None, entropy_bound=None, edit_threshold=None, num_committed=None, num_steps_left=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
+    "--\n"
+    "\n"
+    "Commits the candidates that each block's rules let stand: at least the number asked for, and all\n"
+    "that the threshold or the entropy bound lets through. INVALID_ARGUMENT, WORKSPACE_TOO_SMALL,\n"
+    "CUDA, INTERNAL. A block with masked rows may commit none, if no candidate can stand, or neither\n"
+    "number nor bound is set.\n"
+    "\n"
+    "candidate_token_ids\n"
+    "    [num_rows] A candidate for each row. A negative one never stands. Required.\n"
+    "scores\n"
+    "    [num_rows, score_stride] The first score of each row, with MARGIN the first two.\n"
+    "    0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`\n"
+    "    says.\n"
+    "stream\n"
+    "    Stream of the work. Ignored by a CPU handle.\n"
+    "workspace\n"
+    "    Memory for the call, at least as many bytes as its _workspace_size function returns; any\n"
+    "    alignment. None and 0: the handle's. Calls that share a workspace must not overlap in time: one\n"
+    "    thread, or one stream. Its contents are undefined before and after a call.\n"
+    "num_rows\n"
+    "    Positions of all blocks, in [0, 2^31).\n"
+    "block_offsets\n"
+    "    [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be\n"
+    "    none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)\n"
+    "    and no row is written. Rows of no block are neither read nor written. None: blocks of\n"
+    "    num_rows / num_blocks rows, without a rest.\n"
+    "num_blocks\n"
+    "    In [0, 65536].\n"
+    "token_id_type\n"
+    "    Type of candidate_token_ids and token_ids.\n"
+    "candidate_status\n"
+    "    [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but\n"
+    "    that a NaN score says the same.\n"
+    "token_ids\n"
+    "    [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
+    "    masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be\n"
+    "    0, and edit_threshold off.\n"
+    "slots\n"
+    "    [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
+    "    whose slot there is not never stands then. Rows of one slot have different random numbers, by\n"
+    "    their place in the block.\n"
+    "seeds\n"
+    "    [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
+    "    `seed`, `offset`.\n"
+    "streams\n"
+    "    [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
+    "    number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
+    "    token depends on its seed and offset alone, not on its place.\n"
+    "order_temperature\n"
+    "    Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's\n"
+    "    alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and\n"
+    "    POSITION.\n"
+    "threshold\n"
+    "    Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
+    "    every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.\n"
+    "entropy_bound\n"
+    "    ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the\n"
+    "    EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with\n"
+    "    other confidences.\n"
+    "edit_threshold\n"
+    "    Puts candidates in the place of other tokens than the mask, where they differ and the\n"
+    "    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
+    "    NaN. Off with RANDOM and POSITION.\n"
+    "num_committed\n"
+    "    Commits at least the first num_committed rows of the order. <= 0: none by number.\n"
+    "num_steps_left\n"
+    "    Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
+    "    steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.\n"
+    "block_num_committed\n"
+    "    [num_blocks] The same for each block. In host memory with the handle's host_parameters. None:\n"
+    "    the number above.\n"
+    "out_changes\n"
+    "    [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted.\n"
+    "out_confidences\n"
+    "    [num_rows] The confidences; NaN where there is none. None: not wanted.\n"
+    "out_committed_counts\n"
+    "    [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.\n"
+    "    None: not wanted.\n"
+    "out_block_status\n"
+    "    [num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted.";
+
 const char sampler_sample_workspace_size_doc[] =
     "sample_workspace_size($self, input, *, row_indices=None, num_row_indices=None, slots=None, num_slots=None, params=None, row_params=None, pipeline=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, draw_method=None, token_id_type=None, out_token_ids=None, out_row_status=None, reports=None)\n"
     "--\n"
@@ -2332,6 +2564,12 @@ const char sampler_residual_workspace_size_doc[] =
     "--\n"
     "\n"
     "How many bytes of workspace `residual` needs with these arguments. No array is read or written.";
+
+const char sampler_unmask_workspace_size_doc[] =
+    "unmask_workspace_size($self, candidate_token_ids, scores=None, *, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, confidence=None, candidate_status=None, score_stride=None, token_ids=None, mask_token_id=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, order_temperature=None, threshold=None, entropy_bound=None, edit_threshold=None, num_committed=None, num_steps_left=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
+    "--\n"
+    "\n"
+    "How many bytes of workspace `unmask` needs with these arguments. No array is read or written.";
 
 const char state_append_doc[] =
     "append($self, *, stream=None, workspace=None, workspace_bytes=None, slots=None, num_rows=None, tokens=None, token_id_type=None, token_kind=None, out_lengths=None, out_row_status=None)\n"

@@ -334,12 +334,14 @@ static PyMethodDef methods[] = {
     CALL(select, sampler_select_doc),
     CALL(verify, sampler_verify_doc),
     CALL(residual, sampler_residual_doc),
+    CALL(unmask, sampler_unmask_doc),
     CALL(sample_workspace_size, sampler_sample_workspace_size_doc),
     CALL(score_workspace_size, sampler_score_workspace_size_doc),
     CALL(filter_workspace_size, sampler_filter_workspace_size_doc),
     CALL(select_workspace_size, sampler_select_workspace_size_doc),
     CALL(verify_workspace_size, sampler_verify_workspace_size_doc),
     CALL(residual_workspace_size, sampler_residual_workspace_size_doc),
+    CALL(unmask_workspace_size, sampler_unmask_workspace_size_doc),
     {"state_size", (PyCFunction)(void (*)(void))sampler_state_size_of, METH_VARARGS | METH_KEYWORDS,
      sampler_state_size_doc},
     {"session_size", (PyCFunction)(void (*)(void))sampler_session_size_of,
@@ -378,7 +380,8 @@ int add_sampler_type(PyObject *module) {
       prepare_struct(module, &filter_args_struct, "libsampler.FilterResult") ||
       prepare_struct(module, &select_args_struct, "libsampler.SelectResult") ||
       prepare_struct(module, &verify_args_struct, "libsampler.VerifyResult") ||
-      prepare_struct(module, &residual_args_struct, "libsampler.ResidualResult")) {
+      prepare_struct(module, &residual_args_struct, "libsampler.ResidualResult") ||
+      prepare_struct(module, &unmask_args_struct, "libsampler.UnmaskResult")) {
     return -1;
   }
   sampler_type = (PyTypeObject *)PyType_FromSpec(&spec);

@@ -54,6 +54,30 @@ class SimpleCalls(unittest.TestCase):
                     full = s.filter(rows(), params=Params(**numbers), output_kind=kind)
                     self.assertEqual(output, full.output, name)
 
+    def test_unmasking(self):
+        scores = floats(-0.5, -0.125, -2.0, -0.25, -1.0, -0.0625)
+        candidates, tokens = ints(5, 6, 7, 8, 9, 4), ints(1, 1, 1, 3, 1, 1)
+        offsets = array.array("q", [0, 4, 6])
+        change, kind = libsampler.UnmaskChange, libsampler.Confidence
+        with libsampler.Sampler() as s:
+            done = s.unmask(candidates, scores, block_offsets=offsets, token_ids=tokens, mask_token_id=1,
+                            num_committed=1, threshold=0.875, edit_threshold=0.75, out_confidences=True,
+                            out_committed_counts=True, out_block_status=True)
+            self.assertEqual(list(tokens), [1, 6, 1, 8, 1, 4])
+            self.assertEqual(list(done.changes), [change.KEPT, change.COMMITTED, change.KEPT, change.EDITED,
+                                                  change.KEPT, change.COMMITTED])
+            self.assertEqual(list(done.masked_counts), [2, 1])
+            self.assertEqual(list(done.committed_counts), [1, 1])
+            self.assertEqual(list(done.block_status), [0, 0])
+            self.assertAlmostEqual(done.confidences[0], math.exp(-0.5), 6)
+            one = s.unmask(candidates, num_steps_left=2, confidence=kind.POSITION)
+            self.assertEqual(list(one.changes), [1, 1, 1, 0, 0, 0])
+            self.assertEqual(s.unmask_workspace_size(candidates, scores), 0)
+            with self.assertRaisesRegex(libsampler.InvalidArgument, "scores has 6 elements"):
+                s.unmask(candidates, scores, confidence=kind.MARGIN)
+            with self.assertRaisesRegex(libsampler.InvalidArgument, "must be of one type"):
+                s.unmask(candidates, scores, token_ids=array.array("q", [1] * 6))
+
     def test_scores_are_what_was_reported(self):
         params = Params(top_p=0.8, temperature=0.9)
         processed = libsampler.LogprobKind.PROCESSED

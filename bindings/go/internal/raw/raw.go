@@ -294,6 +294,15 @@ const SAMPLER_LOGPROB_PROCESSED int = 1
 const SAMPLER_LOGPROB_EDITED int = 2
 const SAMPLER_OUTPUT_PROBABILITIES int = 0
 const SAMPLER_OUTPUT_VALUES int = 1
+const SAMPLER_CONFIDENCE_PROBABILITY int = 0
+const SAMPLER_CONFIDENCE_MARGIN int = 1
+const SAMPLER_CONFIDENCE_ENTROPY int = 2
+const SAMPLER_CONFIDENCE_GIVEN int = 3
+const SAMPLER_CONFIDENCE_RANDOM int = 4
+const SAMPLER_CONFIDENCE_POSITION int = 5
+const SAMPLER_UNMASK_KEPT int = 0
+const SAMPLER_UNMASK_COMMITTED int = 1
+const SAMPLER_UNMASK_EDITED int = 2
 const SAMPLER_FINISH_NONE int = 0
 const SAMPLER_FINISH_END_TOKEN int = 1
 const SAMPLER_FINISH_LENGTH int = 2
@@ -311,12 +320,13 @@ const SHIM_SELECT int = 2
 const SHIM_VERIFY int = 3
 const SHIM_RESIDUAL int = 4
 const SHIM_SCORE int = 5
-const SHIM_STATE_APPEND int = 6
-const SHIM_ACCEPT int = 7
-const SHIM_STATE_TRUNCATE int = 8
-const SHIM_STATE_COPY int = 9
-const SHIM_STATE_RESET int = 10
-const SHIM_STATE_READ int = 11
+const SHIM_UNMASK int = 6
+const SHIM_STATE_APPEND int = 7
+const SHIM_ACCEPT int = 8
+const SHIM_STATE_TRUNCATE int = 9
+const SHIM_STATE_COPY int = 10
+const SHIM_STATE_RESET int = 11
+const SHIM_STATE_READ int = 12
 
 func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int64) {
 	var swig_r int64

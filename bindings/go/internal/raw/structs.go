@@ -653,3 +653,36 @@ type StateReadArgs struct {
 	OutAdaptiveValues uintptr
 	OutRowStatus      uintptr
 }
+
+type UnmaskArgs struct {
+	StructSize         uintptr
+	Exec               Exec
+	NumRows            int64
+	BlockOffsets       uintptr
+	NumBlocks          int64
+	TokenIDType        int32
+	Confidence         int32
+	CandidateTokenIDs  uintptr
+	CandidateStatus    uintptr
+	Scores             uintptr
+	ScoreStride        int64
+	TokenIDs           uintptr
+	MaskTokenID        int64
+	Slots              uintptr
+	NumSlots           int64
+	Random             Random
+	OrderTemperature   float32
+	Threshold          float32
+	EntropyBound       float32
+	EditThreshold      float32
+	NumCommitted       int32
+	NumStepsLeft       int32
+	BlockNumCommitted  uintptr
+	BlockNumStepsLeft  uintptr
+	OutChanges         uintptr
+	OutConfidences     uintptr
+	OutCommittedCounts uintptr
+	OutEditedCounts    uintptr
+	OutMaskedCounts    uintptr
+	OutBlockStatus     uintptr
+}

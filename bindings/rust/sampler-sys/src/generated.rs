@@ -139,6 +139,12 @@ pub type sampler_sibling_rule = i32;
 /// Memory layout of the drafts of several sequences.
 pub type sampler_packing = i32;
 
+/// What orders a block's candidates: the most confident first, of equal ones the earlier row.
+pub type sampler_confidence = i32;
+
+/// What happened to a row's token.
+pub type sampler_unmask_change = i32;
+
 pub type sampler_token_kind = i32;
 
 /// The likeliest token after `context`. *out_known is 1 if the context is known, and 0 if the token
@@ -499,6 +505,26 @@ constants! {
     /// entry i + 1 is draft i's, entry 0 is not read (vLLM, V2). Its rows of `draft` begin
     /// s earlier.
     SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
+    /// The candidate's probability: LLaDA's low_confidence, Dream's maskgit_plus, SGLang, LMDeploy.
+    /// Scores are log-probabilities, out_logprobs.
+    SAMPLER_CONFIDENCE_PROBABILITY: sampler_confidence = 0;
+    /// The likeliest token's probability less the second's: Dream's topk_margin. Scores are
+    /// out_top_logprobs of at least two tokens.
+    SAMPLER_CONFIDENCE_MARGIN: sampler_confidence = 1;
+    /// Minus the entropy: Dream's entropy, and the EB sampler. Scores are out_entropies.
+    SAMPLER_CONFIDENCE_ENTROPY: sampler_confidence = 2;
+    /// The score as it is, +-inf too.
+    SAMPLER_CONFIDENCE_GIVEN: sampler_confidence = 3;
+    /// A uniform random number in [0, 1): LLaDA's random, Dream's origin. No scores.
+    SAMPLER_CONFIDENCE_RANDOM: sampler_confidence = 4;
+    /// Minus the row's number in its block: LMDeploy's sequential. No scores.
+    SAMPLER_CONFIDENCE_POSITION: sampler_confidence = 5;
+    /// nothing: masked still, or a token as before
+    SAMPLER_UNMASK_KEPT: sampler_unmask_change = 0;
+    /// the candidate took the mask's place
+    SAMPLER_UNMASK_COMMITTED: sampler_unmask_change = 1;
+    /// the candidate took another token's place
+    SAMPLER_UNMASK_EDITED: sampler_unmask_change = 2;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
     SAMPLER_MAX_RANKS: u32 = 1024;
@@ -1355,6 +1381,79 @@ structs! {
         /// [num_rows] NULL: not wanted. A row of p or q with a negative, NaN or infinite element is bad;
         /// an all-zero p is empty. An all-zero q subtracts nothing.
         out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_unmask_args {
+        /// sizeof(sampler_unmask_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        /// Positions of all blocks, in [0, 2^31).
+        num_rows: i64 = 0;
+        /// [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
+        /// none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
+        /// and no row is written. Rows of no block are neither read nor written. NULL: blocks of
+        /// num_rows / num_blocks rows, without a rest.
+        block_offsets: *const i64 = null();
+        /// In [0, 65536].
+        num_blocks: i64 = 0;
+        /// Type of candidate_token_ids and token_ids.
+        token_id_type: sampler_id_type = 0;
+        confidence: sampler_confidence = 0;
+        /// [num_rows] A candidate for each row. A negative one never stands. Required.
+        candidate_token_ids: *const c_void = null();
+        /// [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. NULL: none is bad, but
+        /// that a NaN score says the same.
+        candidate_status: *const sampler_row_status = null();
+        /// [num_rows, score_stride] The first score of each row, with MARGIN the first two.
+        /// 0: contiguous, which is a stride of 1, with MARGIN 2. Required, or NULL, as `confidence`
+        /// says.
+        scores: *const f32 = null();
+        score_stride: i64 = 0;
+        /// [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
+        /// masked; a candidate that is it never stands. NULL: all rows are masked, mask_token_id must be
+        /// 0, and edit_threshold off.
+        token_ids: *mut c_void = null_mut();
+        mask_token_id: i64 = 0;
+        /// [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
+        /// whose slot there is not never stands then. Rows of one slot have different random numbers, by
+        /// their place in the block.
+        slots: *const i32 = null();
+        num_slots: i64 = 0;
+        random: sampler_random = sampler_random::INIT;
+        /// Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
+        /// alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
+        /// POSITION.
+        order_temperature: f32 = 0.0;
+        /// Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
+        /// every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
+        threshold: f32 = 0.0;
+        /// ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the
+        /// EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with
+        /// other confidences.
+        entropy_bound: f32 = 0.0;
+        /// Puts candidates in the place of other tokens than the mask, where they differ and the
+        /// confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
+        /// NaN. Off with RANDOM and POSITION.
+        edit_threshold: f32 = 0.0;
+        /// Commits at least the first num_committed rows of the order. <= 0: none by number.
+        num_committed: i32 = 0;
+        /// Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
+        /// steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+        num_steps_left: i32 = 0;
+        /// [num_blocks] The same for each block. In host memory with the handle's host_parameters. NULL:
+        /// the number above.
+        block_num_committed: *const i32 = null();
+        block_num_steps_left: *const i32 = null();
+        /// [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. NULL: not wanted.
+        out_changes: *mut u8 = null_mut();
+        /// [num_rows] The confidences; NaN where there is none. NULL: not wanted.
+        out_confidences: *mut f32 = null_mut();
+        /// [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.
+        /// NULL: not wanted.
+        out_committed_counts: *mut i32 = null_mut();
+        out_edited_counts: *mut i32 = null_mut();
+        out_masked_counts: *mut i32 = null_mut();
+        /// [num_blocks] SAMPLER_ROW_ bits of each block. NULL: not wanted.
+        out_block_status: *mut sampler_row_status = null_mut();
     }
     sampler_state_options {
         /// sizeof(sampler_state_options).
@@ -2262,6 +2361,13 @@ functions! {
     fn sampler_residual(sampler: sampler_t, args: *const sampler_residual_args) -> sampler_status;
     /// As sampler_sample_workspace_size.
     fn sampler_residual_workspace_size(sampler: sampler_t, args: *const sampler_residual_args, out_bytes: *mut usize) -> sampler_status;
+    /// Commits the candidates that each block's rules let stand: at least the number asked for, and all
+    /// that the threshold or the entropy bound lets through. INVALID_ARGUMENT, WORKSPACE_TOO_SMALL,
+    /// CUDA, INTERNAL. A block with masked rows may commit none, if no candidate can stand, or neither
+    /// number nor bound is set.
+    fn sampler_unmask(sampler: sampler_t, args: *const sampler_unmask_args) -> sampler_status;
+    /// As sampler_sample_workspace_size. 0, but for a CUDA handle with host_parameters.
+    fn sampler_unmask_workspace_size(sampler: sampler_t, args: *const sampler_unmask_args, out_bytes: *mut usize) -> sampler_status;
     /// Makes a state of empty slots, owned by the handle: destroy it before the handle. All of its
     /// memory is written once. On failure *out_state is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or an impossible

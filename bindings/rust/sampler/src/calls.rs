@@ -147,6 +147,71 @@ pub struct ScoreArgs<'a> {
     pub reports: ReportArgs<'a>,
 }
 
+/// Arguments of [`Sampler::unmask`]: a step of a diffusion language model, for blocks of rows.
+#[derive(Debug, Default)]
+pub struct UnmaskArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// Positions of all blocks.
+    pub num_rows: usize,
+    /// `[num_blocks + 1]` Block b has the rows from `block_offsets[b]` up to `block_offsets[b + 1]`.
+    /// None: `num_rows / num_blocks` each.
+    pub block_offsets: Array<'a, i64>,
+    /// How many blocks there are.
+    pub num_blocks: usize,
+    /// What orders the candidates.
+    pub confidence: Confidence,
+    /// `[num_rows]` A candidate for each row, as [`Sampler::sample`] drew it. A negative one never
+    /// stands. Required.
+    pub candidate_token_ids: Array<'a, Id>,
+    /// `[num_rows]` Bits of [`row_status`]. The candidate of a bad row never stands.
+    pub candidate_status: Array<'a, u32>,
+    /// `[num_rows, score_stride]` What the confidence is made of: one number a row, or two.
+    pub scores: Array<'a, f32>,
+    /// Distance of two rows' scores. 0: side by side.
+    pub score_stride: usize,
+    /// `[num_rows]` The tokens, read and written; those that are `mask_token_id` are masked. None:
+    /// all are.
+    pub token_ids: ArrayMut<'a, Id>,
+    /// 0 where there are no `token_ids`.
+    pub mask_token_id: i64,
+    /// `[num_rows]` As in [`SampleArgs`], for [`Confidence::RANDOM`] and `order_temperature`.
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Randomness, of these alone.
+    pub random: Random<'a>,
+    /// Draws the order by the softmax of confidence / `order_temperature`. 0: strictly by confidence.
+    pub order_temperature: f32,
+    /// Commits every row whose confidence is above it (entropy: below it). At most 0: off.
+    pub threshold: f32,
+    /// Commits rows as long as the entropies before them sum to at most this. At most 0: off.
+    pub entropy_bound: f32,
+    /// Puts candidates in the place of other tokens where the confidence is above it. At most 0:
+    /// off.
+    pub edit_threshold: f32,
+    /// At least so many are committed. At most 0: off.
+    pub num_committed: i32,
+    /// At least so many are committed that this number of steps fills the block. At most 0: off.
+    pub num_steps_left: i32,
+    /// `[num_blocks]` The same for each block.
+    pub block_num_committed: Array<'a, i32>,
+    /// `[num_blocks]` The same for each block.
+    pub block_num_steps_left: Array<'a, i32>,
+    /// `[num_rows]` What happened to each row: an [`UnmaskChange`].
+    pub out_changes: ArrayMut<'a, u8>,
+    /// `[num_rows]` The confidences; NaN where there is none.
+    pub out_confidences: ArrayMut<'a, f32>,
+    /// `[num_blocks]` How many rows were committed.
+    pub out_committed_counts: ArrayMut<'a, i32>,
+    /// `[num_blocks]` How many rows were edited.
+    pub out_edited_counts: ArrayMut<'a, i32>,
+    /// `[num_blocks]` How many rows are masked still.
+    pub out_masked_counts: ArrayMut<'a, i32>,
+    /// `[num_blocks]` Bits of [`row_status`], of each block.
+    pub out_block_status: ArrayMut<'a, u32>,
+}
+
 /// Arguments of [`Sampler::filter`].
 #[derive(Debug, Default)]
 pub struct FilterArgs<'a> {
@@ -602,6 +667,95 @@ impl ScoreArgs<'_> {
     }
 }
 
+impl UnmaskArgs<'_> {
+    fn raw(&self, place: Place, _: &mut Pointees) -> Result<sys::sampler_unmask_args, Error> {
+        let (rows, blocks) = (self.num_rows, self.num_blocks);
+        let slots = count_slots(&self.slots, self.num_slots, rows);
+        let width = if self.confidence == Confidence::MARGIN { 2 } else { 1 };
+        let parameters = place.of_parameters();
+        Ok(sys::sampler_unmask_args {
+            exec: self.exec.raw(place)?,
+            num_rows: to_c(rows),
+            block_offsets: place.array(
+                "",
+                "block_offsets",
+                &self.block_offsets,
+                blocks.saturating_add(1),
+            )?,
+            num_blocks: to_c(blocks),
+            confidence: self.confidence.raw(),
+            candidate_token_ids: place.array(
+                "",
+                "candidate_token_ids",
+                &self.candidate_token_ids,
+                rows,
+            )?,
+            candidate_status: place.array("", "candidate_status", &self.candidate_status, rows)?,
+            scores: place.array(
+                "",
+                "scores",
+                &self.scores,
+                extent(rows, width, or(self.score_stride, width)),
+            )?,
+            score_stride: to_c(self.score_stride),
+            token_ids: place.array("", "token_ids", &self.token_ids, rows)?,
+            mask_token_id: self.mask_token_id,
+            slots: place.array("", "slots", &self.slots, rows)?,
+            num_slots: to_c(self.num_slots),
+            random: self.random.raw(place, slots)?,
+            order_temperature: self.order_temperature,
+            threshold: self.threshold,
+            entropy_bound: self.entropy_bound,
+            edit_threshold: self.edit_threshold,
+            num_committed: self.num_committed,
+            num_steps_left: self.num_steps_left,
+            block_num_committed: parameters.array(
+                "",
+                "block_num_committed",
+                &self.block_num_committed,
+                blocks,
+            )?,
+            block_num_steps_left: parameters.array(
+                "",
+                "block_num_steps_left",
+                &self.block_num_steps_left,
+                blocks,
+            )?,
+            out_changes: place.array("", "out_changes", &self.out_changes, rows)?,
+            out_confidences: place.array("", "out_confidences", &self.out_confidences, rows)?,
+            out_committed_counts: place.array(
+                "",
+                "out_committed_counts",
+                &self.out_committed_counts,
+                blocks,
+            )?,
+            out_edited_counts: place.array(
+                "",
+                "out_edited_counts",
+                &self.out_edited_counts,
+                blocks,
+            )?,
+            out_masked_counts: place.array(
+                "",
+                "out_masked_counts",
+                &self.out_masked_counts,
+                blocks,
+            )?,
+            out_block_status: place.array(
+                "",
+                "out_block_status",
+                &self.out_block_status,
+                blocks,
+            )?,
+            token_id_type: token_id_type([
+                ("candidate_token_ids", &self.candidate_token_ids),
+                ("token_ids", &self.token_ids),
+            ])?,
+            ..sys::sampler_unmask_args::INIT
+        })
+    }
+}
+
 impl FilterArgs<'_> {
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_filter_args, Error> {
         let num_rows = self.input.num_rows;
@@ -906,6 +1060,10 @@ full_calls! {
     /// row, renormalised, or p where that is 0 everywhere.
     residual(ResidualArgs) = sampler_residual,
     residual_workspace_size = sampler_residual_workspace_size;
+
+    /// Commits the candidates that each block's rules let stand.
+    unmask(UnmaskArgs) = sampler_unmask,
+    unmask_workspace_size = sampler_unmask_workspace_size;
 }
 
 // ---- Simple calls -------------------------------------------------------------------------------

@@ -307,6 +307,33 @@ enumerations! {
         EDITED = SAMPLER_LOGPROB_EDITED,
     }
 
+    /// What orders a block's candidates: the most confident first.
+    Confidence {
+        /// The candidate's probability. Scores are `out_logprobs`. The default.
+        PROBABILITY = SAMPLER_CONFIDENCE_PROBABILITY,
+        /// The largest probability less the second. Scores are `out_top_logprobs` of at least two
+        /// tokens.
+        MARGIN = SAMPLER_CONFIDENCE_MARGIN,
+        /// Minus the entropy. Scores are `out_entropies`.
+        ENTROPY = SAMPLER_CONFIDENCE_ENTROPY,
+        /// The score as it is.
+        GIVEN = SAMPLER_CONFIDENCE_GIVEN,
+        /// A uniform random number. No scores.
+        RANDOM = SAMPLER_CONFIDENCE_RANDOM,
+        /// From the block's first row on. No scores.
+        POSITION = SAMPLER_CONFIDENCE_POSITION,
+    }
+
+    /// What happened to a row's token, a byte of [`UnmaskArgs::out_changes`](crate::UnmaskArgs).
+    UnmaskChange {
+        /// Nothing: masked still, or a token as before. The default.
+        KEPT = SAMPLER_UNMASK_KEPT,
+        /// The candidate took the mask's place.
+        COMMITTED = SAMPLER_UNMASK_COMMITTED,
+        /// The candidate took another token's place.
+        EDITED = SAMPLER_UNMASK_EDITED,
+    }
+
     /// When a draft x is accepted, to which the target gives p(x) and the drafter gave q(x). u is
     /// uniform in [0, 1).
     Acceptance {

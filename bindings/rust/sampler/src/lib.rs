@@ -18,7 +18,8 @@
 //!
 //! The simple calls are the operations of the field with their few arguments. The full calls,
 //! [`sample`](Sampler::sample), [`filter`](Sampler::filter), [`select`](Sampler::select),
-//! [`verify`](Sampler::verify) and [`residual`](Sampler::residual), have every option, each with a
+//! [`verify`](Sampler::verify), [`residual`](Sampler::residual) and [`unmask`](Sampler::unmask), have
+//! every option, each with a
 //! struct of arguments whose members have the names and defaults of the C API, where the headers
 //! explain them:
 //!
@@ -116,7 +117,7 @@ mod views;
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
 pub use calls::{
     AcceptanceParams, DraftLayout, FilterArgs, ReportArgs, ResidualArgs, SampleArgs, ScoreArgs,
-    SelectArgs, VerifyArgs,
+    SelectArgs, UnmaskArgs, VerifyArgs,
 };
 pub use constants::*;
 pub use error::Error;

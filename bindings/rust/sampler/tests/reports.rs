@@ -344,3 +344,45 @@ fn adaptive_values_move_on() {
         assert!(if want.is_nan() { got.is_nan() } else { is_near(*got, want) }, "{values:?}");
     }
 }
+
+/// A step of two blocks: what is sure is committed, and the likeliest of each block.
+#[test]
+fn unmasking() {
+    let mut sampler = Sampler::new(Options::default()).unwrap();
+    let (mut tokens, mut changes) = ([1, 1, 1, 3, 1, 1], [77; 6]);
+    let (mut masked, mut status) = ([77; 2], [77; 2]);
+    sampler
+        .unmask(&UnmaskArgs {
+            num_rows: 6,
+            block_offsets: (&[0, 4, 6]).into(),
+            num_blocks: 2,
+            candidate_token_ids: (&[5, 6, 7, 8, 9, 4]).into(),
+            scores: (&[-0.5, -0.125, -2.0, -0.25, -1.0, -0.0625]).into(),
+            token_ids: (&mut tokens).into(),
+            mask_token_id: 1,
+            num_committed: 1,
+            threshold: 0.875,
+            edit_threshold: 0.75,
+            out_changes: (&mut changes).into(),
+            out_masked_counts: (&mut masked).into(),
+            out_block_status: (&mut status).into(),
+            ..UnmaskArgs::default()
+        })
+        .unwrap();
+    assert_eq!(tokens, [1, 6, 1, 8, 1, 4]);
+    let [kept, committed, edited] =
+        [UnmaskChange::KEPT, UnmaskChange::COMMITTED, UnmaskChange::EDITED]
+            .map(|change| change.raw() as u8);
+    assert_eq!(changes, [kept, committed, kept, edited, kept, committed]);
+    assert_eq!((masked, status), ([2, 1], [0; 2]));
+    let too_short = UnmaskArgs {
+        num_rows: 2,
+        num_blocks: 1,
+        confidence: Confidence::MARGIN, // two scores a row
+        candidate_token_ids: (&[5, 6]).into(),
+        scores: (&[-0.5, -0.125]).into(),
+        ..UnmaskArgs::default()
+    };
+    assert!(sampler.unmask(&too_short).is_err());
+    assert!(sampler.unmask_workspace_size(&too_short).is_err());
+}

@@ -39,7 +39,8 @@ final class Call {
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
       Math.max(Math.max(Layout.SAMPLE_ARGS_SIZE, Layout.SCORE_ARGS_SIZE),
           Math.max(Layout.FILTER_ARGS_SIZE,
-              Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
+              Math.max(Layout.SELECT_ARGS_SIZE,
+                  Math.max(Layout.RESIDUAL_ARGS_SIZE, Layout.UNMASK_ARGS_SIZE)))));
 
   private final ByteBuffer memory;
   private final long address;

@@ -131,6 +131,15 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
+   * Commits the candidates that each block's rules let stand.
+   *
+   * @param args the arguments
+   */
+  public void unmask(UnmaskArgs args) {
+    call(args, false);
+  }
+
+  /**
    * Makes a state of empty slots for sequences.
    *
    * @param options how many slots, of how many tokens

@@ -99,6 +99,33 @@ final class ReportsTest {
     }
   }
 
+  /** A step of two blocks: what is sure is committed, and the likeliest of each block. */
+  @Test
+  void unmasking() {
+    final int[] tokens = {1, 1, 1, 3, 1, 1};
+    final byte[] changes = new byte[6];
+    final int[] masked = new int[2];
+    final int[] status = {77, 77};
+    final UnmaskArgs args = new UnmaskArgs().numBlocks(2)
+        .blockOffsets(Array.i64(new long[] {0, 4, 6}))
+        .candidateTokenIds(Array.i32(new int[] {5, 6, 7, 8, 9, 4}))
+        .scores(Array.f32(new float[] {-0.5f, -0.125f, -2, -0.25f, -1, -0.0625f}))
+        .tokenIds(Array.i32(tokens)).maskTokenId(1).numCommitted(1).threshold(0.875f)
+        .editThreshold(0.75f).outChanges(Array.i8(changes)).outMaskedCounts(Array.i32(masked))
+        .outBlockStatus(Array.i32(status));
+    try (Sampler sampler = Sampler.builder().build()) {
+      sampler.unmask(args);
+      assertArrayEquals(new int[] {1, 6, 1, 8, 1, 4}, tokens);
+      assertEquals(UnmaskChange.COMMITTED.ordinal(), changes[1]);
+      assertEquals(UnmaskChange.EDITED.ordinal(), changes[3]);
+      assertArrayEquals(new int[] {2, 1}, masked);
+      assertArrayEquals(new int[] {RowStatus.OK, RowStatus.OK}, status);
+      assertEquals(0, sampler.workspaceSize(args));
+      args.confidence(Confidence.MARGIN); // two scores a row
+      assertThrows(InvalidArgumentException.class, () -> sampler.unmask(args));
+    }
+  }
+
   /** Scores of drawn tokens are what was reported when they were drawn. */
   @Test
   void scores() {

@@ -375,6 +375,8 @@ final class SamplerTest {
     expectNumbers("SAMPLER_TEMPERATURE_", TemperatureOrder.values());
     expectNumbers("SAMPLER_DRAW_", DrawMethod.values());
     expectNumbers("SAMPLER_LOGPROB_", LogprobKind.values());
+    expectNumbers("SAMPLER_CONFIDENCE_", Confidence.values());
+    expectNumbers("SAMPLER_UNMASK_", UnmaskChange.values());
     expectNumbers("SAMPLER_PENALTY_SCOPE_", PenaltyScope.values());
     expectNumbers("SAMPLER_MASK_", MaskRule.values());
     expectNumbers("SAMPLER_ADAPTIVE_", AdaptiveKind.values());

@@ -614,5 +614,37 @@ public final class Layout {
   public static final int STATE_READ_ARGS_OUT_ADAPTIVE_VALUES = 96;
   public static final int STATE_READ_ARGS_OUT_ROW_STATUS = 104;
 
+  public static final int UNMASK_ARGS_SIZE = 272;
+  public static final int UNMASK_ARGS_STRUCT_SIZE = 0;
+  public static final int UNMASK_ARGS_EXEC = 8;
+  public static final int UNMASK_ARGS_NUM_ROWS = 32;
+  public static final int UNMASK_ARGS_BLOCK_OFFSETS = 40;
+  public static final int UNMASK_ARGS_NUM_BLOCKS = 48;
+  public static final int UNMASK_ARGS_TOKEN_ID_TYPE = 56;
+  public static final int UNMASK_ARGS_CONFIDENCE = 60;
+  public static final int UNMASK_ARGS_CANDIDATE_TOKEN_IDS = 64;
+  public static final int UNMASK_ARGS_CANDIDATE_STATUS = 72;
+  public static final int UNMASK_ARGS_SCORES = 80;
+  public static final int UNMASK_ARGS_SCORE_STRIDE = 88;
+  public static final int UNMASK_ARGS_TOKEN_IDS = 96;
+  public static final int UNMASK_ARGS_MASK_TOKEN_ID = 104;
+  public static final int UNMASK_ARGS_SLOTS = 112;
+  public static final int UNMASK_ARGS_NUM_SLOTS = 120;
+  public static final int UNMASK_ARGS_RANDOM = 128;
+  public static final int UNMASK_ARGS_ORDER_TEMPERATURE = 184;
+  public static final int UNMASK_ARGS_THRESHOLD = 188;
+  public static final int UNMASK_ARGS_ENTROPY_BOUND = 192;
+  public static final int UNMASK_ARGS_EDIT_THRESHOLD = 196;
+  public static final int UNMASK_ARGS_NUM_COMMITTED = 200;
+  public static final int UNMASK_ARGS_NUM_STEPS_LEFT = 204;
+  public static final int UNMASK_ARGS_BLOCK_NUM_COMMITTED = 208;
+  public static final int UNMASK_ARGS_BLOCK_NUM_STEPS_LEFT = 216;
+  public static final int UNMASK_ARGS_OUT_CHANGES = 224;
+  public static final int UNMASK_ARGS_OUT_CONFIDENCES = 232;
+  public static final int UNMASK_ARGS_OUT_COMMITTED_COUNTS = 240;
+  public static final int UNMASK_ARGS_OUT_EDITED_COUNTS = 248;
+  public static final int UNMASK_ARGS_OUT_MASKED_COUNTS = 256;
+  public static final int UNMASK_ARGS_OUT_BLOCK_STATUS = 264;
+
   private Layout() {}
 }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 107456629;
+  public final static int SHIM_INTERFACE = 1877690188;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -126,6 +126,15 @@ public interface RawConstants {
   public final static int SAMPLER_LOGPROB_EDITED = 2;
   public final static int SAMPLER_OUTPUT_PROBABILITIES = 0;
   public final static int SAMPLER_OUTPUT_VALUES = 1;
+  public final static int SAMPLER_CONFIDENCE_PROBABILITY = 0;
+  public final static int SAMPLER_CONFIDENCE_MARGIN = 1;
+  public final static int SAMPLER_CONFIDENCE_ENTROPY = 2;
+  public final static int SAMPLER_CONFIDENCE_GIVEN = 3;
+  public final static int SAMPLER_CONFIDENCE_RANDOM = 4;
+  public final static int SAMPLER_CONFIDENCE_POSITION = 5;
+  public final static int SAMPLER_UNMASK_KEPT = 0;
+  public final static int SAMPLER_UNMASK_COMMITTED = 1;
+  public final static int SAMPLER_UNMASK_EDITED = 2;
   public final static int SAMPLER_FINISH_NONE = 0;
   public final static int SAMPLER_FINISH_END_TOKEN = 1;
   public final static int SAMPLER_FINISH_LENGTH = 2;
@@ -143,10 +152,11 @@ public interface RawConstants {
   public final static int SHIM_VERIFY = 3;
   public final static int SHIM_RESIDUAL = 4;
   public final static int SHIM_SCORE = 5;
-  public final static int SHIM_STATE_APPEND = 6;
-  public final static int SHIM_ACCEPT = 7;
-  public final static int SHIM_STATE_TRUNCATE = 8;
-  public final static int SHIM_STATE_COPY = 9;
-  public final static int SHIM_STATE_RESET = 10;
-  public final static int SHIM_STATE_READ = 11;
+  public final static int SHIM_UNMASK = 6;
+  public final static int SHIM_STATE_APPEND = 7;
+  public final static int SHIM_ACCEPT = 8;
+  public final static int SHIM_STATE_TRUNCATE = 9;
+  public final static int SHIM_STATE_COPY = 10;
+  public final static int SHIM_STATE_RESET = 11;
+  public final static int SHIM_STATE_READ = 12;
 }
