@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_pack(ctx, request);
 }
 
-__global__ void __launch_bounds__(kBlockThreads)
+// One block per multiprocessor, here and below: for more the compiler would spill registers.
+__global__ void __launch_bounds__(kBlockThreads, 1)
     unmask_kernel(const __grid_constant__ contract::UnmaskRequest request) {
   using Context = CudaContext<kBlockThreads, false>;
   extern __shared__ __align__(16) char dynamic_shared[];
@@ -35,7 +36,6 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_unmask(ctx, request);
 }
 
-// One block per multiprocessor: for more the compiler would spill registers.
 template <class Request>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     state_kernel(const __grid_constant__ Request request) {
