@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime.h"
+#include "unmasking.h"
 
 namespace gpu_check {
 
@@ -91,6 +92,7 @@ class Checker {
     // Checks of different kinds come before long ones, in case time runs out.
     run_grid(0, kManyCells);
     if (has_device_) {
+      run_unmasking();
       run_streams();
       run_graphs();
       if (!options_.is_small) run_beyond_32_bits();
@@ -228,6 +230,21 @@ class Checker {
                               uint64_t(seed),       uint64_t(seed), uint64_t(seed)};
           if (wants(which)) check_one(which);
         }
+      }
+    }
+  }
+
+  // ---- Unmasking ----------------------------------------------------------------------------
+
+  void run_unmasking() {
+    if (!options_.filter.empty()) return;
+    progress("unmasking", 0, 0);
+    for (uint64_t seed = 0; seed < (options_.is_small ? 12 : 120); ++seed) {
+      ++report_.num_calls;
+      const std::string difference = difference_in_unmasking(reference_.get(), other_.get(), seed);
+      if (difference.empty()) continue;
+      if (++report_.num_mismatches <= kMaxPrinted) {
+        std::printf("MISMATCH device: %s\n", difference.c_str());
       }
     }
   }
