@@ -180,6 +180,15 @@ typedef struct sampler_dl {
   sampler_status (*unmask)(sampler_t sampler, const sampler_unmask_args *args);
   sampler_status (*unmask_workspace_size)(sampler_t sampler, const sampler_unmask_args *args,
                                           size_t *out_bytes);
+
+  /* watermark.h */
+  sampler_status (*watermark_random)(uint64_t key, const int64_t *context, int64_t context_length,
+                                     uint64_t *out_seed, uint64_t *out_offset,
+                                     uint32_t *out_stream);
+  sampler_status (*watermark_detect)(uint64_t key, const int64_t *token_ids, int64_t num_token_ids,
+                                     int64_t context_length, int32_t keeps_repeated,
+                                     double *out_score, int64_t *out_num_scored,
+                                     double *out_p_value);
 } sampler_dl;
 
 /* Bytes of a message, with its end. */
@@ -282,7 +291,9 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_state_deserialize", offsetof(sampler_dl, state_deserialize)},
       {"sampler_status_string", offsetof(sampler_dl, status_string)},
       {"sampler_unmask", offsetof(sampler_dl, unmask)},
-      {"sampler_unmask_workspace_size", offsetof(sampler_dl, unmask_workspace_size)}};
+      {"sampler_unmask_workspace_size", offsetof(sampler_dl, unmask_workspace_size)},
+      {"sampler_watermark_random", offsetof(sampler_dl, watermark_random)},
+      {"sampler_watermark_detect", offsetof(sampler_dl, watermark_detect)}};
   /* So many at the front are required. */
   const size_t num_functions = sizeof functions / sizeof functions[0], num_required = 6;
   char soname[32];

@@ -200,6 +200,8 @@ const (
 	// DrawGumbel: a small change of the logits rarely changes the token. Tails below 2^-30 of the
 	// likeliest token are not resolved.
 	DrawGumbel = DrawMethod(raw.SAMPLER_DRAW_GUMBEL)
+	// DrawWatermark: DrawGumbel by the numbers of WatermarkRandom. Sample only.
+	DrawWatermark = DrawMethod(raw.SAMPLER_DRAW_WATERMARK)
 )
 
 // LogprobKind is of which distribution a log-probability, and what else is reported of a row, is.

@@ -21,7 +21,7 @@ import textwrap
 NOTE = "Made from libsampler's headers by bindings/python/generate.py; do not edit."
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "speculative.h",
-           "unmask.h", "state.h", "ngram.h", "session.h"]
+           "unmask.h", "watermark.h", "state.h", "ngram.h", "session.h"]
 
 # Of a header whose loops call models back, and which is not read otherwise.
 FROM_DECODING = ("sampler_finish_reason", "sampler_gamma_rule")

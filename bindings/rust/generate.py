@@ -12,7 +12,7 @@ import re
 import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
-           "speculative.h", "unmask.h", "state.h", "shard.h", "ngram.h", "decoding.h",
+           "speculative.h", "unmask.h", "watermark.h", "state.h", "shard.h", "ngram.h", "decoding.h",
            "session.h"]
 
 # Members whose default is not 0. A test compares them with what the library's functions fill in.

@@ -139,6 +139,7 @@
 
 %constant int SAMPLER_DRAW_INVERSE_CDF = 0;
 %constant int SAMPLER_DRAW_GUMBEL = 1;
+%constant int SAMPLER_DRAW_WATERMARK = 2;
 
 %constant int SAMPLER_LOGPROB_RAW = 0;
 %constant int SAMPLER_LOGPROB_PROCESSED = 1;

@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1877690188;
+%constant int SHIM_INTERFACE = 1874922104;
 %inline %{
-static inline int32_t shim_interface(void) { return 1877690188; }
+static inline int32_t shim_interface(void) { return 1874922104; }
 %}

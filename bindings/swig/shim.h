@@ -121,8 +121,8 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
                          : sampler_residual(sampler, a);
       break;
     case SHIM_SCORE:
-      status = only_size ? sampler_score_workspace_size(sampler, a, &bytes)
-                         : sampler_score(sampler, a);
+      status =
+          only_size ? sampler_score_workspace_size(sampler, a, &bytes) : sampler_score(sampler, a);
       break;
     case SHIM_UNMASK:
       status = only_size ? sampler_unmask_workspace_size(sampler, a, &bytes)
@@ -483,6 +483,39 @@ static inline int64_t shim_lookup_propose(shim_address ngram, int64_t num_drafts
   const int64_t result = shim_ngram_finish(
       n, sampler_prompt_lookup_propose(n->lookup, num_drafts, (int32_t *)out, &count));
   return result ? result : count;
+}
+
+/* The numbers that a watermark draws with: seed, offset and stream, each a 64-bit word of
+ * `out`. The status; where it fails, `error` gets its text. */
+static inline int32_t shim_watermark_random(int64_t key, shim_address context,
+                                            int64_t context_length, shim_address out,
+                                            shim_address error) {
+  uint64_t *const o = (uint64_t *)out;
+  uint32_t stream = 0;
+  const sampler_status status = sampler_watermark_random((uint64_t)key, (const int64_t *)context,
+                                                         context_length, o, o + 1, &stream);
+  if (status == SAMPLER_OK) {
+    o[2] = stream;
+  } else {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* Looks for a watermark: the score, the number of tokens scored, an int64_t, and the p-value, 8
+ * bytes each, go to `out`. The status, as above. */
+static inline int32_t shim_watermark_detect(int64_t key, shim_address token_ids,
+                                            int64_t num_token_ids, int64_t context_length,
+                                            int32_t keeps_repeated, shim_address out,
+                                            shim_address error) {
+  double *const o = (double *)out;
+  const sampler_status status =
+      sampler_watermark_detect((uint64_t)key, (const int64_t *)token_ids, num_token_ids,
+                               context_length, keeps_repeated, o, (int64_t *)(o + 1), o + 2);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
 }
 
 /* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where

@@ -10,6 +10,7 @@
  *   speculative.h  verification of draft tokens, residuals
  *   decoding.h     loops around a model: autoregressive, speculative, beam search
  *   session.h      continuous batching of sequences; the caller runs the model
+ *   watermark.h    texts that their key's owner can tell from others
  *   shard.h        rows sharded by vocabulary over many ranks
  *   ngram.h        drafts without a model: n-gram storages and prompt lookup
  *   version.h      the version of the header and of the library
@@ -48,5 +49,6 @@
 #include <sampler/types.h>
 #include <sampler/unmask.h>
 #include <sampler/version.h>
+#include <sampler/watermark.h>
 
 #endif /* SAMPLER_SAMPLER_H */

@@ -154,7 +154,10 @@ enum {
   SAMPLER_DRAW_INVERSE_CDF = 0,
   /* Argmax of logit / temperature + Gumbel noise per token: a small change of the logits rarely
    * changes the token. Tails below 2^-30 of the likeliest token are not resolved. */
-  SAMPLER_DRAW_GUMBEL = 1
+  SAMPLER_DRAW_GUMBEL = 1,
+  /* GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
+   * sampler_watermark_random (watermark.h). sampler_sample only. */
+  SAMPLER_DRAW_WATERMARK = 2
 };
 
 /* The distribution of a log-probability. */

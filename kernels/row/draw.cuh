@@ -88,11 +88,6 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
   return {id, row.source().value(int(id))};
 }
 
-SAMPLER_HD inline contract::Philox4 gumbel_block(const contract::RandomStream &random,
-                                                 uint32_t id) {
-  return contract::random_block(random, contract::Purpose::kGumbel, id / 4);
-}
-
 // The best token scored by a thread.
 struct Best {
   float score = contract::negative_infinity();  // no token: all scores are larger
@@ -115,8 +110,9 @@ struct Best {
 // multiple of four, else from two.
 SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random,
                                                           int first) {
-  const contract::Philox4 blocks[] = {gumbel_block(random, uint32_t(first)),
-                                      gumbel_block(random, uint32_t(first) + 4)};
+  // A row's first run may begin before it: then `first` is negative, and the second block is 0.
+  const contract::Philox4 blocks[] = {contract::gumbel_block(random, uint32_t(first) / 4),
+                                      contract::gumbel_block(random, (uint32_t(first) + 4) / 4)};
   contract::Philox4 words;
   for (int i = 0; i < kQuad; ++i) {
     const int place = (first & 3) + i;
@@ -127,7 +123,8 @@ SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream
 
 SAMPLER_DEVICE inline contract::Philox4 gumbel_words(const contract::RandomStream &random,
                                                      int first) {
-  return first % 4 == 0 ? gumbel_block(random, uint32_t(first)) : words_of_two(random, first);
+  return first % 4 == 0 ? contract::gumbel_block(random, uint32_t(first) / 4)
+                        : words_of_two(random, first);
 }
 
 // The search for the best Gumbel score in a row without ids. Most tokens need no score: a cheap
@@ -226,7 +223,8 @@ SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
     row.for_each([&](float x, int index) {
       const uint32_t id = row.id(index);
       if (distribution.keeps(contract::rank_of(x, id))) {
-        best.consider(distribution.scale, x, id, gumbel_block(random, id).word[id % 4]);
+        best.consider(distribution.scale, x, id,
+                      contract::gumbel_block(random, id / 4).word[id % 4]);
       }
     });
     return best;
@@ -277,7 +275,7 @@ SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
       const Rank rank = team.shared.list[i];
       if (!distribution.keeps(rank)) continue;
       const uint32_t id = contract::id_of_rank(rank);
-      const uint32_t word = gumbel_block(random, id).word[id % 4];
+      const uint32_t word = contract::gumbel_block(random, id / 4).word[id % 4];
       best.consider(distribution.scale, contract::value_of_rank(rank), id, word);
     }
   }

@@ -74,7 +74,10 @@ SampleRequest read_sample(Check &check, const sampler_sample_args &args,
   const int64_t num_rows = request.num_rows;
   read_stages(check, args, context, num_rows, Draws::kYes, &request);
   request.random = read_random(check, args.random, request.slots.count);
-  request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
+  const sampler_draw_method method = check.enumeration("draw_method", args.draw_method, 3);
+  request.random.are_watermarks = method == SAMPLER_DRAW_WATERMARK;
+  request.draw_method =
+      method == SAMPLER_DRAW_INVERSE_CDF ? SAMPLER_DRAW_INVERSE_CDF : SAMPLER_DRAW_GUMBEL;
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
   check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),

@@ -47,6 +47,7 @@ struct RandomStream {
   uint64_t seed;
   uint64_t offset;
   uint32_t stream;
+  bool is_watermark = false;  // its Gumbel words are those of 8.4
 };
 
 // `index` in [0, 2^24).
@@ -55,6 +56,16 @@ SAMPLER_HD inline Philox4 random_block(const RandomStream &random, Purpose purpo
   const Philox4 counter = {{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,
                             uint32_t(purpose) << kPurposeShift | index}};
   return philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32));
+}
+
+// The words of four ids from 4 * `quad` on, for a Gumbel draw.
+SAMPLER_HD inline Philox4 gumbel_block(const RandomStream &random, uint32_t quad) {
+  if (!random.is_watermark) return random_block(random, Purpose::kGumbel, quad);
+  const Philox4 counter = {
+      {quad, uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream}};
+  Philox4 block = philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32));
+  for (uint32_t &word : block.word) word = ~word;  // here a small one is a large noise
+  return block;
 }
 
 SAMPLER_HD inline uint64_t random_word64(const RandomStream &random, Purpose purpose,

@@ -87,7 +87,7 @@ int64_t draw_gumbel(const Row &row, const Distribution &distribution,
     const uint32_t id = row.id(i);
     if (block_index != id >> 2) {
       block_index = id >> 2;
-      block = contract::random_block(random, contract::Purpose::kGumbel, block_index);
+      block = contract::gumbel_block(random, block_index);
     }
     const float score = contract::gumbel_score(row.kind, row.values[i], distribution.scale.scale,
                                                block.word[id & 3]);

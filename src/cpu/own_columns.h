@@ -289,7 +289,7 @@ class OwnColumns {
       const auto id = uint32_t(first_id_ + i);
       if (block_index != id >> 2) {
         block_index = id >> 2;
-        block = contract::random_block(random, contract::Purpose::kGumbel, block_index);
+        block = contract::gumbel_block(random, block_index);
       }
       const float score = contract::gumbel_score(view_.kind, x, scale.scale, block.word[id & 3]);
       if (best.index < 0 || score > best.score) best = {score, i};

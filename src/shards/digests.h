@@ -136,7 +136,7 @@ inline uint64_t digest_randomness(const ShardCall &call) {
   if (call.sample || call.verify) {
     const Randomness &random = call.sample ? call.sample->random : call.verify->random;
     digest.add(random.seed), digest.add(random.offset);
-    digest.add(random.streams != nullptr);
+    digest.add(random.streams != nullptr), digest.add(random.are_watermarks);
   }
   return digest.value();
 }

@@ -619,7 +619,7 @@ class ShardRounds {
     Rank own = 0, own_token = 0;
     for_each(count, [&](int64_t i) {
       const uint32_t id = id_of_rank(ranks[i]);
-      const Philox4 block = random_block(random, Purpose::kGumbel, id / 4);
+      const Philox4 block = gumbel_block(random, id / 4);
       const float score =
           gumbel_score(kind(), value_of_rank(ranks[i]), scale.scale, block.word[id % 4]);
       const Rank rank = rank_of(score, id);

@@ -308,6 +308,29 @@ static void unmasking(void) {
   print_ids("unmasked", tokens, 6), print_ids("masked", masked, 2);
 }
 
+/* ---- watermark.h ---- */
+
+static void watermarks(void) {
+  const int64_t text[8] = {3, 1, 4, 1, 5, 9, 2, 6};
+  uint64_t seed, offset;
+  uint32_t stream;
+  double score, p_value;
+  int64_t num_scored;
+  check(sampler_watermark_random(42, text, 4, &seed, &offset, &stream));
+  printf("watermark: %" PRIx64 " %" PRIx64 " %" PRIx32 "\n", seed, offset, stream);
+  check(sampler_watermark_detect(42, text, 8, 4, 0, &score, &num_scored, &p_value));
+  printf("found: %.6f %d %.6f\n", score, (int)num_scored, p_value);
+
+  int32_t token_id = -1;
+  sampler_sample_args args = {0};
+  args.struct_size = sizeof args;
+  args.input = rows_of(logits[0], 1);
+  args.random.seed = seed, args.random.offset = offset, args.random.streams = &stream;
+  args.draw_method = SAMPLER_DRAW_WATERMARK;
+  args.out_token_ids = &token_id;
+  check(sampler_sample(sampler, &args)), print_ids("marked", &token_id, 1);
+}
+
 /* ---- state.h ---- */
 
 static void states(void) {
@@ -549,6 +572,7 @@ int main(void) {
   sampling();
   verification();
   unmasking();
+  watermarks();
   states();
   loops();
   sessions();

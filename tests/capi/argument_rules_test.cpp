@@ -195,9 +195,10 @@ void break_enumerations(Rules *rules) {
   outside("output_dtype", 3);
   outside("params.filter_order", 3);
   outside("logprob_kind", 3);
+  outside("draw_method", 3);
   for (const char *member :
        {"params.top_k_ties", "params.top_p_ties", "params.top_p_sum", "params.temperature_order",
-        "token_id_type", "draw_method", "output_kind", "accumulate_counts"}) {
+        "token_id_type", "output_kind", "accumulate_counts"}) {
     outside(member, 2);
   }
   rules->refuse(

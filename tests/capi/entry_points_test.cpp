@@ -130,6 +130,7 @@ class EntryPoints {
     add_storage();
     add_lookup();
     add_unmasking();
+    add_watermarks();
     add_state();
     add_session();
     add_shards();
@@ -728,6 +729,40 @@ class EntryPoints {
         "sampler_unmask_workspace_size", nothing,
         [=] { return sampler_unmask_workspace_size(sampler_.get(), &calls->args, &calls->bytes); },
         [=] { return bytes_of(calls->bytes); });
+  }
+
+  void add_watermarks() {
+    struct Results {
+      std::uint64_t seed = 0, offset = 0;
+      std::uint32_t stream = 0;
+      double score = 0, p_value = 0;
+      std::int64_t num_scored = 0;
+    };
+    static constexpr std::int64_t kText[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+    const auto results = std::make_shared<Results>();
+    add_call(
+        "sampler_watermark_random", nothing,
+        [=] {
+          return sampler_watermark_random(7, kText, 5, &results->seed, &results->offset,
+                                          &results->stream);
+        },
+        [=] {
+          return bytes_of(results->seed) + bytes_of(results->offset) + bytes_of(results->stream);
+        });
+    add_call(
+        "sampler_watermark_detect", nothing,
+        [=] {
+          return sampler_watermark_detect(7, kText, 12, 2, 0, &results->score, &results->num_scored,
+                                          &results->p_value);
+        },
+        [=] { return bytes_of(results->score) + bytes_of(results->p_value); });
+    add_call(
+        "sampler_watermark_detect", nothing,
+        [=] {
+          return sampler_watermark_detect(7, nullptr, 1, 2, 0, &results->score,
+                                          &results->num_scored, &results->p_value);
+        },
+        no_output);
   }
 
   void add_state() {

@@ -55,6 +55,10 @@ def unmask(case):
     return ("unmask_test", case)
 
 
+def watermark(case):
+    return ("watermark_test", case)
+
+
 def decoding(case):
     return ("decoding_test", case)
 
@@ -1263,6 +1267,22 @@ FAULTS = [
         "of equally steep falls min-k takes the last",
         [("src/contract/windows.h", "steepness > steepness_", "steepness >= steepness_")],
         [stages("OfWindows")]),
+    # ---- Watermarks
+    Fault(
+        "watermark_of_the_length",
+        "contexts that begin alike and differ in length draw alike",
+        [("src/contract/watermark.h", "kWatermarkContext, uint32_t(length), 0, 0", "kWatermarkContext, 0, 0, 0")],
+        [watermark("Vllm.*")]),
+    Fault(
+        "watermark_not_flipped",
+        "the least uniform number has the most noise",
+        [("src/cpu/simd/passes/gumbel.h", "word = bit_xor(word, splat(-1))", "word = bit_xor(word, splat(0))")],
+        [watermark("Draws.*"), row_pass("Gumbel")]),
+    Fault(
+        "watermark_counts_repeats",
+        "tokens after a repeated context count",
+        [("src/capi/watermark.cpp", "if (keeps_repeated) return result;", "return result;")],
+        [watermark("Detect.*")]),
     # ---- Unmasking
     Fault(
         "unmask_later_rows_first",
@@ -1292,7 +1312,8 @@ FAULTS = [
     Fault(
         "unmask_within_the_bound",
         "the entropies must sum to less than the bound, its row's own included",
-        [("src/contract/unmask.h", "entropy_budget(request.entropy_bound),", "entropy_budget(request.entropy_bound) - 1,")],
+        [("src/contract/unmask.h", "entropy_budget(request.entropy_bound),",
+          "entropy_budget(request.entropy_bound) - 1,")],
         [unmask("Unmask.ThresholdsThemselvesDoNotPass")]),
     Fault(
         "unmask_descending_offsets",

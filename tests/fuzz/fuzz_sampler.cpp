@@ -96,7 +96,7 @@ Spec read_spec(Data *data) {
   spec.draft_kind = data->ConsumeIntegralInRange(0, 1);
   spec.token_id_type = data->ConsumeIntegralInRange(0, 1);
   spec.candidate_id_type = data->ConsumeIntegralInRange(0, 1);
-  spec.draw_method = data->ConsumeIntegralInRange(0, 1);
+  spec.draw_method = data->ConsumeIntegralInRange(0, 2);
   spec.candidates = data->ConsumeBool();
   spec.ragged = data->ConsumeBool();
   spec.row_indices = data->ConsumeBool() && spec.op().has("row_indices");

@@ -82,6 +82,7 @@ check_cmake_package() {
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
   "$build_dir/score"
+  "$build_dir/watermark"
   "$build_dir/diffusion" | tail -n 1 | grep -q ': the quick fox jumps over the dog '
   "$build_dir/session"
   "$build_dir/stages"

@@ -50,7 +50,7 @@ inline SampleCall random_sample(std::mt19937_64 &random, sampler_input_kind kind
                                 int64_t num_cols) {
   SampleCall call;
   call.params = draw_params(random, kind, num_cols);
-  call.args.draw_method = int32_t(random() % 3 == 0);
+  call.args.draw_method = random() % 3 == 0 ? 1 + int32_t(random() % 2) : 0;
   call.args.report_args.logprob_kind = int32_t(random() % 3);
   call.args.random.seed = random();
   call.args.random.offset = random();
@@ -213,7 +213,7 @@ inline SampleCall draw_call(std::mt19937_64 &random) {
   call.params.filter_order = int32_t(random() % 3);
   call.params.temperature_order = int32_t(random() % 2);
   call.params.top_p_sum = int32_t(random() % 2);
-  call.args.draw_method = int32_t(random() % 3 == 0);
+  call.args.draw_method = random() % 3 == 0 ? 1 + int32_t(random() % 2) : 0;
   call.args.report_args.logprob_kind = int32_t(random() % 3);
   call.wanted = {true, true, true, true, true, 0};
   return call;

@@ -726,16 +726,15 @@ TEST(Pass, SampleWords) {
 // The first element with the largest score. A large scale leaves nothing of the noise: equal values
 // have equal scores.
 void check_gumbel(const cpu::Passes *passes, const Row &row, const RowView &source, float scale,
-                  Range range, float bound) {
-  const contract::RandomStream random = {7, uint64_t(row.count()), 3};
+                  Range range, float bound, bool is_watermark = false) {
+  const contract::RandomStream random = {7, uint64_t(row.count()), 3, is_watermark};
   const contract::RowScale row_scale = {row.kind, row.max(), scale, 0};
   cpu::GumbelBest best = {-kInfinity, -1};
   for (int64_t i = range.begin; i < range.end; ++i) {
     const float x = source.value(i);
     if (!(x >= bound)) continue;
     const auto id = uint32_t(source.id(i));
-    const contract::Philox4 block =
-        contract::random_block(random, contract::Purpose::kGumbel, id / 4);
+    const contract::Philox4 block = contract::gumbel_block(random, id / 4);
     const float score = contract::gumbel_score(row.kind, x, scale, block.word[id % 4]);
     if (best.index < 0 || score > best.score) best = {score, i};
   }
@@ -756,6 +755,8 @@ TEST(Pass, Gumbel) {
     for (size_t i = 0; i < row.values.size(); ++i) ids[i] = int32_t(3 * i + 1);
     const RowView list = contract::f32_view(row.values.data(), row.count(), ids.data(), row.kind);
     check_gumbel(passes, row, list, 1, range, bound);
+    check_gumbel(passes, row, row.view(), 1, range, bound, true);
+    check_gumbel(passes, row, list, 1, range, bound, true);
     if (row.kind == SAMPLER_LOGITS) {
       check_gumbel(passes, row, row.view(), 1e30f, range, bound);
       check_gumbel(passes, row, list, 1e30f, range, bound);

@@ -56,6 +56,7 @@ class StagedProblem {
     request.parameters = parameters_;
     request.random.seed.value = random_();
     request.draw_method = one_in(3) ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+    request.random.are_watermarks = one_in(2);
     request.logprob_kind = one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
     if (pipeline_.has_edits() && one_in(3)) request.logprob_kind = SAMPLER_LOGPROB_EDITED;
     if (one_in(4)) {

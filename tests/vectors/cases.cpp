@@ -559,8 +559,8 @@ void Cases::add_enumerations() {
   add_sums();
   add_enumeration("filter_order", SAMPLER_LOGITS, 3);
   add_enumeration("temperature_order", SAMPLER_LOGITS, 2);
-  add_enumeration("draw_method", SAMPLER_LOGITS, 2);
-  add_enumeration("draw_method", SAMPLER_PROBABILITIES, 2);
+  add_enumeration("draw_method", SAMPLER_LOGITS, 3);
+  add_enumeration("draw_method", SAMPLER_PROBABILITIES, 3);
   add_enumeration("logprob_kind", SAMPLER_LOGITS, 2);
   add_enumeration("logprob_kind", SAMPLER_PROBABILITIES, 2);
   if (!has("token_id_type")) return;

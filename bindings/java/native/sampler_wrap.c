@@ -314,8 +314,8 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
                          : sampler_residual(sampler, a);
       break;
     case SHIM_SCORE:
-      status = only_size ? sampler_score_workspace_size(sampler, a, &bytes)
-                         : sampler_score(sampler, a);
+      status =
+          only_size ? sampler_score_workspace_size(sampler, a, &bytes) : sampler_score(sampler, a);
       break;
     case SHIM_UNMASK:
       status = only_size ? sampler_unmask_workspace_size(sampler, a, &bytes)
@@ -678,6 +678,39 @@ static inline int64_t shim_lookup_propose(shim_address ngram, int64_t num_drafts
   return result ? result : count;
 }
 
+/* The numbers that a watermark draws with: seed, offset and stream, each a 64-bit word of
+ * `out`. The status; where it fails, `error` gets its text. */
+static inline int32_t shim_watermark_random(int64_t key, shim_address context,
+                                            int64_t context_length, shim_address out,
+                                            shim_address error) {
+  uint64_t *const o = (uint64_t *)out;
+  uint32_t stream = 0;
+  const sampler_status status = sampler_watermark_random((uint64_t)key, (const int64_t *)context,
+                                                         context_length, o, o + 1, &stream);
+  if (status == SAMPLER_OK) {
+    o[2] = stream;
+  } else {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* Looks for a watermark: the score, the number of tokens scored, an int64_t, and the p-value, 8
+ * bytes each, go to `out`. The status, as above. */
+static inline int32_t shim_watermark_detect(int64_t key, shim_address token_ids,
+                                            int64_t num_token_ids, int64_t context_length,
+                                            int32_t keeps_repeated, shim_address out,
+                                            shim_address error) {
+  double *const o = (double *)out;
+  const sampler_status status =
+      sampler_watermark_detect((uint64_t)key, (const int64_t *)token_ids, num_token_ids,
+                               context_length, keeps_repeated, o, (int64_t *)(o + 1), o + 2);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
 /* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
  * it fails, `error` gets its text. */
 static inline int32_t shim_prune_count(int64_t num_drafted, int64_t num_emitted, shim_address out,
@@ -747,7 +780,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1877690188; }
+static inline int32_t shim_interface(void) { return 1874922104; }
 
 
 #ifdef __cplusplus
@@ -1554,6 +1587,54 @@ SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimLookupPro
   arg2 = (int64_t)jarg2;
   arg3 = (shim_address)jarg3;
   result = shim_lookup_propose(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkRandom(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5) {
+  jint jresult = 0 ;
+  int64_t arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  shim_address arg4 ;
+  shim_address arg5 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (int64_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  arg4 = (shim_address)jarg4;
+  arg5 = (shim_address)jarg5;
+  result = shim_watermark_random(arg1,arg2,arg3,arg4,arg5);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkDetect(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jint jarg5, jlong jarg6, jlong jarg7) {
+  jint jresult = 0 ;
+  int64_t arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  int32_t arg5 ;
+  shim_address arg6 ;
+  shim_address arg7 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (int64_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  arg4 = (int64_t)jarg4;
+  arg5 = (int32_t)jarg5;
+  arg6 = (shim_address)jarg6;
+  arg7 = (shim_address)jarg7;
+  result = shim_watermark_detect(arg1,arg2,arg3,arg4,arg5,arg6,arg7);
   jresult = result;
   return jresult;
 }

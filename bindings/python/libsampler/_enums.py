@@ -146,6 +146,9 @@ class DrawMethod(enum.IntEnum):
     # Argmax of logit / temperature + Gumbel noise per token: a small change of the logits rarely
     # changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     GUMBEL = 1
+    # GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
+    # sampler_watermark_random (watermark.h). sampler_sample only.
+    WATERMARK = 2
 
 
 class LogprobKind(enum.IntEnum):

@@ -1,5 +1,6 @@
 /* The module _core: exceptions, what the library offers, and the types of the other files. */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "core.h"
 #include "generated.h"
@@ -175,7 +176,82 @@ static PyObject *prune_count(PyObject *module, PyObject *arguments, PyObject *ke
   return Py_BuildValue("(LLL)", (long long)target, (long long)drafter, (long long)missing);
 }
 
+/* The ids of any sequence, to be freed; NULL, and an exception, if it is none. */
+static int64_t *ids_of(const char *label, PyObject *sequence, int64_t *out_count) {
+  const Py_ssize_t count = PySequence_Size(sequence);
+  if (count < 0) return NULL;
+  int64_t *ids = malloc((count ? (size_t)count : 1) * sizeof *ids);
+  if (!ids) return (int64_t *)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *item = PySequence_GetItem(sequence, i);
+    const int failed = !item || to_i64(label, item, &ids[i]);
+    Py_XDECREF(item);
+    if (failed) {
+      free(ids);
+      return NULL;
+    }
+  }
+  *out_count = count;
+  return ids;
+}
+
+static PyObject *watermark_random(PyObject *module, PyObject *arguments, PyObject *keywords) {
+  static char *names[] = {"key", "context", NULL};
+  PyObject *key_object, *context;
+  uint64_t key, seed, offset;
+  uint32_t stream;
+  int64_t length;
+  (void)module;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO:watermark_random", names, &key_object,
+                                   &context) ||
+      to_u64("key", key_object, &key)) {
+    return NULL;
+  }
+  int64_t *ids = ids_of("context", context, &length);
+  if (!ids) return NULL;
+  const sampler_status status = sampler_watermark_random(key, ids, length, &seed, &offset, &stream);
+  free(ids);
+  if (status != SAMPLER_OK) return raise_status(status);
+  return Py_BuildValue("(KKI)", (unsigned long long)seed, (unsigned long long)offset,
+                       (unsigned int)stream);
+}
+
+static PyObject *watermark_detect(PyObject *module, PyObject *arguments, PyObject *keywords) {
+  static char *names[] = {"key", "token_ids", "context_length", "keeps_repeated", NULL};
+  PyObject *key_object, *text, *length_object = NULL;
+  uint64_t key;
+  int64_t count, length = 4, num_scored;
+  double score, p_value;
+  int keeps_repeated = 0;
+  (void)module;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|Op:watermark_detect", names,
+                                   &key_object, &text, &length_object, &keeps_repeated) ||
+      to_u64("key", key_object, &key) ||
+      (length_object && to_i64("context_length", length_object, &length))) {
+    return NULL;
+  }
+  int64_t *ids = ids_of("token_ids", text, &count);
+  if (!ids) return NULL;
+  sampler_status status;
+  Py_BEGIN_ALLOW_THREADS status = sampler_watermark_detect(key, ids, count, length, keeps_repeated,
+                                                           &score, &num_scored, &p_value);
+  Py_END_ALLOW_THREADS free(ids);
+  if (status != SAMPLER_OK) return raise_status(status);
+  return Py_BuildValue("(dLd)", score, (long long)num_scored, p_value);
+}
+
 static PyMethodDef functions[] = {
+    {"watermark_random", (PyCFunction)(void (*)(void))watermark_random,
+     METH_VARARGS | METH_KEYWORDS,
+     "watermark_random(key, context)\n--\n\nThe (seed, offset, stream) that DrawMethod.WATERMARK "
+     "draws with after the last tokens of an output, at most 64, oldest first, -1 where it has "
+     "fewer."},
+    {"watermark_detect", (PyCFunction)(void (*)(void))watermark_detect,
+     METH_VARARGS | METH_KEYWORDS,
+     "watermark_detect(key, token_ids, context_length=4, keeps_repeated=False)\n--\n\nLooks for "
+     "the watermark of a key in an output: (score, num_scored, p_value). The score is about 1 for "
+     "each token scored without the watermark; the p-value is the chance that a text without it "
+     "scores as much. Tokens after a context that stood there before count only if they are kept."},
     {"prune_count", (PyCFunction)(void (*)(void))prune_count, METH_VARARGS | METH_KEYWORDS,
      "prune_count(num_drafted, num_emitted)\n--\n\nWhat to cut off caches after a round of "
      "num_drafted "

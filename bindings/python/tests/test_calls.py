@@ -279,6 +279,28 @@ class Library(unittest.TestCase):
         found = {class_.status for class_ in libsampler.Error.__subclasses__()}
         self.assertEqual(found, {status.value for status in libsampler.Status if status})
 
+    def test_watermark(self):
+        text, key = [], 42
+        with libsampler.Sampler() as s:
+            for _ in range(60):
+                seed, offset, stream = libsampler.watermark_random(key, ([-1] * 4 + text)[-4:])
+                drawn = s.sample(Rows(floats(*[0.0] * 64)), seed=seed, offset=offset,
+                                 streams=array.array("I", [stream]),
+                                 draw_method=libsampler.DrawMethod.WATERMARK)
+                text.append(drawn.token_ids[0])
+        score, num_scored, p_value = libsampler.watermark_detect(key, text)
+        self.assertTrue(score > 100 and p_value < 1e-6)
+        self.assertEqual(num_scored, 60)
+        other = libsampler.watermark_detect(key + 1, array.array("q", text), 4, keeps_repeated=True)
+        self.assertGreater(other[2], 1e-3)
+        for call, arguments in ((libsampler.watermark_random, (key, [])),
+                                (libsampler.watermark_detect, (key, text, 65))):
+            with self.assertRaises(libsampler.InvalidArgument):
+                call(*arguments)
+        for arguments in ((key, [1.5]), (key, None), (-1, [1])):
+            with self.assertRaises((TypeError, ValueError, OverflowError)):
+                libsampler.watermark_random(*arguments)
+
     def test_prune_count(self):
         self.assertEqual(libsampler.prune_count(5, 2), (3, 2, 0))
         self.assertEqual(libsampler.prune_count(5, 5), (0, 0, 1))

@@ -85,7 +85,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
     args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
-    args.draw_method = static_cast<sampler_draw_method>(random.between(0, 1));
+    args.draw_method = static_cast<sampler_draw_method>(random.between(0, 2));
     pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
     if (random.one_in(3)) sizes.top = std::min<std::int64_t>(problem.num_cols, 20);
     const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),

@@ -82,6 +82,11 @@ typedef long long swig_type_49;
 typedef long long swig_type_50;
 typedef long long swig_type_51;
 typedef long long swig_type_52;
+typedef long long swig_type_53;
+typedef long long swig_type_54;
+typedef long long swig_type_55;
+typedef long long swig_type_56;
+typedef long long swig_type_57;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -128,7 +133,9 @@ extern swig_type_43 _wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1
 extern swig_type_45 _wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_46 arg3);
 extern swig_type_47 _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_48 arg3);
 extern swig_type_49 _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_50 arg2, uintptr_t arg3);
-extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_51 arg1, swig_type_52 arg2, uintptr_t arg3, uintptr_t arg4);
+extern int _wrap_ShimWatermarkRandom_raw_43bf12635a8f0c0b(swig_type_51 arg1, uintptr_t arg2, swig_type_52 arg3, uintptr_t arg4, uintptr_t arg5);
+extern int _wrap_ShimWatermarkDetect_raw_43bf12635a8f0c0b(swig_type_53 arg1, uintptr_t arg2, swig_type_54 arg3, swig_type_55 arg4, int arg5, uintptr_t arg6, uintptr_t arg7);
+extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_56 arg1, swig_type_57 arg2, uintptr_t arg3, uintptr_t arg4);
 #undef intgo
 */
 import "C"
@@ -289,6 +296,7 @@ const SAMPLER_TEMPERATURE_FIRST int = 0
 const SAMPLER_TEMPERATURE_LAST int = 1
 const SAMPLER_DRAW_INVERSE_CDF int = 0
 const SAMPLER_DRAW_GUMBEL int = 1
+const SAMPLER_DRAW_WATERMARK int = 2
 const SAMPLER_LOGPROB_RAW int = 0
 const SAMPLER_LOGPROB_PROCESSED int = 1
 const SAMPLER_LOGPROB_EDITED int = 2
@@ -712,12 +720,36 @@ func ShimLookupPropose(arg1 uintptr, arg2 int64, arg3 uintptr) (_swig_ret int64)
 	return swig_r
 }
 
+func ShimWatermarkRandom(arg1 int64, arg2 uintptr, arg3 int64, arg4 uintptr, arg5 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	swig_r = (int32)(C._wrap_ShimWatermarkRandom_raw_43bf12635a8f0c0b(C.swig_type_51(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_52(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4)))
+	return swig_r
+}
+
+func ShimWatermarkDetect(arg1 int64, arg2 uintptr, arg3 int64, arg4 int64, arg5 int32, arg6 uintptr, arg7 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	_swig_i_6 := arg7
+	swig_r = (int32)(C._wrap_ShimWatermarkDetect_raw_43bf12635a8f0c0b(C.swig_type_53(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_54(_swig_i_2), C.swig_type_55(_swig_i_3), C.int(_swig_i_4), C.uintptr_t(_swig_i_5), C.uintptr_t(_swig_i_6)))
+	return swig_r
+}
+
 func ShimPruneCount(arg1 int64, arg2 int64, arg3 uintptr, arg4 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_51(_swig_i_0), C.swig_type_52(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_56(_swig_i_0), C.swig_type_57(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
 	return swig_r
 }

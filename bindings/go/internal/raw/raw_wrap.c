@@ -303,8 +303,8 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
                          : sampler_residual(sampler, a);
       break;
     case SHIM_SCORE:
-      status = only_size ? sampler_score_workspace_size(sampler, a, &bytes)
-                         : sampler_score(sampler, a);
+      status =
+          only_size ? sampler_score_workspace_size(sampler, a, &bytes) : sampler_score(sampler, a);
       break;
     case SHIM_UNMASK:
       status = only_size ? sampler_unmask_workspace_size(sampler, a, &bytes)
@@ -665,6 +665,39 @@ static inline int64_t shim_lookup_propose(shim_address ngram, int64_t num_drafts
   const int64_t result = shim_ngram_finish(
       n, sampler_prompt_lookup_propose(n->lookup, num_drafts, (int32_t *)out, &count));
   return result ? result : count;
+}
+
+/* The numbers that a watermark draws with: seed, offset and stream, each a 64-bit word of
+ * `out`. The status; where it fails, `error` gets its text. */
+static inline int32_t shim_watermark_random(int64_t key, shim_address context,
+                                            int64_t context_length, shim_address out,
+                                            shim_address error) {
+  uint64_t *const o = (uint64_t *)out;
+  uint32_t stream = 0;
+  const sampler_status status = sampler_watermark_random((uint64_t)key, (const int64_t *)context,
+                                                         context_length, o, o + 1, &stream);
+  if (status == SAMPLER_OK) {
+    o[2] = stream;
+  } else {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* Looks for a watermark: the score, the number of tokens scored, an int64_t, and the p-value, 8
+ * bytes each, go to `out`. The status, as above. */
+static inline int32_t shim_watermark_detect(int64_t key, shim_address token_ids,
+                                            int64_t num_token_ids, int64_t context_length,
+                                            int32_t keeps_repeated, shim_address out,
+                                            shim_address error) {
+  double *const o = (double *)out;
+  const sampler_status status =
+      sampler_watermark_detect((uint64_t)key, (const int64_t *)token_ids, num_token_ids,
+                               context_length, keeps_repeated, o, (int64_t *)(o + 1), o + 2);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
 }
 
 /* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
@@ -1387,6 +1420,52 @@ long long _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(shim_address _swig_go_0, 
   arg3 = (shim_address)_swig_go_2;
   
   result = shim_lookup_propose(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+int _wrap_ShimWatermarkRandom_raw_43bf12635a8f0c0b(long long _swig_go_0, shim_address _swig_go_1, long long _swig_go_2, shim_address _swig_go_3, shim_address _swig_go_4) {
+  int64_t arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  shim_address arg4 ;
+  shim_address arg5 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (int64_t)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  arg4 = (shim_address)_swig_go_3;
+  arg5 = (shim_address)_swig_go_4;
+  
+  result = shim_watermark_random(arg1,arg2,arg3,arg4,arg5);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+int _wrap_ShimWatermarkDetect_raw_43bf12635a8f0c0b(long long _swig_go_0, shim_address _swig_go_1, long long _swig_go_2, long long _swig_go_3, int _swig_go_4, shim_address _swig_go_5, shim_address _swig_go_6) {
+  int64_t arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  int32_t arg5 ;
+  shim_address arg6 ;
+  shim_address arg7 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (int64_t)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  arg4 = (int64_t)_swig_go_3;
+  arg5 = (int32_t)_swig_go_4;
+  arg6 = (shim_address)_swig_go_5;
+  arg7 = (shim_address)_swig_go_6;
+  
+  result = shim_watermark_detect(arg1,arg2,arg3,arg4,arg5,arg6,arg7);
   _swig_go_result = result;
   return _swig_go_result;
 }

@@ -374,6 +374,9 @@ constants! {
     /// Argmax of logit / temperature + Gumbel noise per token: a small change of the logits rarely
     /// changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     SAMPLER_DRAW_GUMBEL: sampler_draw_method = 1;
+    /// GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
+    /// sampler_watermark_random (watermark.h). sampler_sample only.
+    SAMPLER_DRAW_WATERMARK: sampler_draw_method = 2;
     /// the whole row, as given, at temperature 1
     SAMPLER_LOGPROB_RAW: sampler_logprob_kind = 0;
     /// the distribution drawn from: temperature and filters applied
@@ -2368,6 +2371,26 @@ functions! {
     fn sampler_unmask(sampler: sampler_t, args: *const sampler_unmask_args) -> sampler_status;
     /// As sampler_sample_workspace_size. 0, but for a CUDA handle with host_parameters.
     fn sampler_unmask_workspace_size(sampler: sampler_t, args: *const sampler_unmask_args, out_bytes: *mut usize) -> sampler_status;
+    /// The random numbers of a slot that SAMPLER_DRAW_WATERMARK draws with, for sampler_random.
+    ///
+    /// `context` has the `context_length` last tokens of the output before the one drawn, in [1, 64],
+    /// oldest first, and -1 where the output has fewer. vLLM's default is 4. Host memory.
+    ///
+    /// INVALID_ARGUMENT: a pointer is NULL, or the length is not in its range.
+    fn sampler_watermark_random(key: u64, context: *const i64, context_length: i64, out_seed: *mut u64, out_offset: *mut u64, out_stream: *mut u32) -> sampler_status;
+    /// Looks for the watermark of `key` in an output, token_ids[num_token_ids], in [0, 2^31): host
+    /// memory; without the prompt.
+    ///
+    /// out_score: the sum of -ln(1 - u) over the tokens scored, u a token's uniform number by its
+    /// context: about 1 each without the watermark, more with it. out_p_value: the chance that a text
+    /// without it scores as much (a Gamma distribution's): below 0.01, say, it is watermarked.
+    /// out_num_scored: the tokens scored, those with a context that stood there before left out, unless
+    /// `keeps_repeated` is not 0. Of none the score is 0, the p-value 1. These come from the C library's
+    /// logarithm: their last digits may differ between machines.
+    ///
+    /// INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
+    /// range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs.
+    fn sampler_watermark_detect(key: u64, token_ids: *const i64, num_token_ids: i64, context_length: i64, keeps_repeated: i32, out_score: *mut f64, out_num_scored: *mut i64, out_p_value: *mut f64) -> sampler_status;
     /// Makes a state of empty slots, owned by the handle: destroy it before the handle. All of its
     /// memory is written once. On failure *out_state is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or an impossible

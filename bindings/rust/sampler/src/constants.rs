@@ -295,6 +295,9 @@ enumerations! {
         /// The largest of logit / temperature + Gumbel noise per token. Tails below 2^-30 of the
         /// likeliest token are not resolved.
         GUMBEL = SAMPLER_DRAW_GUMBEL,
+        /// [`GUMBEL`](DrawMethod::GUMBEL) by the numbers of
+        /// [`watermark_random`](crate::watermark_random). [`sample`](crate::Sampler::sample) alone.
+        WATERMARK = SAMPLER_DRAW_WATERMARK,
     }
 
     /// Of which distribution a log-probability, and what else is reported of a row, is.

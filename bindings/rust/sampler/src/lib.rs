@@ -113,6 +113,7 @@ mod parameters;
 mod session;
 mod state;
 mod views;
+mod watermark;
 
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
 pub use calls::{
@@ -137,6 +138,7 @@ pub use state::{
     AcceptArgs, AppendArgs, CopyArgs, ReadArgs, ResetArgs, State, StateOptions, TruncateArgs,
 };
 pub use views::{Exec, Params, Pipeline, Random, RowParams, Rows, Stream, TokenLists};
+pub use watermark::{watermark_detect, watermark_random, WatermarkDetection, WatermarkNumbers};
 
 const _: fn() = || {
     fn is_send<T: Send>() {}

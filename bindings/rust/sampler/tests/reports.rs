@@ -386,3 +386,35 @@ fn unmasking() {
     assert!(sampler.unmask(&too_short).is_err());
     assert!(sampler.unmask_workspace_size(&too_short).is_err());
 }
+
+/// A text that is drawn with the watermark is found by its key alone.
+#[test]
+fn watermarks() {
+    let mut sampler =
+        Sampler::new(Options { max_rows: 1, max_cols: 64, ..Options::default() }).unwrap();
+    let (key, mut text) = (42, vec![-1i64; 4]);
+    for _ in 0..60 {
+        let numbers = watermark_random(key, &text[text.len() - 4..]).unwrap();
+        let mut token = [77i64];
+        sampler
+            .sample(&SampleArgs {
+                input: Rows::logits(&[0.0; 64], 1, 64),
+                random: Random {
+                    seed: numbers.seed,
+                    offset: numbers.offset,
+                    streams: (&[numbers.stream]).into(),
+                    ..Random::default()
+                },
+                draw_method: DrawMethod::WATERMARK,
+                out_token_ids: (&mut token).into(),
+                ..SampleArgs::default()
+            })
+            .unwrap();
+        text.push(token[0]);
+    }
+    let found = watermark_detect(key, &text[4..], 4, false).unwrap();
+    assert!(found.p_value < 1e-6 && found.score > 100.0 && found.num_scored == 60, "{found:?}");
+    assert!(watermark_detect(key + 1, &text[4..], 4, true).unwrap().p_value > 1e-3);
+    assert!(watermark_random(key, &[]).is_err());
+    assert!(watermark_detect(key, &text, 65, false).is_err());
+}

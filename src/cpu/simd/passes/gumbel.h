@@ -8,14 +8,21 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// Blocks of random words: word w of the block with index i belongs to id 4 i + w.
+// Blocks of random words, contract::gumbel_block: word w of the block with index i belongs to id
+// 4 i + w.
 SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
+  const Ints low = splat(int32_t(uint32_t(random.offset)));
+  const Ints high = splat(int32_t(uint32_t(random.offset >> 32)));
+  const Ints stream = splat(int32_t(random.stream));
+  const Ints key0 = splat(int32_t(uint32_t(random.seed)));
+  const Ints key1 = splat(int32_t(uint32_t(random.seed >> 32)));
+  if (random.is_watermark) {
+    Words words = philox({{index, low, high, stream}}, key0, key1);
+    for (Ints &word : words.word) word = bit_xor(word, splat(-1));
+    return words;
+  }
   const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
-  const Words counter = {{splat(int32_t(uint32_t(random.offset))),
-                          splat(int32_t(uint32_t(random.offset >> 32))),
-                          splat(int32_t(random.stream)), add(index, splat(int32_t(purpose)))}};
-  return philox(counter, splat(int32_t(uint32_t(random.seed))),
-                splat(int32_t(uint32_t(random.seed >> 32))));
+  return philox({{low, high, stream, add(index, splat(int32_t(purpose)))}}, key0, key1);
 }
 
 SAMPLER_INLINE Floats gumbel_noise(Ints word) {

@@ -126,6 +126,34 @@ final class ReportsTest {
     }
   }
 
+  /** A text that is drawn with the watermark is found by its key alone. */
+  @Test
+  void watermarks() {
+    final long key = 42;
+    final long[] text = new long[60];
+    final long[] token = new long[1];
+    try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(64).build()) {
+      for (int step = 0; step < text.length; ++step) {
+        final long[] context = {-1, -1, -1, -1};
+        for (int i = 0; i < 4 && i < step; ++i) {
+          context[3 - i] = text[step - 1 - i];
+        }
+        final Watermark.Numbers numbers = Watermark.random(key, context);
+        sampler.sample(new SampleArgs().input(new Rows(new float[64], 1, 64))
+            .random(new Random().seed(numbers.seed()).offset(numbers.offset())
+                .streams(Array.i32(new int[] {numbers.stream()})))
+            .drawMethod(DrawMethod.WATERMARK).outTokenIds(Array.i64(token)));
+        text[step] = token[0];
+      }
+    }
+    final Watermark.Detection found = Watermark.detect(key, text, 4, false);
+    assertTrue(found.pValue() < 1e-6 && found.score() > 100);
+    assertEquals(text.length, found.numScored());
+    assertTrue(Watermark.detect(key + 1, text, 4, true).pValue() > 1e-3);
+    assertThrows(InvalidArgumentException.class, () -> Watermark.random(key));
+    assertThrows(InvalidArgumentException.class, () -> Watermark.detect(key, text, 65, false));
+  }
+
   /** Scores of drawn tokens are what was reported when they were drawn. */
   @Test
   void scores() {

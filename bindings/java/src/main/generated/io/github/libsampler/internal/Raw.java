@@ -205,6 +205,14 @@ public final class Raw implements RawConstants {
     return RawJNI.shimLookupPropose(ngram, num_drafts, out);
   }
 
+  public static int shimWatermarkRandom(long key, long context, long context_length, long out, long error) {
+    return RawJNI.shimWatermarkRandom(key, context, context_length, out, error);
+  }
+
+  public static int shimWatermarkDetect(long key, long token_ids, long num_token_ids, long context_length, int keeps_repeated, long out, long error) {
+    return RawJNI.shimWatermarkDetect(key, token_ids, num_token_ids, context_length, keeps_repeated, out, error);
+  }
+
   public static int shimPruneCount(long num_drafted, long num_emitted, long out, long error) {
     return RawJNI.shimPruneCount(num_drafted, num_emitted, out, error);
   }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1877690188;
+  public final static int SHIM_INTERFACE = 1874922104;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -121,6 +121,7 @@ public interface RawConstants {
   public final static int SAMPLER_TEMPERATURE_LAST = 1;
   public final static int SAMPLER_DRAW_INVERSE_CDF = 0;
   public final static int SAMPLER_DRAW_GUMBEL = 1;
+  public final static int SAMPLER_DRAW_WATERMARK = 2;
   public final static int SAMPLER_LOGPROB_RAW = 0;
   public final static int SAMPLER_LOGPROB_PROCESSED = 1;
   public final static int SAMPLER_LOGPROB_EDITED = 2;

@@ -1,0 +1,155 @@
+// The entry points of watermark.h.
+#include "sampler/watermark.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "abi/check.h"
+#include "contract/watermark.h"
+
+namespace sampler::capi {
+
+using namespace abi;
+using contract::RandomStream;
+
+namespace {
+
+constexpr int64_t kLongestContext = 64, kMostTokens = int64_t(1) << 31;
+
+// The stream before token `place` of an output.
+RandomStream stream_before(uint64_t key, const int64_t *tokens, int64_t place, int64_t length) {
+  return contract::watermark_stream(key, length, [=](int64_t i) {
+    const int64_t at = place - length + i;
+    return at < 0 ? int64_t(-1) : tokens[at];
+  });
+}
+
+// Contexts that come again have equal streams.
+struct Scored {
+  std::array<uint64_t, 2> context;
+  int64_t place;
+
+  bool operator<(const Scored &other) const {
+    return context != other.context ? context < other.context : place < other.place;
+  }
+};
+
+// -ln(1 - u), u as vLLM has it: of 24 bits, above 0 and below 1.
+double score_of(const RandomStream &stream, int64_t token) {
+  const auto id = uint32_t(token);
+  const uint32_t word = ~contract::gumbel_block(stream, id / 4).word[id % 4];
+  return -std::log1p(-double(float(double((word >> 8) + 1) / double((1 << 24) + 1))));
+}
+
+// By functions that old C libraries have, too. x >= 1 is exact up to rounding.
+double log_of(double x) {
+  return std::log1p(x - 1);
+}
+double exp_of(double y) {
+  const double n = std::floor(y * 0x1.71547652b82fep+0 + 0.5);  // log2(e)
+  return std::ldexp(1 + std::expm1(y - n * 0x1.62e42fefa39efp-1), int(std::max(n, -1e5)));
+}
+
+// The chance that a sum of `count` exponential variables is at least `score`, count > 0:
+// exp(-score) times the sum of score^i / i! for i < count, from its largest term on.
+double chance_of(double score, int64_t count) {
+  if (score <= 0) return 1;
+  const auto peak = int64_t(std::min(score, double(count - 1)));  // of the largest term
+  double largest = peak > 0 ? double(peak) * log_of(score) : 0;
+  for (int64_t i = 2; i <= peak; ++i) largest -= log_of(double(i));
+  double sum = 0, term = 1;
+  for (int64_t i = peak; i >= 0 && term > 1e-20; --i) {
+    sum += term;
+    term *= double(i) / score;
+  }
+  term = 1;
+  for (int64_t i = peak + 1; i < count && term > 1e-20; ++i) {
+    term *= score / double(i);
+    sum += term;
+  }
+  return std::min(1.0, exp_of(largest - score + log_of(sum)));
+}
+
+std::vector<Scored> contexts_of(uint64_t key, const int64_t *tokens, int64_t count, int64_t length,
+                                bool keeps_repeated) {
+  std::vector<Scored> result;
+  result.reserve(size_t(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const RandomStream stream = stream_before(key, tokens, i, length);
+    // The word that the seed has of the context, too.
+    result.push_back({{stream.offset, stream.stream | (stream.seed << 32)}, i});
+  }
+  if (keeps_repeated) return result;
+  std::sort(result.begin(), result.end());
+  const auto end = std::unique(result.begin(), result.end(), [](const Scored &a, const Scored &b) {
+    return a.context == b.context;
+  });
+  result.erase(end, result.end());
+  std::sort(result.begin(), result.end(),
+            [](const Scored &a, const Scored &b) { return a.place < b.place; });
+  return result;
+}
+
+}  // namespace
+
+}  // namespace sampler::capi
+
+extern "C" {
+
+using namespace sampler::capi;
+
+sampler_status sampler_watermark_random(uint64_t key, const int64_t *context,
+                                        int64_t context_length, uint64_t *out_seed,
+                                        uint64_t *out_offset, uint32_t *out_stream) {
+  return enter(Log{}, [&](Entry &entry) {
+    Check check(entry);
+    check.range("context_length", context_length, 1, kLongestContext + 1);
+    check.required("context", context);
+    check.required("out_seed", out_seed);
+    check.required("out_offset", out_offset);
+    check.required("out_stream", out_stream);
+    if (!check.ok()) return check.status();
+    const RandomStream stream = sampler::contract::watermark_stream(
+        key, context_length, [=](int64_t i) { return context[i]; });
+    *out_seed = stream.seed;
+    *out_offset = stream.offset;
+    *out_stream = stream.stream;
+    return check.status();
+  });
+}
+
+sampler_status sampler_watermark_detect(uint64_t key, const int64_t *token_ids,
+                                        int64_t num_token_ids, int64_t context_length,
+                                        int32_t keeps_repeated, double *out_score,
+                                        int64_t *out_num_scored, double *out_p_value) {
+  return enter(Log{}, [&](Entry &entry) {
+    Check check(entry);
+    check.range("num_token_ids", num_token_ids, 0, kMostTokens);
+    check.range("context_length", context_length, 1, kLongestContext + 1);
+    if (num_token_ids > 0) check.required("token_ids", token_ids);
+    check.required("out_score", out_score);
+    check.required("out_num_scored", out_num_scored);
+    check.required("out_p_value", out_p_value);
+    if (!check.ok()) return check.status();
+    try {
+      const std::vector<Scored> scored =
+          contexts_of(key, token_ids, num_token_ids, context_length, keeps_repeated != 0);
+      double score = 0;
+      for (const Scored &each : scored) {
+        score += score_of(stream_before(key, token_ids, each.place, context_length),
+                          token_ids[each.place]);
+      }
+      *out_score = score;
+      *out_num_scored = int64_t(scored.size());
+      *out_p_value = scored.empty() ? 1 : chance_of(score, int64_t(scored.size()));
+    } catch (const std::bad_alloc &) {
+      check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "no memory to look for a watermark");
+    }
+    return check.status();
+  });
+}
+
+}  // extern "C"
