@@ -1276,8 +1276,13 @@ FAULTS = [
     Fault(
         "watermark_not_flipped",
         "the least uniform number has the most noise",
+        [("src/contract/philox.h", "word = ~word;", "word = word;")],
+        [watermark("Draws.*"), watermark("Vllm.*")]),
+    Fault(
+        "watermark_not_flipped_in_vectors",
+        "the same in passes of an instruction set",
         [("src/cpu/simd/passes/gumbel.h", "word = bit_xor(word, splat(-1))", "word = bit_xor(word, splat(0))")],
-        [watermark("Draws.*"), row_pass("Gumbel")]),
+        [row_pass("Gumbel")]),
     Fault(
         "watermark_counts_repeats",
         "tokens after a repeated context count",
