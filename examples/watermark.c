@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <sampler/sampler.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COLS 256
 #define LENGTH 100
@@ -22,6 +23,17 @@ static void context_of(const int64_t *text, int length, int64_t context[CONTEXT]
   }
 }
 
+/* Whether the context before this place stood before an earlier one. */
+static int is_repeated(const int64_t *text, int length) {
+  int64_t context[CONTEXT], earlier[CONTEXT];
+  context_of(text, length, context);
+  for (int i = 0; i < length; ++i) {
+    context_of(text, i, earlier);
+    if (memcmp(context, earlier, sizeof context) == 0) return 1;
+  }
+  return 0;
+}
+
 static sampler_status write_text(sampler_t sampler, int is_marked, int64_t text[LENGTH]) {
   float logits[COLS];
   uint32_t stream;
@@ -31,8 +43,9 @@ static sampler_status write_text(sampler_t sampler, int is_marked, int64_t text[
   args.token_id_type = SAMPLER_ID_I64;
   for (int i = 0; i < LENGTH; ++i) {
     predict(i ? text[i - 1] : 0, logits);
-    args.random.seed = 7, args.random.offset = (uint64_t)i;
-    if (is_marked) {
+    args.random.seed = 7, args.random.offset = (uint64_t)i, args.random.streams = NULL;
+    args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+    if (is_marked && !is_repeated(text, i)) {
       int64_t context[CONTEXT];
       context_of(text, i, context);
       sampler_status status = sampler_watermark_random(key, context, CONTEXT, &args.random.seed,

@@ -1,5 +1,6 @@
 #include "unmasking.h"
 
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -71,7 +72,8 @@ std::string difference_in_unmasking(sampler_t cpu, sampler_t device, uint64_t se
   for (int64_t row = 0; row < layout.num_rows; ++row) {
     const int32_t candidate = int32_t(below(10)) - (below(20) == 0 ? 11 : 0);
     const int32_t token = below(4) == 0 ? int32_t(below(9)) : 9, slot = int32_t(below(5));
-    const float scores[2] = {float(below(64)) * -0.05f, float(below(64)) * -0.07f};
+    const bool is_bad = below(16) == 0;
+    const float scores[2] = {is_bad ? NAN : float(below(64)) * -0.05f, float(below(64)) * -0.07f};
     std::memcpy(&host[layout.candidates + size_t(row) * 4], &candidate, 4);
     std::memcpy(&host[layout.tokens + size_t(row) * 4], &token, 4);
     std::memcpy(&host[layout.slots + size_t(row) * 4], &slot, 4);
@@ -89,6 +91,7 @@ std::string difference_in_unmasking(sampler_t cpu, sampler_t device, uint64_t se
       args.score_stride = 2;
       args.order_temperature = seed % 4 == 1 ? 0.7f : 0;
       args.edit_threshold = seed % 3 == 0 ? 0.25f : 0;
+      args.threshold = seed % 5 == 2 ? 0.5f : 0;
     }
     if (confidence == SAMPLER_CONFIDENCE_ENTROPY) args.entropy_bound = 2;
     args.num_slots = 4;  // one row in five has none

@@ -191,7 +191,7 @@ const (
 	MaskForbids = MaskRule(raw.SAMPLER_MASK_FORBIDS)
 )
 
-// DrawMethod is how a token is drawn from what the filters kept. Both follow the same distribution.
+// DrawMethod is how a token is drawn from what the filters kept. All follow the same distribution.
 type DrawMethod int32
 
 const (

@@ -319,7 +319,26 @@ func TestUnmasking(t *testing.T) {
 	if bytes, err := s.WorkspaceSize(&args); err != nil || bytes != 0 {
 		t.Errorf("%d bytes of workspace, %v", bytes, err)
 	}
-	args.Confidence = ConfidenceMargin // two scores a row
+	args.Confidence, args.ScoreStride = ConfidenceEntropy, 2
+	args.Scores = Slice([]float32{0.5, 0, 0.25, 0, 1, 0, 0.75, 0, 0.125, 0, 0.5, 0})
+	args.Threshold, args.EditThreshold, args.EntropyBound, args.OrderTemperature = 0, 0, 0.5, 0.5
+	args.Random.Seed, args.Slots, args.NumSlots = 3, Slice([]int32{0, 1, 0, 1, 0, 1}), 2
+	args.CandidateStatus = Slice([]RowStatus{RowInvalidValue, 0, 0, 0, 0, 0})
+	args.NumCommitted, args.NumStepsLeft = 7, 7
+	args.BlockNumCommitted, args.BlockNumStepsLeft = Slice([]int32{1, 2}), Slice([]int32{0, 1})
+	confidences, committed, edited := make([]float32, 6), make([]int32, 2), make([]int32, 2)
+	args.OutConfidences, args.OutCommittedCounts = Slice(confidences), Slice(committed)
+	args.OutEditedCounts = Slice(edited)
+	if err := s.Unmask(&args); err != nil {
+		t.Fatal(err)
+	}
+	if tokens[2] != 7 || tokens[4] != 9 || masked[0] != 1 || masked[1] != 0 || committed[0] != 1 ||
+		committed[1] != 1 || edited[0] != 0 || confidences[1] != -0.25 ||
+		confidences[0] == confidences[0] {
+		t.Errorf("%v, masked %v, committed %v, %v", tokens, masked, committed, confidences)
+	}
+	args.Confidence, args.ScoreStride = ConfidenceMargin, 0
+	args.EntropyBound, args.Scores = 0, Slice(make([]float32, 6)) // two scores a row
 	if err := s.Unmask(&args); err == nil {
 		t.Error("an array that is too short is taken")
 	}

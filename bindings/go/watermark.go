@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/libsampler/libsampler/bindings/go/internal/raw"
 )
@@ -12,6 +13,7 @@ func WatermarkRandom(key uint64, context []int64) (seed, offset uint64, stream u
 	out, text := new([3]uint64), make([]byte, raw.SHIM_ERROR_BYTES)
 	status := Status(raw.ShimWatermarkRandom(int64(key), uintptr(raw.Memory(context)),
 		int64(len(context)), raw.Address(out), uintptr(raw.Memory(text))))
+	runtime.KeepAlive(context)
 	if status != statusOK {
 		return 0, 0, 0, &Error{"WatermarkRandom", status, textOf(text)}
 	}
@@ -37,6 +39,7 @@ func WatermarkDetect(key uint64, tokenIDs []int64, contextLength int, keepsRepea
 	status := Status(raw.ShimWatermarkDetect(int64(key), uintptr(raw.Memory(tokenIDs)),
 		int64(len(tokenIDs)), int64(contextLength), keeps, raw.Address(out),
 		uintptr(raw.Memory(text))))
+	runtime.KeepAlive(tokenIDs)
 	if status != statusOK {
 		return WatermarkDetection{}, &Error{"WatermarkDetect", status, textOf(text)}
 	}

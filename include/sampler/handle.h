@@ -107,12 +107,12 @@ typedef struct sampler_options {
   int64_t fallback_token_id;
   int32_t use_fallback_token;
 
-  /* CUDA. 1: numbers per row or slot (the arrays of sampler_row_params and sampler_random, and
-   * selected_counts) are host arrays. They travel with the launch, in its stream, without a wait,
-   * and may be reused when the call returns; a captured graph replays the values at capture. All
-   * other arrays stay on the device. A call needs up to 36 bytes more workspace per slot, and up to
-   * 88 more with stages of pipeline.h. 0: they are device arrays like all others. A CPU handle
-   * ignores it. */
+  /* CUDA. 1: numbers per row, slot or block (the arrays of sampler_row_params and sampler_random,
+   * selected_counts, block_num_committed and block_num_steps_left) are host arrays. They travel
+   * with the launch, in its stream, without a wait, and may be reused when the call returns; a
+   * captured graph replays the values at capture. All other arrays stay on the device. A call needs
+   * up to 36 bytes more workspace per slot, up to 88 more with stages of pipeline.h, and 8 per
+   * block. 0: they are device arrays like all others. A CPU handle ignores it. */
   int32_t host_parameters;
 
   /* CUDA. 1: every call checks that its arrays and workspace are memory of the handle's device, or

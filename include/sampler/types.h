@@ -70,7 +70,8 @@ enum {
   SAMPLER_ROW_EMPTY = 2,
   /* A parameter of this row is NaN, or a temperature or filter not allowed with probabilities. */
   SAMPLER_ROW_INVALID_PARAMETER = 4,
-  /* The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. */
+  /* The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. Of
+   * sampler_unmask's blocks: block_offsets do not ascend within the rows. */
   SAMPLER_ROW_INVALID_INDEX = 8,
   /* candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)
    * or duplicated. */
@@ -147,7 +148,7 @@ enum {
   SAMPLER_TEMPERATURE_LAST = 1   /* filters see the row at temperature 1 (llama.cpp) */
 };
 
-/* How a token is drawn from the kept ones. Both follow the same distribution. */
+/* How a token is drawn from the kept ones. All follow the same distribution. */
 typedef int32_t sampler_draw_method;
 enum {
   /* One uniform number per row; exact in integers, resolves tails of any size. */
@@ -156,7 +157,7 @@ enum {
    * changes the token. Tails below 2^-30 of the likeliest token are not resolved. */
   SAMPLER_DRAW_GUMBEL = 1,
   /* GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
-   * sampler_watermark_random (watermark.h). sampler_sample only. */
+   * sampler_watermark_random (watermark.h). sampler_sample only, of shards too. */
   SAMPLER_DRAW_WATERMARK = 2
 };
 

@@ -50,11 +50,11 @@ enum {
    * Scores are log-probabilities, out_logprobs. */
   SAMPLER_CONFIDENCE_PROBABILITY = 0,
   /* The likeliest token's probability less the second's: Dream's topk_margin. Scores are
-   * out_top_logprobs of at least two tokens. */
+   * out_top_logprobs of at least two tokens; score_stride is num_top_logprobs. */
   SAMPLER_CONFIDENCE_MARGIN = 1,
   /* Minus the entropy: Dream's entropy, and the EB sampler. Scores are out_entropies. */
   SAMPLER_CONFIDENCE_ENTROPY = 2,
-  /* The score as it is, +-inf too. */
+  /* The score as it is, +-inf too. A threshold that is on is above 0. */
   SAMPLER_CONFIDENCE_GIVEN = 3,
   /* A uniform random number in [0, 1): LLaDA's random, Dream's origin. No scores. */
   SAMPLER_CONFIDENCE_RANDOM = 4,
@@ -95,14 +95,15 @@ typedef struct sampler_unmask_args {
   /* [num_rows] A candidate for each row. A negative one never stands. Required. */
   const void *candidate_token_ids;
 
-  /* [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. NULL: none is bad, but
-   * that a NaN score says the same. */
+  /* [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
+   * NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token. */
   const sampler_row_status *candidate_status;
 
-  /* [num_rows, score_stride] The first score of each row, with MARGIN the first two.
-   * 0: contiguous, which is a stride of 1, with MARGIN 2. Required, or NULL, as `confidence`
-   * says. */
+  /* [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
+   * Required, or NULL, as `confidence` says. */
   const float *scores;
+
+  /* In elements. 0: 1, with MARGIN 2. */
   int64_t score_stride;
 
   /* [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
@@ -112,8 +113,8 @@ typedef struct sampler_unmask_args {
   int64_t mask_token_id;
 
   /* [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
-   * whose slot there is not never stands then. Rows of one slot have different random numbers, by
-   * their place in the block. */
+   * with an invalid slot does not stand then. Random numbers follow from the slot and the row's
+   * place in its block: rows of a block may share a slot, blocks should not. */
   const int32_t *slots;
   int64_t num_slots;
   sampler_random random;
@@ -127,9 +128,9 @@ typedef struct sampler_unmask_args {
    * every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION. */
   float threshold;
 
-  /* ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the
-   * EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with
-   * other confidences. */
+  /* ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
+   * 16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
+   * Not NaN. Off with other confidences. */
   float entropy_bound;
 
   /* Puts candidates in the place of other tokens than the mask, where they differ and the
@@ -155,8 +156,8 @@ typedef struct sampler_unmask_args {
   /* [num_rows] The confidences; NaN where there is none. NULL: not wanted. */
   float *out_confidences;
 
-  /* [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.
-   * NULL: not wanted. */
+  /* [num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is
+   * done. A bad block has 0, 0 and -1. NULL: not wanted. */
   int32_t *out_committed_counts;
   int32_t *out_edited_counts;
   int32_t *out_masked_counts;

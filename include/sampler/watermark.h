@@ -41,11 +41,12 @@ SAMPLER_API sampler_status sampler_watermark_random(uint64_t key, const int64_t 
  * memory; without the prompt.
  *
  * out_score: the sum of -ln(1 - u) over the tokens scored, u a token's uniform number by its
- * context: about 1 each without the watermark, more with it. out_p_value: the chance that a text
- * without it scores as much (a Gamma distribution's): below 0.01, say, it is watermarked.
- * out_num_scored: the tokens scored, those with a context that stood there before left out, unless
- * `keeps_repeated` is not 0. Of none the score is 0, the p-value 1. These come from the C library's
- * logarithm: their last digits may differ between machines.
+ * context: about 1 each without the watermark, more with it. out_num_scored: the tokens scored. A
+ * token is left out where its context came before, unless `keeps_repeated` is not 0. out_p_value:
+ * the chance that a text without the watermark scores as much (a Gamma distribution's): below 0.01,
+ * say, it is watermarked. With keeps_repeated it is too small where contexts repeat. Of no tokens
+ * the score is 0, the p-value 1. All come from the C library's logarithm: their last digits may
+ * differ between machines.
  *
  * INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
  * range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs. */

@@ -146,8 +146,9 @@ class SampleTeam {
     return {request_.out_kept_counts != nullptr, !is_gumbel() || logprobs};
   }
 
+  template <class Stream>
   SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution, const ListState &list,
-                            const DrawSource &source, const contract::RandomStream &random) {
+                            const DrawSource &source, const Stream &random) {
     if (is_gumbel()) return draw_gumbel(team_, row, distribution, list, random);
     const uint64_t word = contract::random_word64(random, contract::Purpose::kSample, 0);
     return draw_inverse_cdf(team_, row, distribution, source,

@@ -233,7 +233,7 @@ class TeamColumns {
   }
 
   SAMPLER_DEVICE_CALL int64_t best_score(const contract::RowView &view, const RowScale &scale,
-                                         Rank cut, const contract::RandomStream &random,
+                                         Rank cut, const contract::GumbelStream &random,
                                          float *score) {
     ColumnsRow source;
     static_cast<StoredRow &>(source) = stored_row(view);

@@ -108,8 +108,8 @@ struct Best {
 
 // The random words of a quad with first id `first`: from one Philox block if the row begins at a
 // multiple of four, else from two.
-SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random,
-                                                          int first) {
+template <class Stream>
+SAMPLER_DEVICE_CALL contract::Philox4 words_of_two(Stream random, int first) {
   // A row's first run may begin before it: then `first` is negative, and the second block is 0.
   const contract::Philox4 blocks[] = {contract::gumbel_block(random, uint32_t(first) / 4),
                                       contract::gumbel_block(random, (uint32_t(first) + 4) / 4)};
@@ -121,8 +121,8 @@ SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream
   return words;
 }
 
-SAMPLER_DEVICE inline contract::Philox4 gumbel_words(const contract::RandomStream &random,
-                                                     int first) {
+template <class Stream>
+SAMPLER_DEVICE contract::Philox4 gumbel_words(const Stream &random, int first) {
   return first % 4 == 0 ? contract::gumbel_block(random, uint32_t(first) / 4)
                         : words_of_two(random, first);
 }
@@ -211,13 +211,13 @@ SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, u
   return search;
 }
 
-// The best of this thread's tokens of the row.
-template <class Context, class Row>
+// The best of this thread's tokens of the row. Streams that may be a watermark's take registers,
+// which the kernels for plain calls do not have.
+template <class Context, class Row, class Stream>
 SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
-                                     const Distribution &distribution,
-                                     const contract::RandomStream &stream) {
+                                     const Distribution &distribution, const Stream &stream) {
   Context &ctx = team.ctx;
-  const contract::RandomStream random = stream;
+  const Stream random = stream;
   if (row.source().ids) {
     Best best;
     row.for_each([&](float x, int index) {
@@ -263,10 +263,10 @@ SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
 }
 
 // The kept token with the largest score; ties go to the lowest id.
-template <class Context, class Row>
+template <class Context, class Row, class Stream>
 SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
                                       const Distribution &distribution, const ListState &list,
-                                      const contract::RandomStream &random) {
+                                      const Stream &random) {
   Best best;
   if (!list.covers(distribution.cut)) {
     best = best_of_row(team, row, distribution, random);

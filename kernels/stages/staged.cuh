@@ -144,7 +144,9 @@ class StagedSampleTeam : public SampleTeam<Context> {
     } else if (forced < 0) {
       const DrawSource source =
           this->is_gumbel() ? DrawSource() : prepare_draw(this->team_, distribution, list);
-      id = this->draw(row, distribution, list, source, this->random_stream()).id;
+      const contract::GumbelStream random = {this->random_stream(),
+                                             this->request_.random.are_watermarks};
+      id = this->draw(row, distribution, list, source, random).id;
     }
     if (this->team_.is_first_thread()) write(id, row.source(), distribution);
     if (reports_.are_of_kept()) reports_.write_kept(row.source(), distribution, this->output_);

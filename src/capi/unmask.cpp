@@ -93,6 +93,16 @@ float read_bound(Check &check, const char *name, float value, sampler_confidence
   return value > 0 ? value : 0;
 }
 
+// A score may be negative, a threshold not.
+float read_threshold(Check &check, const char *name, float value, sampler_confidence confidence,
+                     bool may_be_on) {
+  if (value < 0 && confidence == SAMPLER_CONFIDENCE_GIVEN) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s is %g; with confidence 3 it must be above 0, or 0 for off", name, double(value));
+  }
+  return read_bound(check, name, value, confidence, may_be_on);
+}
+
 void read_rules(Check &check, const sampler_unmask_args &args, UnmaskRequest *request) {
   const sampler_confidence kind = request->confidence;
   const bool is_of_scores = num_scores(kind) > 0;
@@ -104,11 +114,11 @@ void read_rules(Check &check, const sampler_unmask_args &args, UnmaskRequest *re
                double(args.order_temperature));
   }
   request->threshold =
-      read_bound(check, "threshold", args.threshold, kind, kind != SAMPLER_CONFIDENCE_POSITION);
+      read_threshold(check, "threshold", args.threshold, kind, kind != SAMPLER_CONFIDENCE_POSITION);
   request->entropy_bound = read_bound(check, "entropy_bound", args.entropy_bound, kind,
                                       kind == SAMPLER_CONFIDENCE_ENTROPY);
   request->edit_threshold =
-      read_bound(check, "edit_threshold", args.edit_threshold, kind, is_of_scores);
+      read_threshold(check, "edit_threshold", args.edit_threshold, kind, is_of_scores);
   if (request->edit_threshold > 0 && !args.token_ids && args.num_rows > 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "edit_threshold is %g; without token_ids it must be off",

@@ -13,14 +13,14 @@
 namespace sampler::capi {
 
 using namespace abi;
-using contract::RandomStream;
+using contract::GumbelStream;
 
 namespace {
 
 constexpr int64_t kLongestContext = 64, kMostTokens = int64_t(1) << 31;
 
 // The stream before token `place` of an output.
-RandomStream stream_before(uint64_t key, const int64_t *tokens, int64_t place, int64_t length) {
+GumbelStream stream_before(uint64_t key, const int64_t *tokens, int64_t place, int64_t length) {
   return contract::watermark_stream(key, length, [=](int64_t i) {
     const int64_t at = place - length + i;
     return at < 0 ? int64_t(-1) : tokens[at];
@@ -38,7 +38,7 @@ struct Scored {
 };
 
 // -ln(1 - u), u as vLLM has it: of 24 bits, above 0 and below 1.
-double score_of(const RandomStream &stream, int64_t token) {
+double score_of(const GumbelStream &stream, int64_t token) {
   const auto id = uint32_t(token);
   const uint32_t word = ~contract::gumbel_block(stream, id / 4).word[id % 4];
   return -std::log1p(-double(float(double((word >> 8) + 1) / double((1 << 24) + 1))));
@@ -78,7 +78,7 @@ std::vector<Scored> contexts_of(uint64_t key, const int64_t *tokens, int64_t cou
   std::vector<Scored> result;
   result.reserve(size_t(count));
   for (int64_t i = 0; i < count; ++i) {
-    const RandomStream stream = stream_before(key, tokens, i, length);
+    const GumbelStream stream = stream_before(key, tokens, i, length);
     // The word that the seed has of the context, too.
     result.push_back({{stream.offset, stream.stream | (stream.seed << 32)}, i});
   }
@@ -112,7 +112,7 @@ sampler_status sampler_watermark_random(uint64_t key, const int64_t *context,
     check.required("out_offset", out_offset);
     check.required("out_stream", out_stream);
     if (!check.ok()) return check.status();
-    const RandomStream stream = sampler::contract::watermark_stream(
+    const GumbelStream stream = sampler::contract::watermark_stream(
         key, context_length, [=](int64_t i) { return context[i]; });
     *out_seed = stream.seed;
     *out_offset = stream.offset;

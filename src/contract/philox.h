@@ -30,7 +30,7 @@ SAMPLER_HD inline Philox4 philox4x32_10(Philox4 counter, uint32_t key0, uint32_t
   return counter;
 }
 
-// Part of the counter: no two uses share random words.
+// Part of the counter: no two uses share random words. A watermark's counters have none.
 enum class Purpose : uint32_t {
   kSample = 0,
   kAccept = 1,
@@ -47,7 +47,11 @@ struct RandomStream {
   uint64_t seed;
   uint64_t offset;
   uint32_t stream;
-  bool is_watermark = false;  // its Gumbel words are those of 8.4
+};
+
+// The same for Gumbel draws, whose words may be those of 8.4.
+struct GumbelStream : RandomStream {
+  bool is_watermark = false;
 };
 
 // `index` in [0, 2^24).
@@ -60,6 +64,9 @@ SAMPLER_HD inline Philox4 random_block(const RandomStream &random, Purpose purpo
 
 // The words of four ids from 4 * `quad` on, for a Gumbel draw.
 SAMPLER_HD inline Philox4 gumbel_block(const RandomStream &random, uint32_t quad) {
+  return random_block(random, Purpose::kGumbel, quad);
+}
+SAMPLER_HD inline Philox4 gumbel_block(const GumbelStream &random, uint32_t quad) {
   if (!random.is_watermark) return random_block(random, Purpose::kGumbel, quad);
   const Philox4 counter = {
       {quad, uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream}};

@@ -77,11 +77,11 @@ struct Randomness {
   SeedSource seed;
   SeedSource offset;
   const uint32_t *streams = nullptr;  // null: the slot, or 0 if seeds are per slot
-  bool are_watermarks = false;        // RandomStream::is_watermark
+  bool are_watermarks = false;        // of Gumbel draws
 
   SAMPLER_HD RandomStream of(int64_t slot) const {
     const uint32_t stream = streams ? streams[slot] : seed.per_slot ? 0u : uint32_t(slot);
-    return {seed[slot], offset[slot], stream, are_watermarks};
+    return {seed[slot], offset[slot], stream};
   }
 };
 

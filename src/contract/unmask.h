@@ -83,7 +83,7 @@ SAMPLER_HD inline uint64_t entropy_units(float entropy) {
 }
 // The most that the entropies before a committed row may sum to.
 SAMPLER_HD inline uint64_t entropy_budget(float bound) {
-  constexpr float kLargest = 0x1p34f;  // above the sum of any block
+  constexpr float kLargest = 0x1p35f;  // above the sum of any block
   return uint64_t(double(bound < kLargest ? bound : kLargest) * 0x1p28);
 }
 
@@ -211,7 +211,7 @@ SAMPLER_HD uint64_t find_unmask_cut(Workers &workers, const UnmaskRows &rows, ui
 
 SAMPLER_HD inline void write_unmasked(const UnmaskRequest &request, int64_t block, uint32_t status,
                                       uint64_t num_committed = 0, uint64_t num_edited = 0,
-                                      uint64_t num_masked = 0) {
+                                      int64_t num_masked = -1) {
   if (request.out_committed_counts) request.out_committed_counts[block] = int32_t(num_committed);
   if (request.out_edited_counts) request.out_edited_counts[block] = int32_t(num_edited);
   if (request.out_masked_counts) request.out_masked_counts[block] = int32_t(num_masked);
@@ -269,12 +269,13 @@ SAMPLER_HD void unmask_block(const UnmaskRequest &request, int64_t block, Worker
   num_edited = workers.sum(num_edited);
   if (workers.index == 0) {
     write_unmasked(request, block, SAMPLER_ROW_OK, num_committed, num_edited,
-                   num_masked - num_committed);
+                   int64_t(num_masked - num_committed));
   }
 }
 
-// Whether the offsets ascend, within the rows. Where they do not, write_unmasked() has the blocks'
-// status.
+// Whether the offsets ascend, within the rows: all of them, so that no row is of two blocks. On a
+// device each block reads them, which its rows outweigh.  Where they do not, write_unmasked() has
+// the blocks' status.
 template <class Workers>
 SAMPLER_HD bool are_blocks_good(const UnmaskRequest &request, Workers &workers) {
   if (!request.block_offsets) return true;

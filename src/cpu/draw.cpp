@@ -76,7 +76,7 @@ void InverseCdf::draw(const uint64_t *words, int64_t count, int64_t *indices) co
 }
 
 int64_t draw_gumbel(const Row &row, const Distribution &distribution,
-                    const contract::RandomStream &random) {
+                    const contract::GumbelStream &random) {
   int64_t best = -1;
   float best_score = 0.0f;
   // Four ids share a block of random words.

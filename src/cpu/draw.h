@@ -47,6 +47,6 @@ class InverseCdf {
 
 // Index of the kept token with the largest Gumbel score; the lowest id among equals.
 int64_t draw_gumbel(const Row &row, const Distribution &distribution,
-                    const contract::RandomStream &random);
+                    const contract::GumbelStream &random);
 
 }  // namespace sampler::cpu

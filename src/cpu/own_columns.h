@@ -132,7 +132,7 @@ class OwnColumns {
   }
 
   // The largest Gumbel score, the first among equals; index -1 if no token is kept.
-  GumbelBest gumbel(const RowScale &scale, const contract::RandomStream &random, Rank cut) const {
+  GumbelBest gumbel(const RowScale &scale, const contract::GumbelStream &random, Rank cut) const {
     GumbelBest best = {0.0f, -1};
     for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {
       const GumbelBest part = passes_ ? gumbel_by_passes(scale, random, begin, end, at_least)
@@ -270,7 +270,7 @@ class OwnColumns {
     return sum;
   }
 
-  GumbelBest gumbel_by_passes(const RowScale &scale, const contract::RandomStream &random,
+  GumbelBest gumbel_by_passes(const RowScale &scale, const contract::GumbelStream &random,
                               int64_t begin, int64_t end, float at_least) const {
     RowView list = view_;
     list.ids = ids_;
@@ -279,7 +279,7 @@ class OwnColumns {
   }
 
   // Four ids share a block of random words.
-  GumbelBest gumbel_by_element(const RowScale &scale, const contract::RandomStream &random,
+  GumbelBest gumbel_by_element(const RowScale &scale, const contract::GumbelStream &random,
                                int64_t begin, int64_t end, float at_least) const {
     GumbelBest best = {0.0f, -1};
     contract::Philox4 block = {};

@@ -56,7 +56,7 @@ class ReferenceRow {
     inverse_cdf_.draw(words, count, ids);
     for (int64_t i = 0; i < count; ++i) ids[i] = row_.id(ids[i]);
   }
-  int64_t draw_gumbel(const contract::RandomStream &random) const {
+  int64_t draw_gumbel(const contract::GumbelStream &random) const {
     return row_.id(cpu::draw_gumbel(row_, distribution_, random));
   }
 

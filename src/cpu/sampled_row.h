@@ -81,7 +81,9 @@ class SampledRow {
       return;
     }
     if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
-      for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
+      for (int64_t i = 0; i < count; ++i) {
+        ids[i] = row_.draw_gumbel({streams[i], request_.random.are_watermarks});
+      }
       return;
     }
     uint64_t words[kDrawsAtOnce];

@@ -136,7 +136,7 @@ class ShardColumns {
     return columns(view).find(scale, cut, target);
   }
   int64_t best_score(const RowView &view, const RowScale &scale, Rank cut,
-                     const contract::RandomStream &random, float *score) const {
+                     const contract::GumbelStream &random, float *score) const {
     const GumbelBest best = columns(view).gumbel(scale, random, cut);
     if (best.index >= 0) *score = best.score + 0.0f;  // turns -0 into +0
     return best.index;

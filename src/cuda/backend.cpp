@@ -213,9 +213,10 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   return layout;
 }
 
-// Whether a request runs on the kernels with stages.
+// Whether a request runs on the kernels with stages, which have registers to spare.
 bool is_staged(const contract::SampleRequest &request) {
-  return request.pipeline || request.reports || request.out_observations;
+  return request.pipeline || request.reports || request.out_observations ||
+         request.random.are_watermarks;
 }
 bool is_staged(const contract::FilterRequest &request) {
   return request.pipeline != nullptr;

@@ -359,7 +359,7 @@ class ShardRounds {
     const Rank cut = own_cut(own);
     int64_t column = -1;
     if (call_.draws_by_score()) {
-      column = columns_.best_score(own, scale, cut, random(), &token.score);
+      column = columns_.best_score(own, scale, cut, gumbel_random(), &token.score);
     } else if (row_.is_owner) {
       column = columns_.find(own, scale, cut, row_.target);
     }
@@ -385,6 +385,9 @@ class ShardRounds {
     return uint64_t(first_tie) + row_.ties_before + uint64_t(own_before);
   }
   SAMPLER_HD RandomStream random() const { return call_.sample->random.of(slot()); }
+  SAMPLER_HD GumbelStream gumbel_random() const {
+    return {random(), call_.sample->random.are_watermarks};
+  }
 
   SAMPLER_HD void write_num_before() {
     const float value = call_.reports_given() ? row_.given_value : row_.value;
@@ -613,7 +616,7 @@ class ShardRounds {
 
   // The token with the largest Gumbel score among the first `count`; the lowest id among equals.
   SAMPLER_HD Rank best_of_list(int64_t count) const {
-    const RandomStream random = this->random();
+    const GumbelStream random = gumbel_random();
     const RowScale scale = draw_scale();
     const Rank *const ranks = list().ranks;
     Rank own = 0, own_token = 0;

@@ -215,7 +215,7 @@ const cpu::Passes *counting_passes() {
     real->subtract(source, scaling, normalizer, begin, end, at_least, residual);
   };
   counting.gumbel = [](const RowView &source, const contract::RowScale &scale,
-                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       const contract::GumbelStream &random, int64_t begin, int64_t end,
                        float at_least) {
     add(source.ids ? kScoreOfIdCost : kGumbelCost, end - begin);
     return real->gumbel(source, scale, random, begin, end, at_least);

@@ -727,7 +727,7 @@ TEST(Pass, SampleWords) {
 // have equal scores.
 void check_gumbel(const cpu::Passes *passes, const Row &row, const RowView &source, float scale,
                   Range range, float bound, bool is_watermark = false) {
-  const contract::RandomStream random = {7, uint64_t(row.count()), 3, is_watermark};
+  const contract::GumbelStream random = {{7, uint64_t(row.count()), 3}, is_watermark};
   const contract::RowScale row_scale = {row.kind, row.max(), scale, 0};
   cpu::GumbelBest best = {-kInfinity, -1};
   for (int64_t i = range.begin; i < range.end; ++i) {

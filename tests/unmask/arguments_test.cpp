@@ -151,6 +151,16 @@ TEST_F(Arguments, OfRules) {
       {[](Args *a) { a->entropy_bound = NAN; }, "entropy_bound is NaN; it must be a number"},
       {[](Args *a) { a->entropy_bound = 1; },
        "entropy_bound is 1; it must be off with confidence 0"},
+      {[](Args *a) {
+         a->confidence = SAMPLER_CONFIDENCE_GIVEN;
+         a->threshold = -0.5F;
+       },
+       "threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
+      {[](Args *a) {
+         a->confidence = SAMPLER_CONFIDENCE_GIVEN;
+         a->edit_threshold = -0.5F;
+       },
+       "edit_threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
       {[](Args *a) { a->edit_threshold = NAN; }, "edit_threshold is NaN; it must be a number"},
       {[&](Args *a) {
          without_scores(a, SAMPLER_CONFIDENCE_RANDOM);
@@ -201,10 +211,9 @@ TEST_F(Arguments, OfArrays) {
 TEST_F(Arguments, NothingToDo) {
   sampler_unmask_args args = sized<sampler_unmask_args>();
   EXPECT_EQ(sampler_unmask(handle_.get(), &args), SAMPLER_OK) << sampler_last_error();
-  args.num_blocks = 3;  // of no rows
   args.out_committed_counts = memory_.counts[0];
   args.out_masked_counts = memory_.counts[2];
-  args.num_blocks = 2;
+  args.num_blocks = 2;  // of no rows
   EXPECT_EQ(sampler_unmask(handle_.get(), &args), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(memory_.counts[0][1], 0);
   EXPECT_EQ(memory_.counts[2][0], 0);

@@ -196,8 +196,10 @@ Problem random_problem(Random *random) {
     if (has_offsets) problem.offsets.push_back(std::uint64_t(random->between(0, 1 << 30)));
   }
 
+  const bool is_given = args.confidence == SAMPLER_CONFIDENCE_GIVEN;
   const auto bound = [&](float most) {
-    return random->one_in(2) ? 0.0F : (random->unit() - 0.1F) * most;
+    const float value = random->one_in(2) ? 0.0F : (random->unit() - 0.1F) * most;
+    return is_given && value < 0 ? 0.0F : value;
   };
   if (is_scored) args.order_temperature = bound(2);
   if (args.confidence != SAMPLER_CONFIDENCE_POSITION) args.threshold = bound(1);

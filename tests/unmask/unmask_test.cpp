@@ -80,9 +80,9 @@ TEST(Unmask, RefusesOffsetsAsAWhole) {
     EXPECT_EQ(outputs.tokens, problem.tokens);
     EXPECT_EQ(outputs.changes, std::vector<std::uint8_t>(kRows, 77));
     EXPECT_EQ(outputs.confidences, std::vector<float>(kRows, -77));
-    for (const auto &counts : {outputs.committed, outputs.edited, outputs.masked}) {
-      EXPECT_EQ(counts, std::vector<std::int32_t>(2, 0));
-    }
+    EXPECT_EQ(outputs.committed, std::vector<std::int32_t>(2, 0));
+    EXPECT_EQ(outputs.edited, std::vector<std::int32_t>(2, 0));
+    EXPECT_EQ(outputs.masked, std::vector<std::int32_t>(2, -1));
   }
   for (const std::vector<std::int64_t> &good :
        {std::vector<std::int64_t>{0, 0, 8}, {8, 8, 8}, {2, 2, 2}, {1, 3, 5}}) {
@@ -106,6 +106,29 @@ TEST(Unmask, ThresholdsThemselvesDoNotPass) {
   problem.args.threshold = 0;
   problem.args.entropy_bound = 0.5F;  // that of the first two, which the third may come after
   EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+}
+
+// An entropy counts as 16 at most, and as 0 at least; an infinite bound lets all through.
+TEST(Unmask, EntropiesAreBounded) {
+  const Handle handle = make_handle();
+  Problem problem;
+  problem.args.confidence = SAMPLER_CONFIDENCE_ENTROPY;
+  problem.args.num_rows = 4;
+  problem.args.num_blocks = 1;
+  problem.scores = {1.0F, 20.0F, 30.0F, std::numeric_limits<float>::infinity()};
+  problem.candidates.assign(4, 7);
+  const auto changes_of = [&](float bound) {
+    problem.args.entropy_bound = bound;
+    return run(handle.get(), problem).changes;
+  };
+  using Changes = std::vector<std::uint8_t>;
+  EXPECT_EQ(changes_of(0.5F), (Changes{1, 0, 0, 0}));
+  EXPECT_EQ(changes_of(16.9F), (Changes{1, 1, 0, 0}));
+  EXPECT_EQ(changes_of(17.0F), (Changes{1, 1, 1, 0}));
+  EXPECT_EQ(changes_of(33.0F), (Changes{1, 1, 1, 1}));
+  EXPECT_EQ(changes_of(std::numeric_limits<float>::infinity()), (Changes{1, 1, 1, 1}));
+  problem.scores = {-5.0F, -1.0F, 0.0F, 2.0F};  // no entropies, but numbers
+  EXPECT_EQ(changes_of(1e-3F), (Changes{1, 1, 1, 1}));
 }
 
 // The widest numbers that scores may be.
@@ -192,7 +215,7 @@ TEST(Unmask, TakesAnyContents) {
     std::int64_t num_counted = 0;
     for (std::size_t block = 0; block < outputs.committed.size(); ++block) {
       EXPECT_EQ(outputs.block_status[block], is_bad ? SAMPLER_ROW_INVALID_INDEX : SAMPLER_ROW_OK);
-      EXPECT_GE(outputs.masked[block], 0);
+      EXPECT_EQ(outputs.masked[block] < 0, is_bad);
       num_counted += outputs.committed[block] + outputs.edited[block];
     }
     EXPECT_EQ(num_changed, num_counted);

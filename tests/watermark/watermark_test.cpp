@@ -53,8 +53,8 @@ Numbers numbers_of(std::uint64_t key, const Ids &context) {
   return numbers;
 }
 
-contract::RandomStream stream_of(const Numbers &numbers) {
-  return {numbers.seed, numbers.offset, numbers.stream, true};
+contract::GumbelStream stream_of(const Numbers &numbers) {
+  return {{numbers.seed, numbers.offset, numbers.stream}, true};
 }
 
 struct Found {
@@ -93,7 +93,7 @@ void check_words(std::istream *line) {
   std::int64_t length = 0;
   *line >> key >> length;
   const Ids context = read_ids(line, length), expected = read_ids(line, 8);
-  const contract::RandomStream random = stream_of(numbers_of(key, context));
+  const contract::GumbelStream random = stream_of(numbers_of(key, context));
   for (std::uint32_t id = 0; id < 8; ++id) {
     const std::uint32_t word = ~contract::gumbel_block(random, id / 4).word[id % 4];
     EXPECT_EQ(std::int64_t(word >> 8 << 8), expected[id]) << key << " " << length;
@@ -213,7 +213,7 @@ TEST(Draws, AreTheBestByTheWords) {
     ASSERT_EQ(sampler_sample(handle.get(), &args), SAMPLER_OK) << sampler_last_error();
     for (std::int64_t row = 0; row < num_rows; ++row) {
       const auto r = std::size_t(row);
-      const contract::RandomStream stream = {seeds[r], offsets[r], streams[r], true};
+      const contract::GumbelStream stream = {{seeds[r], offsets[r], streams[r]}, true};
       float best = -INFINITY;
       std::int64_t expected = -1;
       for (std::int64_t i = 0; i < num_cols; ++i) {

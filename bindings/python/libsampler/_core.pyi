@@ -1479,9 +1479,8 @@ class Sampler:
         candidate_token_ids
             [num_rows] A candidate for each row. A negative one never stands. Required.
         scores
-            [num_rows, score_stride] The first score of each row, with MARGIN the first two.
-            0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`
-            says.
+            [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
+            Required, or None, as `confidence` says.
         stream
             Stream of the work. Ignored by a CPU handle.
         workspace
@@ -1500,16 +1499,18 @@ class Sampler:
         token_id_type
             Type of candidate_token_ids and token_ids.
         candidate_status
-            [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but
-            that a NaN score says the same.
+            [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
+            NaN score. None: no other row is bad. Give it where a bad row has a fallback token.
+        score_stride
+            In elements. 0: 1, with MARGIN 2.
         token_ids
             [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
             masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be
             0, and edit_threshold off.
         slots
             [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
-            whose slot there is not never stands then. Rows of one slot have different random numbers, by
-            their place in the block.
+            with an invalid slot does not stand then. Random numbers follow from the slot and the row's
+            place in its block: rows of a block may share a slot, blocks should not.
         seeds
             [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:
             `seed`, `offset`.
@@ -1525,9 +1526,9 @@ class Sampler:
             Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
             every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
         entropy_bound
-            ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the
-            EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with
-            other confidences.
+            ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
+            16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
+            Not NaN. Off with other confidences.
         edit_threshold
             Puts candidates in the place of other tokens than the mask, where they differ and the
             confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
@@ -1545,8 +1546,8 @@ class Sampler:
         out_confidences
             [num_rows] The confidences; NaN where there is none. None: not wanted.
         out_committed_counts
-            [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.
-            None: not wanted.
+            [num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is
+            done. A bad block has 0, 0 and -1. None: not wanted.
         out_block_status
             [num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted."""
         ...

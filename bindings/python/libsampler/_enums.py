@@ -45,7 +45,8 @@ class RowStatus(enum.IntFlag):
     EMPTY = 2
     # A parameter of this row is NaN, or a temperature or filter not allowed with probabilities.
     INVALID_PARAMETER = 4
-    # The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask.
+    # The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. Of
+    # sampler_unmask's blocks: block_offsets do not ascend within the rows.
     INVALID_INDEX = 8
     # candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)
     # or duplicated.
@@ -139,7 +140,7 @@ class TemperatureOrder(enum.IntEnum):
 
 
 class DrawMethod(enum.IntEnum):
-    """How a token is drawn from the kept ones. Both follow the same distribution."""
+    """How a token is drawn from the kept ones. All follow the same distribution."""
 
     # One uniform number per row; exact in integers, resolves tails of any size.
     INVERSE_CDF = 0
@@ -147,7 +148,7 @@ class DrawMethod(enum.IntEnum):
     # changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     GUMBEL = 1
     # GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
-    # sampler_watermark_random (watermark.h). sampler_sample only.
+    # sampler_watermark_random (watermark.h). sampler_sample only, of shards too.
     WATERMARK = 2
 
 
@@ -362,11 +363,11 @@ class Confidence(enum.IntEnum):
     # Scores are log-probabilities, out_logprobs.
     PROBABILITY = 0
     # The likeliest token's probability less the second's: Dream's topk_margin. Scores are
-    # out_top_logprobs of at least two tokens.
+    # out_top_logprobs of at least two tokens; score_stride is num_top_logprobs.
     MARGIN = 1
     # Minus the entropy: Dream's entropy, and the EB sampler. Scores are out_entropies.
     ENTROPY = 2
-    # The score as it is, +-inf too.
+    # The score as it is, +-inf too. A threshold that is on is above 0.
     GIVEN = 3
     # A uniform random number in [0, 1): LLaDA's random, Dream's origin. No scores.
     RANDOM = 4

@@ -537,6 +537,12 @@ static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
   const int64_t rows = a->num_rows, blocks = a->num_blocks;
   const int64_t slots = count_slots(f, unmask_args__slots, a->num_slots, rows);
   const int64_t width = a->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
+  PyObject *scores = OBJECT(f, unmask_args__scores);
+  if (scores && !fields_given(f, unmask_args__score_stride)) { /* [rows, stride] */
+    Array array;
+    if (call_hold(call, "", "scores", scores, &array)) return -1;
+    if (array.ndim > 1) a->score_stride = array.shape[array.ndim - 1];
+  }
   call->like = OBJECT(f, unmask_args__candidate_token_ids);
   begin_ids(call, f, unmask_args__token_id_type);
   if (take_array(call, f, "", unmask_args__block_offsets, sum(blocks, 1), PLACE_DEVICE) ||

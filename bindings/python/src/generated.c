@@ -1317,16 +1317,15 @@ const Member unmask_args_members[] = {
     "[num_rows] A candidate for each row. A negative one never stands. Required."},
   {"candidate_status", "candidate_status", offsetof(sampler_unmask_args, candidate_status),
    KIND_OBJECT, ELEMENT_U32, 0, 3, -1, 0,
-    "[num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but\n"
-    "that a NaN score says the same."},
+    "[num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a\n"
+    "NaN score. None: no other row is bad. Give it where a bad row has a fallback token."},
   {"scores", "scores", offsetof(sampler_unmask_args, scores),
    KIND_OBJECT, ELEMENT_F32, 0, 4, -1, 0,
-    "[num_rows, score_stride] The first score of each row, with MARGIN the first two.\n"
-    "0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`\n"
-    "says."},
+    "[num_rows, score_stride] The first score of each row is read, with MARGIN the first two.\n"
+    "Required, or None, as `confidence` says."},
   {"score_stride", "score_stride", offsetof(sampler_unmask_args, score_stride),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
-    ""},
+    "In elements. 0: 1, with MARGIN 2."},
   {"token_ids", "token_ids", offsetof(sampler_unmask_args, token_ids),
    KIND_OBJECT, ELEMENT_IDS, 0, 5, -1, 0,
     "[num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
@@ -1338,8 +1337,8 @@ const Member unmask_args_members[] = {
   {"slots", "slots", offsetof(sampler_unmask_args, slots),
    KIND_OBJECT, ELEMENT_I32, 0, 6, -1, 0,
     "[num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
-    "whose slot there is not never stands then. Rows of one slot have different random numbers, by\n"
-    "their place in the block."},
+    "with an invalid slot does not stand then. Random numbers follow from the slot and the row's\n"
+    "place in its block: rows of a block may share a slot, blocks should not."},
   {"num_slots", "num_slots", offsetof(sampler_unmask_args, num_slots),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
@@ -1378,9 +1377,9 @@ const Member unmask_args_members[] = {
     "every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."},
   {"entropy_bound", "entropy_bound", offsetof(sampler_unmask_args, entropy_bound),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the\n"
-    "EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with\n"
-    "other confidences."},
+    "ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
+    "16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.\n"
+    "Not NaN. Off with other confidences."},
   {"edit_threshold", "edit_threshold", offsetof(sampler_unmask_args, edit_threshold),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "Puts candidates in the place of other tokens than the mask, where they differ and the\n"
@@ -1408,8 +1407,8 @@ const Member unmask_args_members[] = {
     "[num_rows] The confidences; NaN where there is none. None: not wanted."},
   {"out_committed_counts", "out_committed_counts", offsetof(sampler_unmask_args, out_committed_counts),
    KIND_OBJECT, ELEMENT_I32, 1, 14, 2, 0,
-    "[num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.\n"
-    "None: not wanted."},
+    "[num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is\n"
+    "done. A bad block has 0, 0 and -1. None: not wanted."},
   {"out_edited_counts", "out_edited_counts", offsetof(sampler_unmask_args, out_edited_counts),
    KIND_OBJECT, ELEMENT_I32, 1, 15, 3, 0,
     ""},
@@ -2458,9 +2457,8 @@ const char sampler_unmask_doc[] =
     "candidate_token_ids\n"
     "    [num_rows] A candidate for each row. A negative one never stands. Required.\n"
     "scores\n"
-    "    [num_rows, score_stride] The first score of each row, with MARGIN the first two.\n"
-    "    0: contiguous, which is a stride of 1, with MARGIN 2. Required, or None, as `confidence`\n"
-    "    says.\n"
+    "    [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.\n"
+    "    Required, or None, as `confidence` says.\n"
     "stream\n"
     "    Stream of the work. Ignored by a CPU handle.\n"
     "workspace\n"
@@ -2479,16 +2477,18 @@ const char sampler_unmask_doc[] =
     "token_id_type\n"
     "    Type of candidate_token_ids and token_ids.\n"
     "candidate_status\n"
-    "    [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. None: none is bad, but\n"
-    "    that a NaN score says the same.\n"
+    "    [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a\n"
+    "    NaN score. None: no other row is bad. Give it where a bad row has a fallback token.\n"
+    "score_stride\n"
+    "    In elements. 0: 1, with MARGIN 2.\n"
     "token_ids\n"
     "    [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
     "    masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be\n"
     "    0, and edit_threshold off.\n"
     "slots\n"
     "    [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
-    "    whose slot there is not never stands then. Rows of one slot have different random numbers, by\n"
-    "    their place in the block.\n"
+    "    with an invalid slot does not stand then. Random numbers follow from the slot and the row's\n"
+    "    place in its block: rows of a block may share a slot, blocks should not.\n"
     "seeds\n"
     "    [num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
     "    `seed`, `offset`.\n"
@@ -2504,9 +2504,9 @@ const char sampler_unmask_doc[] =
     "    Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
     "    every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.\n"
     "entropy_bound\n"
-    "    ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the\n"
-    "    EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with\n"
-    "    other confidences.\n"
+    "    ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
+    "    16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.\n"
+    "    Not NaN. Off with other confidences.\n"
     "edit_threshold\n"
     "    Puts candidates in the place of other tokens than the mask, where they differ and the\n"
     "    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
@@ -2524,8 +2524,8 @@ const char sampler_unmask_doc[] =
     "out_confidences\n"
     "    [num_rows] The confidences; NaN where there is none. None: not wanted.\n"
     "out_committed_counts\n"
-    "    [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.\n"
-    "    None: not wanted.\n"
+    "    [num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is\n"
+    "    done. A bad block has 0, 0 and -1. None: not wanted.\n"
     "out_block_status\n"
     "    [num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted.";
 

@@ -87,7 +87,7 @@ void SimdRow::draw(const uint64_t *words, int64_t count, int64_t *ids) const {
   for (int64_t i = 0; i < count; ++i) ids[i] = kept_id(ids[i]);
 }
 
-int64_t SimdRow::draw_gumbel(const contract::RandomStream &random) const {
+int64_t SimdRow::draw_gumbel(const contract::GumbelStream &random) const {
   const Kept tokens = kept();
   GumbelBest best = {-kInfinity, -1};
   for_each_range(tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {

@@ -219,7 +219,7 @@ struct Passes {
 
   // The element with the largest Gumbel score, the first among equals. Ids ascend.
   GumbelBest (*gumbel)(const RowView &source, const contract::RowScale &scale,
-                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       const contract::GumbelStream &random, int64_t begin, int64_t end,
                        float at_least);
 };
 

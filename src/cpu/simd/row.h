@@ -94,7 +94,7 @@ class SimdRow {
   void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) const;
   // Draws one token id per word.
   void draw(const uint64_t *words, int64_t count, int64_t *ids) const;
-  int64_t draw_gumbel(const contract::RandomStream &random) const;
+  int64_t draw_gumbel(const contract::GumbelStream &random) const;
 
   // Writes the row's values.
   void copy_values(float *out) const;

@@ -34,7 +34,7 @@ pub type sampler_filter_order = i32;
 /// When the temperature applies. The draw always uses it.
 pub type sampler_temperature_order = i32;
 
-/// How a token is drawn from the kept ones. Both follow the same distribution.
+/// How a token is drawn from the kept ones. All follow the same distribution.
 pub type sampler_draw_method = i32;
 
 /// The distribution of a log-probability.
@@ -320,7 +320,8 @@ constants! {
     SAMPLER_ROW_EMPTY: sampler_row_status = 2;
     /// A parameter of this row is NaN, or a temperature or filter not allowed with probabilities.
     SAMPLER_ROW_INVALID_PARAMETER: sampler_row_status = 4;
-    /// The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask.
+    /// The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. Of
+    /// sampler_unmask's blocks: block_offsets do not ascend within the rows.
     SAMPLER_ROW_INVALID_INDEX: sampler_row_status = 8;
     /// candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)
     /// or duplicated.
@@ -375,7 +376,7 @@ constants! {
     /// changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     SAMPLER_DRAW_GUMBEL: sampler_draw_method = 1;
     /// GUMBEL with the random words of a watermark: seeds, offsets and streams are those of
-    /// sampler_watermark_random (watermark.h). sampler_sample only.
+    /// sampler_watermark_random (watermark.h). sampler_sample only, of shards too.
     SAMPLER_DRAW_WATERMARK: sampler_draw_method = 2;
     /// the whole row, as given, at temperature 1
     SAMPLER_LOGPROB_RAW: sampler_logprob_kind = 0;
@@ -512,11 +513,11 @@ constants! {
     /// Scores are log-probabilities, out_logprobs.
     SAMPLER_CONFIDENCE_PROBABILITY: sampler_confidence = 0;
     /// The likeliest token's probability less the second's: Dream's topk_margin. Scores are
-    /// out_top_logprobs of at least two tokens.
+    /// out_top_logprobs of at least two tokens; score_stride is num_top_logprobs.
     SAMPLER_CONFIDENCE_MARGIN: sampler_confidence = 1;
     /// Minus the entropy: Dream's entropy, and the EB sampler. Scores are out_entropies.
     SAMPLER_CONFIDENCE_ENTROPY: sampler_confidence = 2;
-    /// The score as it is, +-inf too.
+    /// The score as it is, +-inf too. A threshold that is on is above 0.
     SAMPLER_CONFIDENCE_GIVEN: sampler_confidence = 3;
     /// A uniform random number in [0, 1): LLaDA's random, Dream's origin. No scores.
     SAMPLER_CONFIDENCE_RANDOM: sampler_confidence = 4;
@@ -682,12 +683,12 @@ structs! {
         /// [0, num_cols) of every call on rows, in [0, 2^20) on candidate lists.
         fallback_token_id: i64 = 0;
         use_fallback_token: i32 = 0;
-        /// CUDA. 1: numbers per row or slot (the arrays of sampler_row_params and sampler_random, and
-        /// selected_counts) are host arrays. They travel with the launch, in its stream, without a wait,
-        /// and may be reused when the call returns; a captured graph replays the values at capture. All
-        /// other arrays stay on the device. A call needs up to 36 bytes more workspace per slot, and up to
-        /// 88 more with stages of pipeline.h. 0: they are device arrays like all others. A CPU handle
-        /// ignores it.
+        /// CUDA. 1: numbers per row, slot or block (the arrays of sampler_row_params and sampler_random,
+        /// selected_counts, block_num_committed and block_num_steps_left) are host arrays. They travel
+        /// with the launch, in its stream, without a wait, and may be reused when the call returns; a
+        /// captured graph replays the values at capture. All other arrays stay on the device. A call needs
+        /// up to 36 bytes more workspace per slot, up to 88 more with stages of pipeline.h, and 8 per
+        /// block. 0: they are device arrays like all others. A CPU handle ignores it.
         host_parameters: i32 = 0;
         /// CUDA. 1: every call checks that its arrays and workspace are memory of the handle's device, or
         /// managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the wrong
@@ -1403,13 +1404,13 @@ structs! {
         confidence: sampler_confidence = 0;
         /// [num_rows] A candidate for each row. A negative one never stands. Required.
         candidate_token_ids: *const c_void = null();
-        /// [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands. NULL: none is bad, but
-        /// that a NaN score says the same.
+        /// [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
+        /// NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token.
         candidate_status: *const sampler_row_status = null();
-        /// [num_rows, score_stride] The first score of each row, with MARGIN the first two.
-        /// 0: contiguous, which is a stride of 1, with MARGIN 2. Required, or NULL, as `confidence`
-        /// says.
+        /// [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
+        /// Required, or NULL, as `confidence` says.
         scores: *const f32 = null();
+        /// In elements. 0: 1, with MARGIN 2.
         score_stride: i64 = 0;
         /// [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
         /// masked; a candidate that is it never stands. NULL: all rows are masked, mask_token_id must be
@@ -1417,8 +1418,8 @@ structs! {
         token_ids: *mut c_void = null_mut();
         mask_token_id: i64 = 0;
         /// [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
-        /// whose slot there is not never stands then. Rows of one slot have different random numbers, by
-        /// their place in the block.
+        /// with an invalid slot does not stand then. Random numbers follow from the slot and the row's
+        /// place in its block: rows of a block may share a slot, blocks should not.
         slots: *const i32 = null();
         num_slots: i64 = 0;
         random: sampler_random = sampler_random::INIT;
@@ -1429,9 +1430,9 @@ structs! {
         /// Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
         /// every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
         threshold: f32 = 0.0;
-        /// ENTROPY: commits rows as long as the sum of the entropies before them is at most the bound (the
-        /// EB sampler, Ben-Hamu et al. 2025), in nats, so at least one. <= 0: off. Not NaN. Off with
-        /// other confidences.
+        /// ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
+        /// 16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
+        /// Not NaN. Off with other confidences.
         entropy_bound: f32 = 0.0;
         /// Puts candidates in the place of other tokens than the mask, where they differ and the
         /// confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
@@ -1450,8 +1451,8 @@ structs! {
         out_changes: *mut u8 = null_mut();
         /// [num_rows] The confidences; NaN where there is none. NULL: not wanted.
         out_confidences: *mut f32 = null_mut();
-        /// [num_blocks] Rows committed, rows edited, and rows that are masked still; 0 of a bad block.
-        /// NULL: not wanted.
+        /// [num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is
+        /// done. A bad block has 0, 0 and -1. NULL: not wanted.
         out_committed_counts: *mut i32 = null_mut();
         out_edited_counts: *mut i32 = null_mut();
         out_masked_counts: *mut i32 = null_mut();
@@ -2382,11 +2383,12 @@ functions! {
     /// memory; without the prompt.
     ///
     /// out_score: the sum of -ln(1 - u) over the tokens scored, u a token's uniform number by its
-    /// context: about 1 each without the watermark, more with it. out_p_value: the chance that a text
-    /// without it scores as much (a Gamma distribution's): below 0.01, say, it is watermarked.
-    /// out_num_scored: the tokens scored, those with a context that stood there before left out, unless
-    /// `keeps_repeated` is not 0. Of none the score is 0, the p-value 1. These come from the C library's
-    /// logarithm: their last digits may differ between machines.
+    /// context: about 1 each without the watermark, more with it. out_num_scored: the tokens scored. A
+    /// token is left out where its context came before, unless `keeps_repeated` is not 0. out_p_value:
+    /// the chance that a text without the watermark scores as much (a Gamma distribution's): below 0.01,
+    /// say, it is watermarked. With keeps_repeated it is too small where contexts repeat. Of no tokens
+    /// the score is 0, the p-value 1. All come from the C library's logarithm: their last digits may
+    /// differ between machines.
     ///
     /// INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
     /// range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs.

@@ -288,7 +288,7 @@ enumerations! {
         STOP_SEQUENCE = SAMPLER_FINISH_STOP_SEQUENCE,
     }
 
-    /// How a token is drawn from what the filters kept. Both follow the same distribution.
+    /// How a token is drawn from what the filters kept. All follow the same distribution.
     DrawMethod {
         /// One uniform number per row. The default.
         INVERSE_CDF = SAMPLER_DRAW_INVERSE_CDF,

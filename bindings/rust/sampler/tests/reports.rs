@@ -375,6 +375,38 @@ fn unmasking() {
             .map(|change| change.raw() as u8);
     assert_eq!(changes, [kept, committed, kept, edited, kept, committed]);
     assert_eq!((masked, status), ([2, 1], [0; 2]));
+    let (mut confidences, mut committed, mut edited) = ([0.0; 6], [77; 2], [77; 2]);
+    sampler
+        .unmask(&UnmaskArgs {
+            num_rows: 6,
+            block_offsets: (&[0, 4, 6]).into(),
+            num_blocks: 2,
+            confidence: Confidence::ENTROPY,
+            candidate_token_ids: (&[5, 6, 7, 8, 9, 4]).into(),
+            candidate_status: (&[row_status::INVALID_VALUE, 0, 0, 0, 0, 0]).into(),
+            scores: (&[0.5, 0.0, 0.25, 0.0, 1.0, 0.0, 0.75, 0.0, 0.125, 0.0, 0.5, 0.0]).into(),
+            score_stride: 2,
+            token_ids: (&mut tokens).into(),
+            mask_token_id: 1,
+            slots: (&[0, 1, 0, 1, 0, 1]).into(),
+            num_slots: 2,
+            random: Random::new(3, 0),
+            order_temperature: 0.5,
+            entropy_bound: 0.5,
+            num_committed: 7,
+            num_steps_left: 7,
+            block_num_committed: (&[1, 2]).into(),
+            block_num_steps_left: (&[0, 1]).into(),
+            out_confidences: (&mut confidences).into(),
+            out_committed_counts: (&mut committed).into(),
+            out_edited_counts: (&mut edited).into(),
+            out_masked_counts: (&mut masked).into(),
+            ..UnmaskArgs::default()
+        })
+        .unwrap();
+    assert_eq!((tokens, masked), ([1, 6, 7, 8, 9, 4], [1, 0]));
+    assert_eq!((committed, edited), ([1, 1], [0, 0]));
+    assert!(confidences[0].is_nan() && confidences[1] == -0.25);
     let too_short = UnmaskArgs {
         num_rows: 2,
         num_blocks: 1,

@@ -10,7 +10,7 @@ namespace {
 
 // Blocks of random words, contract::gumbel_block: word w of the block with index i belongs to id
 // 4 i + w.
-SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
+SAMPLER_INLINE Words gumbel_blocks(const contract::GumbelStream &random, Ints index) {
   const Ints low = splat(int32_t(uint32_t(random.offset)));
   const Ints high = splat(int32_t(uint32_t(random.offset >> 32)));
   const Ints stream = splat(int32_t(random.stream));
@@ -62,7 +62,7 @@ struct ProbabilityScore {
 // Ids per set of blocks. The first id is a multiple of 4.
 constexpr int64_t kWordElements = 4 * kWidth;
 
-SAMPLER_INLINE Words blocks_from(const contract::RandomStream &random, int64_t first_id) {
+SAMPLER_INLINE Words blocks_from(const contract::GumbelStream &random, int64_t first_id) {
   return gumbel_blocks(random, add(lane_indices(), splat(int32_t(first_id >> 2))));
 }
 
@@ -84,7 +84,7 @@ SAMPLER_INLINE bool any_at_most(const Words &blocks, float least) {
 }
 
 // Random words of arbitrary ids.
-SAMPLER_INLINE Ints words_of(const contract::RandomStream &random, Ints ids) {
+SAMPLER_INLINE Ints words_of(const contract::GumbelStream &random, Ints ids) {
   const Words blocks = gumbel_blocks(random, shift_right<2>(ids));
   const Floats place = float_of_signed(bit_and(ids, splat(int32_t(3))));
   Floats word = as_floats(blocks.word[0]);
@@ -162,7 +162,7 @@ SAMPLER_INLINE float largest_of(const float *p, int64_t count) {
 // Computes the noise only of words that may beat the best so far.
 template <class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
-                      const contract::RandomStream &random, int64_t begin, int64_t end,
+                      const contract::GumbelStream &random, int64_t begin, int64_t end,
                       float at_least) {
   static_assert(kContenders <= kWidened, "they are widened at once");
   float memory[kWidened];
@@ -201,7 +201,7 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
 // The best element of a list, which is padded by one vector.
 template <class Score>
 GumbelBest gumbel_list(const RowView &list, const Score &score_of,
-                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       const contract::GumbelStream &random, int64_t begin, int64_t end,
                        float at_least) {
   GumbelScan<Score> scan(score_of, at_least);
   for_each_widened(list, begin, end,
@@ -216,7 +216,7 @@ GumbelBest gumbel_list(const RowView &list, const Score &score_of,
 }
 
 GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
-                  const contract::RandomStream &random, int64_t begin, int64_t end,
+                  const contract::GumbelStream &random, int64_t begin, int64_t end,
                   float at_least) {
   const auto best = [&](const auto &score_of) {
     return source.ids ? gumbel_list(source, score_of, random, begin, end, at_least)

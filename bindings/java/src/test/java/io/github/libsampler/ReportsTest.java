@@ -121,7 +121,25 @@ final class ReportsTest {
       assertArrayEquals(new int[] {2, 1}, masked);
       assertArrayEquals(new int[] {RowStatus.OK, RowStatus.OK}, status);
       assertEquals(0, sampler.workspaceSize(args));
-      args.confidence(Confidence.MARGIN); // two scores a row
+      final float[] confidences = new float[6];
+      final int[] committed = new int[2];
+      final int[] edited = {77, 77};
+      sampler.unmask(args.confidence(Confidence.ENTROPY).scoreStride(2)
+          .scores(Array.f32(new float[] {0.5f, 0, 0.25f, 0, 1, 0, 0.75f, 0, 0.125f, 0, 0.5f, 0}))
+          .threshold(0).editThreshold(0).entropyBound(0.5f).orderTemperature(0.5f)
+          .random(new Random().seed(3)).slots(Array.i32(new int[] {0, 1, 0, 1, 0, 1})).numSlots(2)
+          .candidateStatus(Array.i32(new int[] {RowStatus.INVALID_VALUE, 0, 0, 0, 0, 0}))
+          .numCommitted(7).numStepsLeft(7).blockNumCommitted(Array.i32(new int[] {1, 2}))
+          .blockNumStepsLeft(Array.i32(new int[] {0, 1})).outConfidences(Array.f32(confidences))
+          .outCommittedCounts(Array.i32(committed)).outEditedCounts(Array.i32(edited)));
+      assertArrayEquals(new int[] {1, 6, 7, 8, 9, 4}, tokens);
+      assertArrayEquals(new int[] {1, 0}, masked);
+      assertArrayEquals(new int[] {1, 1}, committed);
+      assertArrayEquals(new int[] {0, 0}, edited);
+      assertEquals(-0.25f, confidences[1]);
+      assertTrue(Float.isNaN(confidences[0]));
+      args.confidence(Confidence.MARGIN).entropyBound(0).scoreStride(0)
+          .scores(Array.f32(new float[6])); // two scores a row
       assertThrows(InvalidArgumentException.class, () -> sampler.unmask(args));
     }
   }
