@@ -59,7 +59,7 @@ struct KernelShape {
 struct DeviceShape {
   int num_multiprocessors = 0;
   bool overlaps_launches = false;
-  int stream_blocks = 0;  // concurrent blocks of streamed rows; 0: not streamed
+  int stream_blocks[4] = {};  // concurrent blocks of streamed rows, by StreamKind; 0: not streamed
   KernelShape kernels[kNumKernelShapes];
 };
 

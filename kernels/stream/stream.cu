@@ -8,11 +8,18 @@ namespace sampler::kernels {
 
 namespace {
 
-// Blocks per multiprocessor; leaves 64 registers a thread.
-constexpr int kStreamBlocks = 4;
+// Blocks per multiprocessor: four, which leave 64 registers a thread. The kernel for all kinds would
+// spill some of them before compute capability 9.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int kBlocksOfAny = 3;
+#else
+constexpr int kBlocksOfAny = 4;
+#endif
+template <StreamKind kKind>
+constexpr int kStreamBlocks = kKind == StreamKind::kAny ? kBlocksOfAny : 4;
 
 template <sampler_dtype kDtype, StreamKind kKind>
-__global__ void __launch_bounds__(kBlockThreads, kStreamBlocks)
+__global__ void __launch_bounds__(kBlockThreads, kStreamBlocks<kKind>)
     stream_kernel(const __grid_constant__ contract::SampleRequest request,
                   const __grid_constant__ Stream stream) {
   using Context = CudaContext<kBlockThreads, false>;

@@ -30,7 +30,7 @@ enum class StreamKind : int {
   kList,    // draws from a short list only, and greedy rows
   kAny,     // any parameters
 };
-constexpr int kNumStreamKinds = 4;
+constexpr int kNumStreamKinds = 4;  // DeviceShape::stream_blocks has as many
 
 // What a row needs, by its parameters.
 enum class StreamNeed : int {

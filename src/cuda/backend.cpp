@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 
 #include "cuda/host_parameters.h"
@@ -119,9 +120,10 @@ kernels::Stream stream_of(const Request &, const Device &) {
   return {};
 }
 kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
-  return kernels::plan_stream(kernels::stream_kind(request), request.num_rows,
-                              request.input.num_cols, int(contract::size_of(request.input.dtype)),
-                              device.shape.stream_blocks);
+  const kernels::StreamKind kind = kernels::stream_kind(request);
+  return kernels::plan_stream(kind, request.num_rows, request.input.num_cols,
+                              int(contract::size_of(request.input.dtype)),
+                              device.shape.stream_blocks[int(kind)]);
 }
 
 // Plan of the general kernel, which computes all rows, or those that streaming leaves. Without rows
@@ -377,7 +379,9 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
   }
   layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);
   layout.stream_bytes =
-      kernels::largest_stream_bytes(max_rows, max_cols, device.shape.stream_blocks);
+      kernels::largest_stream_bytes(max_rows, max_cols,
+                                    *std::max_element(std::begin(device.shape.stream_blocks),
+                                                      std::end(device.shape.stream_blocks)));
   if (device.host_parameters) {
     contract::SampleRequest request;
     request.num_rows = max_rows;

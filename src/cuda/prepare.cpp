@@ -100,7 +100,6 @@ namespace {
 Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out) {
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::clear_kernel_address(), &unused);
-  int least = 0;
   kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
     if (outcome.error != cudaSuccess) return;
     const void *const kernel = kernels::stream_kernel_address(dtype, kind);
@@ -110,9 +109,9 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
     share.dynamic_bytes = int(sizeof(kernels::StreamShared));
     outcome = count_blocks(kernel, attributes, &share);
     const int at_once = share.teams_at_once[0];
-    least = least == 0 ? at_once : std::min(least, at_once);
+    int &blocks = out->stream_blocks[int(kind.value)];  // the least of its types
+    blocks = blocks == 0 ? at_once : std::min(blocks, at_once);
   });
-  out->stream_blocks = least;
   return outcome;
 }
 

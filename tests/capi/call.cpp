@@ -800,7 +800,7 @@ Sampler make_sampler(const sampler_options &options) {
 sampler_options roomy_options(std::int32_t num_threads) {
   sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
-  options.max_rows = 64;
+  options.max_rows = 96;
   options.max_cols = 4096;
   return options;
 }

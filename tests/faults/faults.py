@@ -17,6 +17,8 @@ class Fault:
     machines: tuple = ()
     # Whether the edit cannot be chosen at run time: one of a declaration or a table.
     alone: bool = False
+    # Whether the program may end by a signal before it sees a difference.
+    ends_it: bool = False
 
 
 def statistics(case):
@@ -950,13 +952,6 @@ FAULTS = [
         [library_on_device("Of/Contexts.StayAsTheyWere/without_a_context")]),
     # ---- Spread rows
     Fault(
-        "spread_rows_have_no_workspace",
-        "a handle's workspace has no room for rows that are spread over the device",
-        [("src/cuda/backend.cpp",
-          "layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);",
-          "")],
-        [plans("On/Plans.FitInTheHandlesWorkspace/sm_80")]),
-    Fault(
         "slices_smaller_than_they_may_be",
         "rows have slices of four tiles a block, too few for all of the device",
         [("kernels/launch/plan.cpp", "kLeastSlice = 2;", "kLeastSlice = 4;")],
@@ -1266,7 +1261,7 @@ FAULTS = [
         "min_k_of_the_last_fall",
         "of equally steep falls min-k takes the last",
         [("src/contract/windows.h", "steepness > steepness_", "steepness >= steepness_")],
-        [stages("OfWindows")]),
+        [("pipeline_test", "Types/Stages.OfWindowsEqualThoseOfTheOracle/BF16")]),
     # ---- Watermarks
     Fault(
         "watermark_of_the_length",
@@ -1460,7 +1455,7 @@ FAULTS = [
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",
         [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],
-        [row_kinds("HaveTheStagesOfTheReference")]),
+        [row_kinds("HaveTheStagesOfTheReference")], ends_it=True),
     Fault(
         "edited_tokens_listed_as_given",
         "a list of a row's first tokens has edited ones by the logits that were given",
