@@ -251,8 +251,8 @@ FAULTS = [
         "upper_half_of_the_seed_unused",
         "seeds that differ in their upper half give the same words",
         [("src/contract/philox.h",
-          "philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32))",
-          "philox4x32_10(counter, uint32_t(random.seed), 0u)")],
+          "return philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32))",
+          "return philox4x32_10(counter, uint32_t(random.seed), 0u)")],
         [streams("Ways/Streams.InverseCdf*/SeedsCountUpInTheirUpperHalf")]),
     Fault(
         "seed_of_the_neighbour",

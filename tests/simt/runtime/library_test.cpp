@@ -134,7 +134,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // of state.h, packed lists, the workspace; of streamed rows what clears, and for three types and
   // three kinds a kernel and what fits of it; and of each operation, shards among them, and of
   // spread rows: kernels, what is set of them, what fits of blocks and clusters.
-  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + (1 + 3 * 3 * 2);
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + (1 + 3 * 3 * 2);
   const int expected[] = {beside + 10 * (2 + 3 + 2 + 8), beside + 10 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);
