@@ -24,13 +24,14 @@ NUM_SLOWEST = 20
 # one's parameter follows a comma. A test may have printed on the same line before.
 CASE_LINE = re.compile(r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+).*?(?: \((\d+) ms\))?$")
 PROGRAM_LINE = re.compile(r"^\[=+\] Running (\d+) tests? from", re.M)
+COLOUR = r"\[NON-XML-CHAR-0x1B\]\[[0-9;]*m"  # as ctest writes a terminal's escape sequence
 OUTCOMES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
 def skip_reason(output):
     """googletest prints the reason on the lines after "FILE:LINE: Skipped", scripts after "skipped: "."""
     match = re.search(r": Skipped\n(.*?)\n?\[  SKIPPED \]", output, flags=re.S)
-    match = match or re.search(r"^skipped: (.*)$", output, flags=re.M)
+    match = match or re.search(rf"^(?:{COLOUR})*skipped: (.*)$", output, flags=re.M)
     return " ".join(match.group(1).split()) if match and match.group(1).strip() else "no reason given"
 
 

@@ -78,6 +78,9 @@ def main(tool):
            "1 passed, 1 failed, 0 skipped", 1)
     expect(summary_of(tool, ("s", "notrun", "skipped: as before"), ("t", "run", "")),
            "1 passed, 0 failed, 1 skipped", "skipped  stage: s: as before", 0)
+    colour = "[NON-XML-CHAR-0x1B][0m"
+    expect(summary_of(tool, ("s", "notrun", f"{colour}{colour}skipped: in colour"), ("t", "run", "")),
+           "1 passed, 0 failed, 1 skipped", "skipped  stage: s: in colour", 0)
     expect(summary_of(tool, *[(name, "notrun", "skipped: as before") for name in "abc"], ("t", "run", "")),
            "1 passed, 0 failed, 3 skipped", "skipped  stage: a and 2 more: as before", 0)
     expect(summary_of(tool, ("s", "fail", "broken")), "0 passed, 1 failed, 0 skipped",
