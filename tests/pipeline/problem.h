@@ -8,9 +8,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <vector>
 
+#include "../random.h"
 #include "../sized.h"
 #include "edits_oracle.h"
 
@@ -28,20 +28,7 @@ constexpr std::uint64_t affordable(std::uint64_t count) {
 #endif
 }
 
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  // In [low, high].
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  bool one_in(std::int64_t n) { return between(1, n) == 1; }
-  float unit() { return static_cast<float>(engine_() >> 40) * 0x1p-24F; }
-  float within(float low, float high) { return low + (high - low) * unit(); }
-
- private:
-  std::mt19937_64 engine_;
-};
+using tests::Random;
 
 // Numbers of one slot, as sampler_row_params has them.
 struct Numbers {

@@ -8,25 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "../random.h"
+
 namespace state_test {
 
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  // In [low, high].
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  bool one_in(std::int64_t n) { return between(1, n) == 1; }
-  float unit() { return static_cast<float>(engine_() >> 40) * 0x1p-24F; }
-
- private:
-  std::mt19937_64 engine_;
-};
+using tests::Random;
 
 template <class Struct>
 Struct sized() {
