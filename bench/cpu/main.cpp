@@ -41,14 +41,42 @@ constexpr int kWarmUps = 3;
 struct Arguments {
   std::string json_path, filter = ".", command;
   double budget_seconds = 300;
+  int num_rounds = 5;
   Limits limits;
+};
+
+// What all cells are measured for once before any is measured again, so that a minute in which the
+// machine is slow spoils one round of some cells, which their medians leave out.
+struct Round {
+  Series limit, library;
+  std::optional<Series> threads, llama, without_stages;
 };
 
 struct Result {
   Cell cell;
-  Series limit, library;
-  std::optional<Series> threads, llama, without_stages;
-  std::string error;  // empty unless the measurement failed or was left out
+  std::vector<Round> rounds;
+  std::string error;  // empty unless the measurement failed
+
+  Series limit() const { return over_rounds(&Round::limit); }
+  Series library() const { return over_rounds(&Round::library); }
+  std::optional<Series> threads() const { return over_rounds(&Round::threads); }
+  std::optional<Series> llama() const { return over_rounds(&Round::llama); }
+  std::optional<Series> without_stages() const { return over_rounds(&Round::without_stages); }
+
+ private:
+  Series over_rounds(Series Round::*member) const {
+    std::vector<Series> all;
+    for (const Round &round : rounds) all.push_back(round.*member);
+    return combine(all);
+  }
+  std::optional<Series> over_rounds(std::optional<Series> Round::*member) const {
+    std::vector<Series> all;
+    for (const Round &round : rounds) {
+      if (round.*member) all.push_back(*(round.*member));
+    }
+    if (all.empty()) return std::nullopt;
+    return combine(all);
+  }
 };
 
 // ---- Cells to measure ---------------------------------------------------------------------------
@@ -119,8 +147,7 @@ uint32_t num_processors() {
 
 // Measures the limit, the library on one thread and, where they apply, on more threads and
 // llama.cpp.
-void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Result *result) {
-  const Cell &cell = result->cell;
+Round measure_cell(const LlamaLibrary *llama_library, const Limits &limits, const Cell &cell) {
   const bool has_threads = cell.num_rows >= kRowsForThreads && num_processors() >= kManyThreads;
   const SamplerPtr sampler = make_sampler(cell, 1),
                    threaded = has_threads ? make_sampler(cell, kManyThreads) : nullptr;
@@ -159,26 +186,29 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
     for (int i = 0; i < kWarmUps; ++i) read();
   };
   const std::vector<Series> series = measure(contenders, warm_up, limits);
-  result->limit = series[0];
-  result->library = series[1];
-  if (has_bare) result->without_stages = series[2];
-  if (has_threads) result->threads = series[has_bare ? 3 : 2];
-  if (has_llama) result->llama = series.back();
+  Round round;
+  round.limit = series[0];
+  round.library = series[1];
+  if (has_bare) round.without_stages = series[2];
+  if (has_threads) round.threads = series[has_bare ? 3 : 2];
+  if (has_llama) round.llama = series.back();
+  return round;
 }
 
 // ---- Reports ------------------------------------------------------------------------------------
 
 double times_limit(const Result &result) {
-  return result.library.median_us / result.limit.median_us;
+  return result.library().median_us / result.limit().median_us;
 }
 
 // Time that the stages add to the call, in maxima.
 double added_limits(const Result &result) {
-  return (result.library.median_us - result.without_stages->median_us) / result.limit.median_us;
+  return (result.library().median_us - result.without_stages()->median_us) /
+         result.limit().median_us;
 }
 
 double thread_efficiency(const Result &result) {
-  return result.library.median_us / (kManyThreads * result.threads->median_us);
+  return result.library().median_us / (kManyThreads * result.threads()->median_us);
 }
 
 std::string utc_now() {
@@ -235,60 +265,62 @@ Json describe_run(const Arguments &arguments, const LlamaLibrary *llama) {
 
 Json to_json(const Result &result) {
   const Cell &cell = result.cell;
+  const Series library = result.library();
   Json row = {{"name", cell.name()},
               {"run_type", "iteration"},
-              {"iterations", result.library.repeats},
-              {"real_time", result.library.median_us},
+              {"iterations", library.repeats},
+              {"real_time", library.median_us},
               {"time_unit", "us"},
               {"operation", cell.work->name},
               {"rows", name_of(cell.kind)},
               {"num_rows", cell.num_rows},
               {"num_cols", cell.num_cols},
               {"dtype", name_of(cell.dtype)},
-              {"best_us", result.library.best_us},
-              {"limit_us", result.limit.median_us},
+              {"best_us", library.best_us},
+              {"rounds", result.rounds.size()},
+              {"spread", library.spread},
+              {"limit_us", result.limit().median_us},
               {"times_limit", times_limit(result)}};
-  if (result.threads) {
-    row["threads_us"] = result.threads->median_us;
+  if (const auto threads = result.threads()) {
+    row["threads_us"] = threads->median_us;
     row["thread_efficiency"] = thread_efficiency(result);
   }
-  if (result.without_stages) {
-    row["without_stages_us"] = result.without_stages->median_us;
+  if (const auto without = result.without_stages()) {
+    row["without_stages_us"] = without->median_us;
     row["added_limits"] = added_limits(result);
   }
-  if (result.llama) {
-    row["llama_us"] = result.llama->median_us;
-    row["times_faster_than_llama"] = result.llama->median_us / result.library.median_us;
+  if (const auto llama = result.llama()) {
+    row["llama_us"] = llama->median_us;
+    row["times_faster_than_llama"] = llama->median_us / library.median_us;
   }
   return row;
 }
 
 void print(const Result &result) {
-  std::printf("%-46s %10.1f us %7.2f x max", result.cell.name().c_str(), result.library.median_us,
-              times_limit(result));
-  if (result.without_stages) {
-    std::printf("  without %8.1f us: + %.2f x max", result.without_stages->median_us,
-                added_limits(result));
+  const Series library = result.library();
+  std::printf("%-46s %10.1f us %7.2f x max +-%3.0f %%", result.cell.name().c_str(),
+              library.median_us, times_limit(result), 50 * library.spread);
+  if (const auto without = result.without_stages()) {
+    std::printf("  without %8.1f us: + %.2f x max", without->median_us, added_limits(result));
   }
-  if (result.llama) {
-    std::printf("  llama.cpp %10.1f us %6.2f x", result.llama->median_us,
-                result.llama->median_us / result.library.median_us);
+  if (const auto llama = result.llama()) {
+    std::printf("  llama.cpp %10.1f us %6.2f x", llama->median_us,
+                llama->median_us / library.median_us);
   }
-  if (result.threads) {
+  if (result.threads()) {
     std::printf("  %d threads %3.0f %%", kManyThreads, 100 * thread_efficiency(result));
   }
   std::printf("\n");
   std::fflush(stdout);
 }
 
-// Prints each result and writes all to a file in Google Benchmark's format, complete after each.
-// That library's own file would name the machine and the folder.
+// Prints each result of the last round, and writes all that is known to a file in Google
+// Benchmark's format, complete after each. That library's own file would name the machine and the
+// folder.
 class Reporter : public benchmark::BenchmarkReporter {
  public:
-  Reporter(const std::deque<Result> &results, const Arguments &arguments, Json run)
-      : results_(results), json_path_(arguments.json_path) {
-    report_ = {{"context", std::move(run)}, {"benchmarks", Json::array()}};
-  }
+  Reporter(const std::deque<Result> &results, const Arguments &arguments, Json context)
+      : results_(results), arguments_(arguments), context_(std::move(context)) {}
 
   bool ReportContext(const Context &) override { return true; }
 
@@ -302,43 +334,46 @@ class Reporter : public benchmark::BenchmarkReporter {
 
  private:
   void add(const Result &result) {
-    if (!result.error.empty()) return;
-    print(result);
-    if (json_path_.empty()) return;
-    report_["context"]["seconds"] = std::chrono::duration<double>(Clock::now() - begin_).count();
-    report_["benchmarks"].push_back(to_json(result));
-    const std::string partial = json_path_ + ".partial";
+    if (int(result.rounds.size()) == arguments_.num_rounds) print(result);
+    if (!arguments_.json_path.empty()) write();
+  }
+
+  void write() {
+    context_["seconds"] = std::chrono::duration<double>(Clock::now() - begin_).count();
+    Json report = {{"context", context_}, {"benchmarks", Json::array()}};
+    for (const Result &result : results_) {
+      if (!result.rounds.empty()) report["benchmarks"].push_back(to_json(result));
+    }
+    const std::string partial = arguments_.json_path + ".partial";
     std::ofstream file(partial);
-    file << report_.dump(1) << '\n';
+    file << report.dump(1) << '\n';
     file.close();
-    if (!file || std::rename(partial.c_str(), json_path_.c_str()) != 0) {
-      throw std::runtime_error("cannot write " + json_path_);
+    if (!file || std::rename(partial.c_str(), arguments_.json_path.c_str()) != 0) {
+      throw std::runtime_error("cannot write " + arguments_.json_path);
     }
   }
 
   const std::deque<Result> &results_;
-  const std::string json_path_;
+  const Arguments &arguments_;
   const Clock::time_point begin_ = Clock::now();
-  Json report_;
+  Json context_;
 };
 
 // ---- Running ------------------------------------------------------------------------------------
 
-constexpr const char *kOutOfTime = "left out";
-
-// One iteration of Google Benchmark is one whole measurement; its time is the median.
+// One iteration of Google Benchmark is one round of a cell; its time is the median.
 void register_cell(const LlamaLibrary *llama, const Arguments &arguments, Result *result) {
   const Clock::time_point begin = Clock::now();
   const auto run = [=](benchmark::State &state) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (elapsed >= arguments.budget_seconds) return state.SkipWithError("left out");
     try {
-      const double elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
-      if (elapsed >= arguments.budget_seconds) throw std::runtime_error(kOutOfTime);
-      measure_cell(llama, arguments.limits, result);
+      result->rounds.push_back(measure_cell(llama, arguments.limits, result->cell));
     } catch (const std::exception &error) {
       result->error = error.what();
-      state.SkipWithError(result->error.c_str());
+      return state.SkipWithError(result->error.c_str());
     }
-    for (auto _ : state) state.SetIterationTime(result->library.median_us * 1e-6);
+    for (auto _ : state) state.SetIterationTime(result->rounds.back().library.median_us * 1e-6);
   };
   benchmark::RegisterBenchmark(result->cell.name().c_str(), run)->Iterations(1)->UseManualTime();
 }
@@ -353,25 +388,27 @@ int run(const Arguments &arguments) {
   std::deque<Result> results;  // elements must not move
   for (const Cell &cell : all_cells()) {
     if (!std::regex_search(cell.name(), filter)) continue;
-    results.push_back({cell, {}, {}, {}, {}, {}, {}});
+    results.push_back({cell, {}, {}});
     register_cell(llama, arguments, &results.back());
   }
   if (results.empty()) throw std::runtime_error("no measurement matches " + arguments.filter);
   Reporter reporter(results, arguments, describe_run(arguments, llama));
-  benchmark::RunSpecifiedBenchmarks(&reporter);
+  for (int round = 0; round < arguments.num_rounds; ++round) {
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+  }
 
-  int num_left_out = 0, num_failed = 0;
+  int num_short = 0, num_failed = 0;
   for (const Result &result : results) {
-    if (result.error == kOutOfTime) {
-      ++num_left_out;
-    } else if (!result.error.empty()) {
+    if (!result.error.empty()) {
       std::fprintf(stderr, "%s\n", result.error.c_str());
       ++num_failed;
+    } else if (int(result.rounds.size()) < arguments.num_rounds) {
+      ++num_short;
     }
   }
-  if (num_left_out > 0) {
-    std::printf("%d of %zu left out: the budget of %g seconds is used up\n", num_left_out,
-                results.size(), arguments.budget_seconds);
+  if (num_short > 0) {
+    std::printf("%d of %zu have fewer rounds than %d: the budget of %g seconds is used up\n",
+                num_short, results.size(), arguments.num_rounds, arguments.budget_seconds);
   }
   return num_failed > 0 ? 1 : 0;
 }
@@ -383,9 +420,13 @@ int parse_and_run(int argc, char **argv) {
   app.add_option("--filter", arguments.filter, "Only what this regular expression finds a part of");
   app.add_option("--budget", arguments.budget_seconds, "Seconds after which nothing is begun")
       ->capture_default_str();
-  app.add_option("--min-repeats", arguments.limits.min_repeats, "Calls of which a median is taken")
+  app.add_option("--rounds", arguments.num_rounds, "How often each is measured, in turns")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--min-time", arguments.limits.min_seconds, "Seconds for a measurement")
+  app.add_option("--min-repeats", arguments.limits.min_repeats,
+                 "Calls of which a round takes the median")
+      ->capture_default_str();
+  app.add_option("--min-time", arguments.limits.min_seconds, "Seconds for a measurement in a round")
       ->capture_default_str();
   app.add_option("--command", arguments.command, "The command that the results are recorded with")
       ->capture_default_str();

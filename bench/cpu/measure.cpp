@@ -48,6 +48,19 @@ class Contender {
 
 }  // namespace
 
+Series combine(std::vector<Series> series) {
+  std::sort(series.begin(), series.end(),
+            [](const Series &a, const Series &b) { return a.median_us < b.median_us; });
+  Series all = series[series.size() / 2];
+  all.spread = (series.back().median_us - series.front().median_us) / all.median_us;
+  all.repeats = 0;
+  for (const Series &one : series) {
+    all.best_us = std::min(all.best_us, one.best_us);
+    all.repeats += one.repeats;
+  }
+  return all;
+}
+
 std::vector<Series> measure(const std::vector<std::function<void(int)>> &runs,
                             const std::function<void()> &warm_up, const Limits &limits) {
   const Clock::time_point begin = Clock::now();

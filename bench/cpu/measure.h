@@ -13,10 +13,10 @@ constexpr int kRepeatsInTurn = 8;
 // A measurement ends when every contender has min_repeats repeats and min_seconds have passed,
 // uncounted runs included; or after max_seconds, with at least few_repeats each.
 struct Limits {
-  int min_repeats = 50;
+  int min_repeats = 16;
   int few_repeats = 3;  // at most kRepeatsInTurn
-  double min_seconds = 0.1;
-  double max_seconds = 0.6;
+  double min_seconds = 0.02;
+  double max_seconds = 0.2;
 
   // Least time of the uncounted runs, of which there is at least one per turn. The previous
   // contender leaves caches, predictors and the clock in another state; wide vectors were seen to
@@ -27,7 +27,11 @@ struct Limits {
 struct Series {
   double median_us, best_us;
   int repeats;
+  double spread = 0.0;  // of the medians that this is the median of, relative to it
 };
+
+// Of the same contender's, at least one: the median of medians, the best, all repeats.
+Series combine(std::vector<Series> series);
 
 // In turns: each contender runs uncounted, then several times `warm_up` and the timed contender. A
 // contender gets the index of its run.

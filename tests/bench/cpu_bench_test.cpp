@@ -119,6 +119,14 @@ TEST(Measure, EndsSoonWhereRepeatsAreSlow) {
   EXPECT_EQ(series[1].repeats, 3);
 }
 
+TEST(Measure, LeavesOutTheRoundThatWasDisturbed) {
+  const Series all = combine({{10.0, 9.0, 16}, {30.0, 8.5, 8}, {11.0, 9.5, 24}});
+  EXPECT_EQ(all.median_us, 11.0);
+  EXPECT_EQ(all.best_us, 8.5);
+  EXPECT_EQ(all.repeats, 48);
+  EXPECT_EQ(all.spread, 20.0 / 11.0);
+}
+
 // Every operation takes what the benchmark gives it, for every kind of row.
 class Problems : public testing::TestWithParam<RowKind> {};
 

@@ -29,24 +29,26 @@ def main(program, report):
         root = pathlib.Path(directory)
         path = root / "bench/results/here.json"
         path.parent.mkdir(parents=True)
-        quick = ("--min-repeats", "3", "--min-time", "0", "--json", path, "--command", "a test")
-        printed = run(program, "--filter", "^(greedy|min_p.*)/lm/V=32000/B=1/f32$", *quick)
-        assert printed.count(" x max\n") == 2, printed
+        quick = ("--min-repeats", "3", "--min-time", "0", "--rounds", "3")
+        kept = ("--json", path, "--command", "a test")
+        printed = run(program, "--filter", "^(greedy|min_p.*)/lm/V=32000/B=1/f32$", *quick, *kept)
+        assert len(re.findall(r" x max \+- *\d+ %\n", printed)) == 2, printed
 
         written = json.loads(path.read_text())
         names = [cell["name"] for cell in written["benchmarks"]]
         assert names == ["greedy/lm/V=32000/B=1/f32", "min_p0.05/lm/V=32000/B=1/f32"], names
         assert written["context"]["command"] == "a test"
         for cell in written["benchmarks"]:
-            assert cell["iterations"] == 8  # a turn
+            assert (cell["rounds"], cell["iterations"]) == (3, 3 * 8)  # a turn each
+            assert cell["spread"] >= 0
             assert 0 < cell["best_us"] <= cell["real_time"]
             assert cell["times_limit"] == cell["real_time"] / cell["limit_us"]
 
         # What a bitmask adds is told beside the same call without it.
         masked = root / "masked.json"
-        printed = run(program, "--filter", "^greedy_bitmask/lm/V=32000/B=1/f32$", *quick[:4],
+        printed = run(program, "--filter", "^greedy_bitmask/lm/V=32000/B=1/f32$", *quick,
                       "--json", masked)
-        assert re.search(r" x max  without +[\d.]+ us: \+ -?[\d.]+ x max\n", printed), printed
+        assert re.search(r" x max \+- *\d+ %  without +[\d.]+ us: \+ -?[\d.]+ x max\n", printed), printed
         (cell,) = json.loads(masked.read_text())["benchmarks"]
         added = (cell["real_time"] - cell["without_stages_us"]) / cell["limit_us"]
         assert cell["added_limits"] == added, cell
@@ -61,7 +63,7 @@ def main(program, report):
         assert (root / "bench/results/plots/here.svg").exists()
 
         late = run(program, "--filter", "^greedy/lm/V=32000/B=1/f32$", "--budget", "0")
-        assert "1 of 1 left out: the budget of 0 seconds is used up" in late, late
+        assert "1 of 1 have fewer rounds than 5: the budget of 0 seconds is used up" in late, late
         unknown = run(program, "--filter", "^no such thing", status=1)
         assert "no measurement matches ^no such thing" in unknown, unknown
 
