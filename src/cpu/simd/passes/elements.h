@@ -121,7 +121,8 @@ template <class Type>
 SAMPLER_INLINE Floats read_some(const typename Type::Element *p, int64_t count, float filler) {
   typename Type::Element lanes[kWidth];
   for (int i = 0; i < kWidth; ++i) lanes[i] = Type::from(filler);
-  __builtin_memcpy(lanes, p, size_t(count) * sizeof *p);
+  // Callers have fewer than kWidth: without optimisation GCC warns of branches that are never taken.
+  __builtin_memcpy(lanes, p, size_t(smaller(count, kWidth)) * sizeof *p);
   return Type::read(lanes);
 }
 
