@@ -2,7 +2,7 @@
 
 namespace server {
 
-void Completion::add(Progress progress) {
+void Mailbox::add(Progress progress) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!progress.finish_reason.empty()) --num_unfinished_;
@@ -11,20 +11,20 @@ void Completion::add(Progress progress) {
   changed_.notify_one();
 }
 
-void Completion::fail(const HttpError &error) {
+void Mailbox::fail(const HttpError &error) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    error_ = error;
+    if (!error_) error_ = error;
   }
   changed_.notify_one();
 }
 
-bool Completion::wait_for(std::chrono::milliseconds patience) {
+bool Mailbox::wait_for(std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
   return changed_.wait_for(lock, patience, [this] { return is_ready(); });
 }
 
-std::optional<Progress> Completion::next() {
+std::optional<Progress> Mailbox::next() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return is_ready(); });
   if (error_) throw *error_;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -35,7 +36,7 @@ class HttpError : public std::runtime_error {
   std::string parameter_;
 };
 
-// What a client asks for, checked.
+// Texts from one prompt, checked.
 struct CompletionRequest {
   std::vector<std::int32_t> prompt;  // one token at least
   std::int64_t max_tokens = 0;       // at least 1, and the context has room for them
@@ -46,7 +47,6 @@ struct CompletionRequest {
   std::optional<int> num_logprobs;                     // in [0, kMaxLogprobs]; none: not wanted
   std::vector<std::pair<std::int32_t, float>> biases;  // by token, kMaxBiases at most
   std::optional<RegexGuide> guide;                     // of each choice
-  bool is_streamed = false;
 };
 
 constexpr int kMaxLogprobs = 5;
@@ -59,7 +59,7 @@ struct DrawnToken {
   std::vector<std::pair<std::int32_t, float>> top;  // num_logprobs of them, the likeliest first
 };
 
-// What a step gave a choice.
+// What a step gave a choice. In a mailbox the choices of all its completions are numbered.
 struct Progress {
   int choice = 0;
   std::string text;
@@ -67,26 +67,23 @@ struct Progress {
   std::string finish_reason;  // "stop" or "length"; "": it goes on
 };
 
-// A request on its way. The engine's thread adds progress, a handler's takes it.
-class Completion {
+// Progress of all that one client asks for, on its way from the engine's thread to a handler's.
+class Mailbox {
  public:
-  explicit Completion(CompletionRequest completion_request)
-      : request(std::move(completion_request)), num_unfinished_(request.num_choices) {}
-
-  const CompletionRequest request;
+  explicit Mailbox(int num_choices) : num_unfinished_(num_choices) {}
 
   // The engine's.
   void add(Progress progress);
-  void fail(const HttpError &error);  // once; nothing is added any more
+  void fail(const HttpError &error);
   bool is_cancelled() const { return is_cancelled_; }
 
   // The handler's. Whether next() would not wait, after `patience` at most.
   bool wait_for(std::chrono::milliseconds patience);
 
-  // Waits for progress; none: all choices have finished. Throws what the engine failed with.
+  // Waits for progress; none: all choices have finished. Throws what the engine failed with first.
   std::optional<Progress> next();
 
-  // The client has gone.
+  // The client has gone, or has its answer.
   void cancel() { is_cancelled_ = true; }
 
  private:
@@ -98,6 +95,29 @@ class Completion {
   std::optional<HttpError> error_;
   int num_unfinished_;
   std::atomic<bool> is_cancelled_{false};
+};
+
+// A request of the engine, and where its progress goes.
+class Completion {
+ public:
+  Completion(CompletionRequest completion_request, int first_choice,
+             std::shared_ptr<Mailbox> mailbox)
+      : request(std::move(completion_request)),
+        first_choice_(first_choice),
+        mailbox_(std::move(mailbox)) {}
+
+  const CompletionRequest request;
+
+  void add(Progress progress) const {
+    progress.choice += first_choice_;
+    mailbox_->add(std::move(progress));
+  }
+  void fail(const HttpError &error) const { mailbox_->fail(error); }  // nothing is added any more
+  bool is_cancelled() const { return mailbox_->is_cancelled(); }
+
+ private:
+  const int first_choice_;
+  const std::shared_ptr<Mailbox> mailbox_;
 };
 
 }  // namespace server

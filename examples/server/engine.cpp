@@ -501,15 +501,15 @@ Engine::~Engine() {
   stop();
 }
 
-void Engine::submit(const std::shared_ptr<Completion> &completion) {
+void Engine::submit(const std::vector<std::shared_ptr<Completion>> &completions) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_ || is_draining_) throw stopping();
     forget_cancelled();
-    if (waiting_.size() >= size(options_.max_waiting)) {
+    if (waiting_.size() + completions.size() > size(options_.max_waiting)) {
       throw HttpError(503, "too many requests wait already; try again later");
     }
-    waiting_.push_back(completion);
+    waiting_.insert(waiting_.end(), completions.begin(), completions.end());
   }
   changed_.notify_one();
 }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "bpe.h"
 #include "completion.h"
@@ -42,8 +43,9 @@ class Engine {
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
 
-  // Queues a request. Throws HttpError, 503, where the queue is full or the engine has stopped.
-  void submit(const std::shared_ptr<Completion> &completion);
+  // Queues requests, all or none. Throws HttpError, 503, where the queue has no room for them or
+  // the engine has stopped.
+  void submit(const std::vector<std::shared_ptr<Completion>> &completions);
 
   EngineCounts counts();
 

@@ -123,8 +123,12 @@ void run(const Arguments &arguments) {
   const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
   std::optional<std::int32_t> end_token = model.config().eos_token_id;
   if (!end_token) end_token = tokenizer.end_of_text();
-  server::Limits limits = {arguments.name, model.config().vocab_size, model.config().n_positions,
-                           arguments.engine.max_sequences, end_token.has_value()};
+  server::Limits limits = {arguments.name,
+                           model.config().vocab_size,
+                           model.config().n_positions,
+                           arguments.engine.max_sequences,
+                           arguments.engine.max_waiting,
+                           end_token.has_value()};
   if (limits.model_name.empty()) {
     limits.model_name = std::filesystem::canonical(arguments.model).filename().string();
   }

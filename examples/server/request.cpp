@@ -65,6 +65,12 @@ class Members {
     return member && member->get<bool>();
   }
 
+  std::string text(const std::string &name) {
+    const Json *const member = find(name);
+    if (member && !member->is_string()) fail(name, name + " must be a string");
+    return member ? member->get<std::string>() : "";
+  }
+
   void reject_unknown() const {
     for (const auto &[name, value] : body_.items()) {
       if (value.is_null() || known_.count(name) > 0) continue;
@@ -86,29 +92,61 @@ class Members {
   std::set<std::string> known_;
 };
 
-std::vector<std::int32_t> read_prompt(Members *members, const generate::BpeTokenizer &tokenizer,
-                                      int vocabulary_size) {
-  const Json *const prompt = members->find("prompt");
-  if (!prompt) fail("prompt", "prompt is missing");
-  if (prompt->is_string()) {
-    std::vector<std::int32_t> ids = tokenizer.encode(prompt->get_ref<const std::string &>());
-    if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
-    if (ids.empty()) fail("prompt", "prompt is empty; the vocabulary has no <|endoftext|>");
-    return ids;
-  }
-  const std::string rule = "prompt must be a string or a list of token ids in [0, " +
-                           std::to_string(vocabulary_size) +
-                           "); lists of prompts are not supported";
-  if (!prompt->is_array() || prompt->empty()) fail("prompt", rule);
+struct Prompt {
   std::vector<std::int32_t> ids;
-  for (const Json &id : *prompt) {
+  std::string text;
+};
+
+Prompt prompt_of_text(const std::string &text, const generate::BpeTokenizer &tokenizer) {
+  std::vector<std::int32_t> ids = tokenizer.encode(text);
+  if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
+  if (ids.empty()) fail("prompt", "prompt is empty; the vocabulary has no <|endoftext|>");
+  return {std::move(ids), text};
+}
+
+// None: it is no list of ids.
+std::optional<Prompt> prompt_of_ids(const Json &list, const generate::BpeTokenizer &tokenizer,
+                                    int vocabulary_size) {
+  if (!list.is_array() || list.empty()) return std::nullopt;
+  Prompt prompt;
+  for (const Json &id : list) {
     if (!id.is_number_unsigned() ||
         id.get<std::uint64_t>() >= static_cast<std::uint64_t>(vocabulary_size)) {
+      return std::nullopt;
+    }
+    prompt.ids.push_back(id.get<std::int32_t>());
+    prompt.text += tokenizer.token_bytes(prompt.ids.back());
+  }
+  return prompt;
+}
+
+// A text or a list of ids, or a list of these.
+std::vector<Prompt> read_prompts(Members *members, const generate::BpeTokenizer &tokenizer,
+                                 const Limits &limits) {
+  const Json *const member = members->find("prompt");
+  if (!member) fail("prompt", "prompt is missing");
+  if (member->is_string()) {
+    return {prompt_of_text(member->get_ref<const std::string &>(), tokenizer)};
+  }
+  if (auto prompt = prompt_of_ids(*member, tokenizer, limits.vocabulary_size)) return {*prompt};
+  const std::string rule = "prompt must be a string, a list of token ids in [0, " +
+                           std::to_string(limits.vocabulary_size) + "), or a list of at most " +
+                           std::to_string(limits.max_waiting) + " of these";
+  if (!member->is_array() || member->empty() ||
+      member->size() > static_cast<std::size_t>(limits.max_waiting)) {
+    fail("prompt", rule);
+  }
+  std::vector<Prompt> prompts;
+  for (const Json &one : *member) {
+    if (one.is_string()) {
+      prompts.push_back(prompt_of_text(one.get_ref<const std::string &>(), tokenizer));
+    } else if (auto prompt = prompt_of_ids(one, tokenizer, limits.vocabulary_size)) {
+      prompts.push_back(std::move(*prompt));
+    } else {
       fail("prompt", rule);
     }
-    ids.push_back(id.get<std::int32_t>());
   }
-  return ids;
+  return prompts;
 }
 
 std::vector<std::string> read_stops(Members *members) {
@@ -157,6 +195,18 @@ void check_model(Members *members, const std::string &name) {
   }
 }
 
+// {"include_usage": true}; a whole answer always has it.
+bool wants_usage(Members *members, bool is_streamed) {
+  const Json *const options = members->find("stream_options");
+  if (!options) return !is_streamed;
+  if (!is_streamed) fail("stream_options", "stream_options needs stream to be true");
+  if (!options->is_object()) fail("stream_options", "stream_options must be an object");
+  Members own(*options);
+  const bool wants = own.flag("include_usage");
+  own.reject_unknown();
+  return wants;
+}
+
 std::uint64_t random_seed() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -172,22 +222,28 @@ Json parse(std::string_view body) {
 
 }  // namespace
 
-CompletionRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
-                               const Limits &limits) {
+ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+                           const Limits &limits) {
   const Json json = parse(body);
   Members members(json);
+  ServedRequest served;
   CompletionRequest request;
   check_model(&members, limits.model_name);
-  request.prompt = read_prompt(&members, tokenizer, limits.vocabulary_size);
-  const std::int64_t room = limits.max_context - static_cast<std::int64_t>(request.prompt.size());
+  const std::vector<Prompt> prompts = read_prompts(&members, tokenizer, limits);
+  const auto longest = std::max_element(
+      prompts.begin(), prompts.end(),
+      [](const Prompt &a, const Prompt &b) { return a.ids.size() < b.ids.size(); });
+  const std::int64_t room = limits.max_context - static_cast<std::int64_t>(longest->ids.size());
   if (room < 1) {
-    fail("prompt", "prompt has " + std::to_string(request.prompt.size()) +
+    fail("prompt", "prompt has " + std::to_string(longest->ids.size()) +
                        " tokens; the model's context of " + std::to_string(limits.max_context) +
                        " must have room for a new one");
   }
   request.max_tokens =
       members.integer<std::int64_t>("max_tokens", std::min<std::int64_t>(16, room), 1, room);
-  request.num_choices = members.integer("n", 1, 1, limits.max_sequences);
+  served.num_choices = members.integer("n", 1, 1, limits.max_sequences);
+  request.num_choices =
+      members.integer("best_of", served.num_choices, served.num_choices, limits.max_sequences);
   const std::uint64_t highest_seed = std::numeric_limits<std::uint64_t>::max();
   request.seed = members.find("seed") ? members.integer<std::uint64_t>("seed", 0, 0, highest_seed)
                                       : random_seed();
@@ -201,18 +257,36 @@ CompletionRequest read_request(std::string_view body, const generate::BpeTokeniz
   params.repetition_penalty = members.number("repetition_penalty", 1, 0.01, 100);
   request.stops = read_stops(&members);
   if (members.find("logprobs")) {
-    request.num_logprobs = members.integer("logprobs", 0, 0, kMaxLogprobs);
+    served.num_logprobs = members.integer("logprobs", 0, 0, kMaxLogprobs);
   }
+  request.num_logprobs = served.num_logprobs;
   request.biases = read_biases(&members, limits.vocabulary_size);
   if (const Json *const regex = members.find("regex")) {
     if (!regex->is_string()) fail("regex", "regex must be a string");
     if (!limits.has_end_token) fail("regex", "regex needs a model that has an end token");
     request.guide.emplace(regex->get_ref<const std::string &>());
   }
-  request.is_streamed = members.flag("stream");
-  if (members.flag("echo")) fail("echo", "echo is not supported");
+  served.is_streamed = members.flag("stream");
+  served.has_usage = wants_usage(&members, served.is_streamed);
+  if (request.num_choices > served.num_choices) {
+    if (served.is_streamed) fail("best_of", "best_of above n needs whole texts: stream is true");
+    if (!request.num_logprobs) request.num_logprobs = 0;
+  }
+  const bool echoes = members.flag("echo");
+  if (echoes && served.num_logprobs) {
+    fail("echo", "echo does not go with logprobs: those of the prompt are not computed");
+  }
+  members.text("user");  // whoever it is
+  if (!members.text("suffix").empty()) {
+    fail("suffix", "suffix is not supported: the model does not fill in");
+  }
   members.reject_unknown();
-  return request;
+  for (const Prompt &prompt : prompts) {
+    served.prompts.push_back(request);
+    served.prompts.back().prompt = prompt.ids;
+    served.echoed.push_back(echoes ? prompt.text : "");
+  }
+  return served;
 }
 
 }  // namespace server

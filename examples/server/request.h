@@ -1,9 +1,10 @@
 #ifndef SERVER_REQUEST_H
 #define SERVER_REQUEST_H
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bpe.h"
 #include "completion.h"
@@ -16,14 +17,28 @@ struct Limits {
   int vocabulary_size;
   int max_context;
   int max_sequences;
+  int max_waiting;  // requests of the engine
   bool has_end_token;
+};
+
+// What a client asks for: the same of each prompt.
+struct ServedRequest {
+  std::vector<CompletionRequest> prompts;  // one at least; alike but for the prompt
+  std::vector<std::string> echoed;         // what precedes the texts of each prompt
+  int num_choices = 1;              // told of each prompt: the likeliest, where more are written
+  std::optional<int> num_logprobs;  // told with each token
+  bool is_streamed = false;
+  bool has_usage = true;  // a stream: at its end
+
+  // All choices that are written, told or not.
+  int num_written() const { return static_cast<int>(prompts.size()) * prompts[0].num_choices; }
 };
 
 // Reads the body of POST /v1/completions. Throws HttpError where it is wrong, or asks for what
 // there is not. A member that is null is as if it were not there; without "seed" the seed is a
 // random one.
-CompletionRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
-                               const Limits &limits);
+ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+                           const Limits &limits);
 
 }  // namespace server
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace server {
 
@@ -52,23 +54,27 @@ Json model_list(const std::string &model_name, std::time_t created) {
   return {{"object", "list"}, {"data", Json::array({model})}};
 }
 
-Answer::Answer(const CompletionRequest &request, const generate::BpeTokenizer &tokenizer,
+Answer::Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
                const std::string &model_name, const std::string &id, std::time_t created)
-    : request_(request),
+    : request_(std::move(request)),
       tokenizer_(tokenizer),
       model_name_(model_name),
       id_(id),
       created_(created),
-      choices_(static_cast<std::size_t>(request.num_choices)) {
-  if (!request.num_logprobs) return;
+      choices_(static_cast<std::size_t>(request_.num_written())) {
+  if (!request_.num_logprobs) return;
   for (Choice &choice : choices_) choice.logprobs = no_logprobs();
 }
 
 Json Answer::add(const Progress &progress) {
-  Choice &choice = choices_[static_cast<std::size_t>(progress.choice)];
-  choice.text += progress.text;
+  const std::size_t index = static_cast<std::size_t>(progress.choice);
+  Choice &choice = choices_[index];
+  const std::size_t prompt = index / static_cast<std::size_t>(request_.prompts[0].num_choices);
+  const std::string text = (choice.num_tokens == 0 ? request_.echoed[prompt] : "") + progress.text;
+  choice.text += text;
   choice.finish_reason = progress.finish_reason;
   choice.num_tokens += progress.tokens.size();
+  for (const DrawnToken &token : progress.tokens) choice.logprob += double(token.logprob);
   Json logprobs;
   if (request_.num_logprobs) {
     logprobs = logprobs_of(progress, &choice);
@@ -76,8 +82,7 @@ Json Answer::add(const Progress &progress) {
       for (const Json &value : values) choice.logprobs[name].push_back(value);
     }
   }
-  return choice_of(static_cast<std::size_t>(progress.choice), progress.text, logprobs,
-                   progress.finish_reason);
+  return choice_of(index, text, logprobs, progress.finish_reason);
 }
 
 Json Answer::header() const {
@@ -92,21 +97,53 @@ Json Answer::header() const {
 Json Answer::chunk(const Json &choice) const {
   Json json = header();
   json["choices"] = Json::array({choice});
+  if (request_.has_usage) json["usage"] = nullptr;
   return json;
+}
+
+Json Answer::last_chunk() const {
+  Json json = header();
+  json["choices"] = Json::array();
+  json["usage"] = usage();
+  return json;
+}
+
+std::vector<std::size_t> Answer::told_choices(std::size_t first) const {
+  std::vector<std::size_t> told(static_cast<std::size_t>(request_.prompts[0].num_choices));
+  std::iota(told.begin(), told.end(), first);
+  const std::size_t num_told = static_cast<std::size_t>(request_.num_choices);
+  if (num_told == told.size()) return told;
+  const auto logprob_by_token = [this](std::size_t i) {
+    return choices_[i].logprob / static_cast<double>(choices_[i].num_tokens);
+  };
+  std::stable_sort(told.begin(), told.end(), [&](std::size_t a, std::size_t b) {
+    return logprob_by_token(a) > logprob_by_token(b);
+  });
+  told.resize(num_told);
+  return told;
+}
+
+Json Answer::usage() const {
+  std::size_t num_prompt_tokens = 0, num_tokens = 0;
+  for (const CompletionRequest &one : request_.prompts) num_prompt_tokens += one.prompt.size();
+  for (const Choice &choice : choices_) num_tokens += choice.num_tokens;
+  return {{"prompt_tokens", num_prompt_tokens},
+          {"completion_tokens", num_tokens},
+          {"total_tokens", num_prompt_tokens + num_tokens}};
 }
 
 Json Answer::whole() const {
   Json json = header();
   json["choices"] = Json::array();
-  std::size_t num_tokens = 0;
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    const Choice &choice = choices_[i];
-    json["choices"].push_back(choice_of(i, choice.text, choice.logprobs, choice.finish_reason));
-    num_tokens += choice.num_tokens;
+  const std::size_t num_by_prompt = static_cast<std::size_t>(request_.prompts[0].num_choices);
+  for (std::size_t first = 0; first < choices_.size(); first += num_by_prompt) {
+    for (const std::size_t i : told_choices(first)) {
+      const Choice &choice = choices_[i];
+      json["choices"].push_back(
+          choice_of(json["choices"].size(), choice.text, choice.logprobs, choice.finish_reason));
+    }
   }
-  json["usage"] = {{"prompt_tokens", request_.prompt.size()},
-                   {"completion_tokens", num_tokens},
-                   {"total_tokens", request_.prompt.size() + num_tokens}};
+  json["usage"] = usage();
   return json;
 }
 

@@ -9,6 +9,7 @@
 
 #include "bpe.h"
 #include "completion.h"
+#include "request.h"
 #include "utf8.h"
 
 namespace server {
@@ -22,10 +23,10 @@ std::string dump(const Json &json);
 Json error_body(const HttpError &error);
 Json model_list(const std::string &model_name, std::time_t created);
 
-// Turns the progress of a completion into answers: a chunk for each, or all of it as one.
+// Turns the progress of a request into answers: a chunk for each, or all of it as one.
 class Answer {
  public:
-  Answer(const CompletionRequest &request, const generate::BpeTokenizer &tokenizer,
+  Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
          const std::string &model_name, const std::string &id, std::time_t created);
 
   // Adds what a step gave a choice to the answer, and returns it as a choice of a chunk.
@@ -33,6 +34,9 @@ class Answer {
 
   // A chunk with a choice.
   Json chunk(const Json &choice) const;
+
+  // The chunk after the last choice, with the numbers of tokens.
+  Json last_chunk() const;
 
   // All that was added.
   Json whole() const;
@@ -43,16 +47,22 @@ class Answer {
     std::string finish_reason;
     Json logprobs;
     std::size_t num_tokens = 0;
+    double logprob = 0.0;  // of all tokens
     // Characters of all tokens, by which each token's place in the text is counted.
     generate::Utf8Stream stream;
     std::size_t num_characters = 0;
   };
 
+  // The choices told of the prompt whose first one this is: the likeliest by token, best first, or
+  // all that were written.
+  std::vector<std::size_t> told_choices(std::size_t first) const;
+
   Json header() const;
+  Json usage() const;
   Json logprobs_of(const Progress &progress, Choice *choice) const;
   std::string token_text(std::int32_t id) const;
 
-  const CompletionRequest &request_;
+  const ServedRequest request_;
   const generate::BpeTokenizer &tokenizer_;
   std::string model_name_;
   std::string id_;

@@ -4,8 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "response.h"
-
 namespace server {
 
 namespace {
@@ -72,56 +70,63 @@ void Service::add_to(HttpServer *http) {
       }));
 }
 
+Answer Service::new_answer(ServedRequest request) {
+  return Answer(std::move(request), tokenizer_, limits_.model_name,
+                "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
+}
+
 void Service::complete(const std::string &body, const Connection &connection,
                        httplib::Response *http_response) {
-  const auto completion = std::make_shared<Completion>(read_request(body, tokenizer_, limits_));
+  ServedRequest request = read_request(body, tokenizer_, limits_);
+  const auto mailbox = std::make_shared<Mailbox>(request.num_written());
+  std::vector<std::shared_ptr<Completion>> completions;
+  int first_choice = 0;
+  for (const CompletionRequest &one : request.prompts) {
+    completions.push_back(std::make_shared<Completion>(one, first_choice, mailbox));
+    first_choice += one.num_choices;
+  }
   // As long as this lives, it is answered: its copy in a stream ends with that.
   ++num_open_;
   const std::shared_ptr<void> open(nullptr, [this](void *) { --num_open_; });
-  engine_->submit(completion);
-  if (completion->request.is_streamed) {
-    stream(completion, open, http_response);
+  engine_->submit(completions);
+  if (request.is_streamed) {
+    stream(std::move(request), mailbox, open, http_response);
     return;
   }
-  Answer whole(completion->request, tokenizer_, limits_.model_name,
-               "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
+  // Where one of several prompts fails, the others are not wanted any more.
+  const std::shared_ptr<void> wanted(nullptr, [&mailbox](void *) { mailbox->cancel(); });
+  Answer whole = new_answer(std::move(request));
   for (;;) {
-    const bool has_news = completion->wait_for(std::chrono::milliseconds(100));
-    if (connection.has_closed()) {
-      completion->cancel();
-      throw HttpError(499, "the client has gone");  // told to nobody
-    }
+    const bool has_news = mailbox->wait_for(std::chrono::milliseconds(100));
+    if (connection.has_closed()) throw HttpError(499, "the client has gone");  // told to nobody
     if (!has_news) continue;
-    const std::optional<Progress> progress = completion->next();
+    const std::optional<Progress> progress = mailbox->next();
     if (!progress) break;
     whole.add(*progress);
   }
   answer(whole.whole(), http_response);
 }
 
-void Service::stream(const std::shared_ptr<Completion> &completion,
+void Service::stream(ServedRequest request, const std::shared_ptr<Mailbox> &mailbox,
                      const std::shared_ptr<void> &open, httplib::Response *http_response) {
-  const auto chunks =
-      std::make_shared<Answer>(completion->request, tokenizer_, limits_.model_name,
-                               "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
+  const bool has_logprobs = request.num_logprobs.has_value(), has_usage = request.has_usage;
+  const auto chunks = std::make_shared<Answer>(new_answer(std::move(request)));
   // Called until it says that it is done.
-  const auto write_next = [completion, chunks](std::size_t, httplib::DataSink &sink) {
-    while (!completion->wait_for(std::chrono::milliseconds(200))) {
+  const auto write_next = [=](std::size_t, httplib::DataSink &sink) {
+    while (!mailbox->wait_for(std::chrono::milliseconds(200))) {
       if (!sink.is_writable()) return false;
     }
     std::string data;
     bool has_ended = false;
     try {
-      if (const std::optional<Progress> progress = completion->next()) {
+      if (const std::optional<Progress> progress = mailbox->next()) {
         const Json choice = chunks->add(*progress);
         // The end of a text that may yet be a stop string is held back.
-        if (progress->text.empty() && progress->finish_reason.empty() &&
-            !completion->request.num_logprobs) {
-          return true;
-        }
+        if (choice["text"] == "" && progress->finish_reason.empty() && !has_logprobs) return true;
         data = event(dump(chunks->chunk(choice)));
       } else {
-        data = event("[DONE]");
+        if (has_usage) data = event(dump(chunks->last_chunk()));
+        data += event("[DONE]");
         has_ended = true;
       }
     } catch (const HttpError &error) {
@@ -134,7 +139,7 @@ void Service::stream(const std::shared_ptr<Completion> &completion,
   };
   http_response->set_header("Cache-Control", "no-cache");
   http_response->set_chunked_content_provider("text/event-stream", write_next,
-                                              [completion, open](bool) { completion->cancel(); });
+                                              [mailbox, open](bool) { mailbox->cancel(); });
 }
 
 }  // namespace server

@@ -14,6 +14,7 @@
 #include "engine.h"
 #include "http_server.h"
 #include "request.h"
+#include "response.h"
 
 namespace server {
 
@@ -31,8 +32,9 @@ class Service {
  private:
   void complete(const std::string &body, const Connection &connection,
                 httplib::Response *http_response);
-  void stream(const std::shared_ptr<Completion> &completion, const std::shared_ptr<void> &open,
-              httplib::Response *http_response);
+  void stream(ServedRequest request, const std::shared_ptr<Mailbox> &mailbox,
+              const std::shared_ptr<void> &open, httplib::Response *http_response);
+  Answer new_answer(ServedRequest request);
 
   const generate::BpeTokenizer &tokenizer_;
   const Limits limits_;

@@ -75,7 +75,9 @@ class Server:
             if not request.get("stream"):
                 return json.loads(content)["choices"]
             assert response.getheader("Content-Type") == "text/event-stream"
-        return joined(content, request.get("n") or 1)
+        prompt = request["prompt"]
+        num_prompts = len(prompt) if isinstance(prompt, list) and not isinstance(prompt[0], int) else 1
+        return joined(content, num_prompts * (request.get("n") or 1))
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -280,6 +282,75 @@ class ProgramTest(unittest.TestCase):
             if not token.startswith("bytes:"):
                 self.assertTrue(choice["text"].startswith(token, offset))
 
+    def test_prompts_of_a_list_get_what_each_gets_alone(self):
+        request = {"n": 2, "seed": 5, "max_tokens": 9, "logprobs": 1}
+        prompts = ["ROMEO:", [40, 41, 42], "", "The king"]
+        alone = [choice for prompt in prompts for choice in self.server.complete(prompt=prompt, **request)]
+        for index, choice in enumerate(alone):
+            choice["index"] = index
+        for stream in (False, True):
+            self.assertEqual(self.server.complete(prompt=prompts, stream=stream, **request), alone)
+        self.assertEqual(self.server.complete(prompt=["ROMEO:"], **request), alone[:2])
+        _, answer = self.server.post({"prompt": prompts, **request})
+        usage = answer["usage"]
+        counts = [self.server.post({"prompt": prompt, **request})[1]["usage"] for prompt in prompts]
+        self.assertEqual(usage, {name: sum(one[name] for one in counts) for name in usage})
+        # More than can run at once, of which some wait.
+        choices = self.server.complete(prompt=["a"] * 30, max_tokens=3, temperature=0)
+        self.assertEqual(len(choices), 30)
+        self.assertEqual(len({choice["text"] for choice in choices}), 1)
+
+    def test_the_best_of_several(self):
+        request = {"prompt": "ROMEO:", "seed": 3, "max_tokens": 12, "temperature": 1.3, "logprobs": 0}
+        written = self.server.complete(n=6, **request)
+
+        def logprob_by_token(choice):
+            logprobs = choice["logprobs"]["token_logprobs"]
+            return sum(logprobs) / len(logprobs)
+
+        best = sorted(written, key=logprob_by_token, reverse=True)
+        _, answer = self.server.post({"n": 2, "best_of": 6, **request})
+        self.assertEqual([choice["text"] for choice in answer["choices"]],
+                         [choice["text"] for choice in best[:2]])
+        self.assertEqual([choice["index"] for choice in answer["choices"]], [0, 1])
+        self.assertEqual(answer["usage"]["completion_tokens"],
+                         sum(len(choice["logprobs"]["tokens"]) for choice in written))
+        del request["logprobs"]
+        _, answer = self.server.post({"best_of": 6, **request})
+        self.assertEqual([(choice["text"], choice["logprobs"]) for choice in answer["choices"]],
+                         [(best[0]["text"], None)])
+        self.assertEqual(self.server.complete(n=2, best_of=2, **request),
+                         self.server.complete(n=2, **request))
+
+    def test_echo(self):
+        for prompt, text in (("ROMEO: naïve ☃", "ROMEO: naïve ☃"), ("", ""), ([40, 41], None)):
+            request = {"prompt": prompt, "n": 2, "seed": 1, "max_tokens": 8}
+            plain = self.server.complete(**request)
+            for stream in (False, True):
+                echoed = self.server.complete(echo=True, stream=stream, **request)
+                for one, other in zip(echoed, plain):
+                    self.assertTrue(one["text"].endswith(other["text"]))
+                    begin = one["text"][:len(one["text"]) - len(other["text"])]
+                    self.assertEqual(begin, begin if text is None else text)
+                    self.assertEqual(begin == "", text == "")
+
+    def test_usage_of_a_stream(self):
+        request = {"prompt": "ROMEO:", "n": 2, "seed": 1, "max_tokens": 8, "user": "somebody"}
+        _, whole = self.server.post(request)
+        for options in ({"include_usage": True}, {"include_usage": False}, {}, None):
+            with self.server.connect() as connection:
+                connection.request("POST", "/v1/completions",
+                                   json.dumps({**request, "stream": True, "stream_options": options}))
+                *chunks, end = events(connection.getresponse().read().decode())
+            self.assertEqual(end, "[DONE]")
+            chunks = [json.loads(chunk) for chunk in chunks]
+            if options == {"include_usage": True}:
+                last = chunks.pop()
+                self.assertEqual((last["choices"], last["usage"]), ([], whole["usage"]))
+                self.assertEqual({chunk["usage"] for chunk in chunks}, {None})
+            else:
+                self.assertFalse(any("usage" in chunk for chunk in chunks))
+
     def test_without_a_seed_texts_differ(self):
         request = {"prompt": "The", "max_tokens": 40}
         self.assertNotEqual(self.server.complete(**request), self.server.complete(**request))
@@ -293,8 +364,8 @@ class ProgramTest(unittest.TestCase):
 
     def test_requests_that_are_refused(self):
         for name, *values in (
-            ("prompt", None, 5, [], ["a", "b"], [[1, 2]], [VOCABULARY], [-1], [1.0], "a " * 300,
-             [1] * CONTEXT),
+            ("prompt", None, 5, [], [[]], ["a", 5], [[1], [VOCABULARY]], [["a"]], ["a"] * 65,
+             [VOCABULARY], [-1], [1.0], "a " * 300, [1] * CONTEXT, ["a", "a " * 300]),
             ("max_tokens", 0, -1, 1.5, "5", CONTEXT, 2**63, True),
             ("n", 0, 13, "1"),
             ("seed", -1, 2**64, 0.5),
@@ -307,10 +378,10 @@ class ProgramTest(unittest.TestCase):
             ("logit_bias", [], {"a": 1}, {str(VOCABULARY): 1}, {"1": 101}, {"1": "1"}, {"": 0},
              {"-1": 0}, {"01": 0}, {"99999999999": 0}, {str(i): 1 for i in range(301)}),
             ("stream", 1, "true"),
-            ("echo", True), ("suffix", "end"), ("best_of", 2), ("messages", []),
+            ("echo", 1), ("suffix", "end", 1), ("best_of", 0, 13, "2"), ("messages", []), ("user", 5),
             ("regex", 5, "(", r"(a)\1", r"\bword", "(?<=a)b", "a(?=b)", "a(?!b)", "(*UTF)a", "é",
              "x" * 1001, "(a{1,100}){1,100}", "b(a{1,100}){1,100}", "a^b", r"[^\x00-\xff]"),
-            ("stream_options", {"include_usage": True}),
+            ("stream_options", {"include_usage": True}, 5),
         ):  # fmt: skip
             for value in values:
                 with self.subTest(name=name, value=value):
@@ -320,6 +391,16 @@ class ProgramTest(unittest.TestCase):
                     self.assertIn(error["param"], (name, None) if value == 1e400 else (name,))
                     self.assertEqual(error["type"], "invalid_request_error")
                     self.assertRegex(error["message"], "[a-z]")
+        for name, request in (
+            ("best_of", {"n": 3, "best_of": 2}), ("best_of", {"best_of": 2, "stream": True}),
+            ("echo", {"echo": True, "logprobs": 0}),
+            ("stream_options", {"stream": True, "stream_options": []}),
+            ("include_usage", {"stream": True, "stream_options": {"include_usage": 1}}),
+            ("other", {"stream": True, "stream_options": {"other": True}}),
+        ):
+            with self.subTest(request=request):
+                status, answer = self.server.post({"prompt": "a", **request})
+                self.assertEqual((status, answer["error"]["param"]), (400, name))
         for body in ("", "{", "[]", "5", '{"prompt": "a", "prompt": "b"}', '{"prompt": "\\ud800"}',
                      b'{"prompt": "\xff"}', '{"prompt": ' + "[" * 100000):
             with self.subTest(body=body[:40]):
