@@ -358,10 +358,10 @@ func (s *Sampler) WorkspaceSize(args Args) (int, error) {
 	return args.run(s, "WorkspaceSize", true)
 }
 
-// ReportArgs are what a call tells of the tokens beside their ids. Sample, Verify and
-// Session.Advance take them. Rows are those of the call's OutTokenIDs: of output of Sample, [number of
-// sequences, NumDrafts + 1] of Verify, [spans, MaxDrafts + 1] of Advance. Ids are of the type of
-// OutTokenIDs. What a call does not report must be left out.
+// ReportArgs are what a call tells of the tokens beside their ids. Sample, Score and Verify take
+// them. Rows are those of the call's OutTokenIDs: of output of Sample, [number of sequences,
+// NumDrafts + 1] of Verify. Ids are of the type of OutTokenIDs. What a call does not report must be
+// left out.
 //
 // Reports go by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and greedy
 // rows are a single token.
@@ -588,8 +588,8 @@ type AcceptanceParams struct {
 	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
 	DeferredWindow   int     // 0: min(6, the most drafts of a sequence - 1), at least 1
 
-	// [the most drafts of a sequence] A slice on every sampler. Required by AcceptSynthetic.
-	SyntheticRates Array[float32]
+	// [the most drafts of a sequence] Required by AcceptSynthetic.
+	SyntheticRates []float32
 }
 
 // DraftLayout is where the drafts and rows of Verify lie, where they are not dense chains, one

@@ -96,7 +96,7 @@ func (ids *IDs) elementType() int32 {
 // Element is what an Array has.
 type Element interface {
 	int32 | int64 | uint32 | uint64 | float32 | RowStatus | AdaptiveKind | PLessKind |
-		Acceptance | FinishReason | byte
+		Acceptance | byte
 }
 
 // Array is an array of one type of elements. The zero value, nil slices and address 0 stand for no

@@ -20,7 +20,6 @@ type check struct {
 	sampler *Sampler
 	op      string
 	sizing  bool // WorkspaceSize looks at neither lengths nor places
-	onHost  bool // a session's arrays are slices on every sampler
 	closed  bool // a state of the arguments is
 	err     *Error
 }
@@ -70,7 +69,12 @@ func (c *check) fail(format string, values ...any) {
 
 // array returns the address of an array of at least so many elements.
 func (c *check) array(of, name string, a array, needed int64) uintptr {
-	return c.placed(of, name, a, needed, c.sampler.onCUDA && !c.onHost)
+	return c.placed(of, name, a, needed, c.sampler.onCUDA)
+}
+
+// hostArray is one that is a slice on every sampler.
+func hostArray[T raw.Number](c *check, name string, s []T, needed int64) uintptr {
+	return c.placed("", name, slice(s), needed, false)
 }
 
 // parameter is an array that is a slice on a CUDA sampler with HostParameters too.
@@ -83,8 +87,6 @@ func (c *check) placed(of, name string, a array, needed int64, mustBeOnDevice bo
 	case a.place == absent || c.sizing:
 	case mustBeOnDevice && a.place == onHost:
 		c.fail("%s%s is a slice; it must be device memory on this CUDA sampler", of, name)
-	case !mustBeOnDevice && a.place == onDevice && c.onHost && c.sampler.onCUDA:
-		c.fail("%s%s is device memory, %#x; it must be a slice in a session", of, name, a.address)
 	case !mustBeOnDevice && a.place == onDevice && c.sampler.onCUDA:
 		c.fail("%s%s is device memory, %#x; it must be a slice with host_parameters",
 			of, name, a.address)

@@ -352,8 +352,7 @@ func (c *check) acceptance(memory *raw.AcceptanceParams, p *AcceptanceParams,
 		DeferredEntropy:  p.DeferredEntropy,
 		DeferredTopK:     clamped(p.DeferredTopK),
 		DeferredWindow:   clamped(p.DeferredWindow),
-		SyntheticRates: c.placed("", "acceptance->synthetic_rates", p.SyntheticRates.array,
-			numDrafts, false),
+		SyntheticRates:   hostArray(c, "acceptance->synthetic_rates", p.SyntheticRates, numDrafts),
 	}
 	return raw.Address(memory)
 }

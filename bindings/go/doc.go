@@ -16,12 +16,14 @@
 //	err = s.Sample(&sampler.SampleArgs{
 //		Input: input, Params: &params,
 //		Random:      sampler.Random{Seed: seed, Offset: step}, // another offset at every step
-//		OutTokenIDs: sampler.I32(tokens), OutLogprobs: sampler.Slice(logprobs),
+//		OutTokenIDs: sampler.I32(tokens), OutRowStatus: sampler.Slice(status),
 //	})
 //
-// Arrays are slices on a CPU sampler and addresses of device memory on a CUDA sampler. Slices are
-// checked against the numbers of rows and columns and the strides before a call, and C keeps no
-// pointer to them, but for a Session's Pipeline. A call allocates nothing, but for Session.Get.
+// Fields that are slices take host memory. Those of type Data, IDs or Array take slices, by F32, I32,
+// Slice and the like, on a CPU sampler, and addresses of device memory, by Device, DeviceIDs and
+// OnDevice, on a CUDA sampler. Slices are checked against the numbers of rows and columns and the
+// strides before a call, and C keeps no pointer to them, but for a Session's Pipeline. A full call, a
+// call of a State, and a step of a Session allocate nothing.
 //
 // A Sampler may be used from any number of goroutines: its calls then wait for each other.
 // Goroutines that should not wait have a Sampler each. Close waits for a call that is under way.

@@ -224,7 +224,7 @@ func TestSessionsDraftFromNgrams(t *testing.T) {
 func TestSessionsRulesAndTrees(t *testing.T) {
 	options := sessionOptions()
 	options.KeepDrafterRows, options.HasDraftTrees = true, true
-	acceptance := AcceptanceParams{SyntheticRates: Slice([]float32{1, 1, 1}),
+	acceptance := AcceptanceParams{SyntheticRates: []float32{1, 1, 1},
 		TypicalThreshold: 0.5, TypicalScale: 0.5, RelaxedTopK: 3, RelaxedDelta: 0.5,
 		ThresholdSingle: 0.2, ThresholdTotal: 0.5,
 		DeferredWindow: 1, DeferredTopK: 2, DeferredEntropy: 0.5}
@@ -239,6 +239,7 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 				continue
 			}
 			session, caller := newSession(t, options), &sessionCaller{}
+			addSequence(t, session, AddArgs{TokenIDs: []int32{6}}) // whose spans come first
 			sequence := addSequence(t, session, AddArgs{TokenIDs: []int32{4, 5}, Params: &params,
 				Seed: 3, MaxNewTokens: 30, DraftSource: DraftsModel, Acceptance: rule,
 				DraftTopK: topK})
@@ -246,7 +247,7 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 			for caller.step(t, session, 0) {
 				for i, parent := range caller.plan.Parents {
 					isTree = isTree || i%sessionDrafts == 1 && parent == -1 &&
-						caller.plan.Spans[i/sessionDrafts].NumLogits() > 2
+						caller.plan.Spans[i/sessionDrafts].NumLogits > 2
 				}
 			}
 			found := sequenceOf(t, session, sequence)
@@ -295,7 +296,7 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	acceptance.SyntheticRates = Slice([]float32{1})
+	acceptance.SyntheticRates = []float32{1}
 	s := newSampler(t, Options{MaxRows: 1, MaxCols: sessionCols})
 	if _, err := s.SessionSize(options); err == nil || !strings.Contains(err.Error(), "needs 3") {
 		t.Fatal(err)

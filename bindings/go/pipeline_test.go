@@ -264,7 +264,8 @@ func TestPipelinesThatBreakARule(t *testing.T) {
 	}
 }
 
-// fill gives each member a value of its own: numbers, and arrays in device memory.
+// fill gives each member a value of its own: numbers, and arrays in device memory; slices have 3
+// elements.
 func fill(t *testing.T, args reflect.Value, next int) int {
 	t.Helper()
 	for i := 0; i < args.NumField(); i++ {
@@ -293,6 +294,8 @@ func fill(t *testing.T, args reflect.Value, next int) int {
 			*f = OnDevice[PLessKind](uintptr(next))
 		case *float32:
 			*f = float32(next)
+		case *[]float32:
+			*f = make([]float32, 3)
 		case *Array[byte]:
 			*f = OnDevice[byte](uintptr(next))
 		case *Array[float32]:
@@ -348,6 +351,8 @@ func expectFilled(t *testing.T, got, want reflect.Value) {
 			}
 		case value.Kind() == reflect.Float32:
 			isEqual = value.Float() == member.Float()
+		case member.Kind() == reflect.Slice:
+			isEqual = uintptr(value.Uint()) == member.Pointer()
 		case value.Kind() == reflect.Uintptr:
 			isEqual = value.Uint() == member.FieldByName("array").FieldByName("address").Uint()
 		default:

@@ -294,10 +294,10 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestCallsDoNotAllocate(t *testing.T) {
-	s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
+	s := newSampler(t, Options{MaxRows: 1, MaxCols: 99})
 	tokens, temperatures := make([]int32, 1), []float32{0.8}
 	offsets, history, biases := []int64{0, 1}, []int32{1}, []float32{-1}
-	masks := []uint32{31}
+	masks, logprobs := []uint32{31}, make([]float32, 1)
 	state := newState(t, s, StateOptions{NumSlots: 1, MaxTokens: 8})
 	step := 0
 	allocations := testing.AllocsPerRun(1000, func() {
@@ -312,6 +312,14 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				Biases:        Slice(biases),
 				TokenBitmasks: Slice(masks),
 			}}); err != nil {
+			t.Error(err)
+		}
+		if err := s.Verify(&VerifyArgs{Target: readmeRows(), Params: &readmeParams,
+			Acceptance: &AcceptanceParams{Rule: AcceptSynthetic, SyntheticRates: biases},
+			Layout:     &DraftLayout{TargetSequenceStride: 5},
+			Pipeline:   &Pipeline{TokenBitmasks: Slice(masks)},
+			Reports:    &ReportArgs{OutLogprobs: Slice(logprobs)}, OutTokenIDs: I32(tokens),
+		}); err != nil {
 			t.Error(err)
 		}
 		if err := drawFromState(s, state, step, tokens); err != nil {

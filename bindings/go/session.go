@@ -116,8 +116,10 @@ type Session struct {
 		sequence, resumed         raw.SessionSequence
 		plan                      raw.SessionPlanArgs
 		advance                   raw.SessionAdvanceArgs
+		spans, drafterSpans       []raw.Span
 		numSpans, numDrafterSpans int64
-		none                      raw.Span // where there are no spans
+		stopOffsets               []int64
+		stopTokenIDs              []int32
 	}
 }
 
@@ -263,7 +265,6 @@ func (session *Session) begin(op string, argsAreNil bool) (check, error) {
 		return check{}, ErrSessionClosed
 	}
 	c, err := session.sampler.begin(op, argsAreNil, false)
-	c.onHost = true
 	if err == nil && session.handle == 0 {
 		session.sampler.mutex.Unlock()
 		err = ErrSessionClosed
@@ -294,9 +295,8 @@ type AddArgs struct {
 	// Tokens that end the text.
 	EndTokenIDs []int32
 
-	// Sequences of tokens that end the text where its new tokens end in one; none may be empty. Of
-	// I32.
-	StopSequences TokenLists
+	// Sequences of tokens that end the text where its new tokens end in one; none may be empty.
+	StopSequences [][]int32
 
 	DraftSource DraftSource
 
@@ -354,11 +354,6 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		return 0, err
 	}
 	defer c.sampler.mutex.Unlock()
-	if stops := &args.StopSequences.TokenIDs; stops.place != absent && stops.idType != IDTypeI32 {
-		c.fail("stop_sequences.token_ids is of id type %d; it must be of %d", stops.idType,
-			IDTypeI32)
-	}
-	var before idsBefore
 	memory := &session.memory.add
 	*memory = raw.SessionAddArgs{
 		StructSize:         unsafe.Sizeof(*memory),
@@ -372,7 +367,7 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		MaxNewTokens:       int64(args.MaxNewTokens),
 		EndTokenIDs:        uintptr(raw.Memory(args.EndTokenIDs)),
 		NumEndTokens:       int64(len(args.EndTokenIDs)),
-		StopSequences:      c.lists("stop_sequences.", &args.StopSequences, &before),
+		StopSequences:      c.stops(session, args.StopSequences),
 		DraftSource:        int32(args.DraftSource),
 		Acceptance:         int32(args.Acceptance),
 		NumDrafts:          int64(args.NumDrafts),
@@ -417,6 +412,29 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
 	return sequence, err
+}
+
+// stops is what C gets of stop sequences, in the session's memory.
+func (c *check) stops(session *Session, sequences [][]int32) raw.TokenLists {
+	if len(sequences) == 0 {
+		return raw.TokenLists{}
+	}
+	memory := &session.memory
+	memory.stopOffsets = append(memory.stopOffsets[:0], 0)
+	memory.stopTokenIDs = memory.stopTokenIDs[:0]
+	for i, sequence := range sequences {
+		if len(sequence) == 0 {
+			c.fail("stop_sequences[%d] has no token; it must have one", i)
+		}
+		memory.stopTokenIDs = append(memory.stopTokenIDs, sequence...)
+		memory.stopOffsets = append(memory.stopOffsets, int64(len(memory.stopTokenIDs)))
+	}
+	return raw.TokenLists{
+		Offsets:     uintptr(raw.Memory(memory.stopOffsets)),
+		TokenIDs:    uintptr(raw.Memory(memory.stopTokenIDs)),
+		NumLists:    int64(len(sequences)),
+		NumTokenIDs: int64(len(memory.stopTokenIDs)),
+	}
 }
 
 // ForkArgs are the arguments of Session.Fork.
@@ -530,26 +548,25 @@ func (session *Session) Get(sequence int) (Sequence, error) {
 	}, nil
 }
 
-// Span is tokens to run through a model; a Plan has them.
+// Span is tokens to run through a model; a Plan has them. Advance refuses one that was changed.
 type Span struct {
-	raw raw.Span
+	Sequence int // whose tokens they are
+	Plan     int // which plan of the session it is of
+
+	// The length that the cache must have: what it holds beyond is cut off.
+	Start int
+
+	// One token at least; the last ones may be drafts. Part of the plan's.
+	TokenIDs []int32
+
+	// How many rows of logits Advance wants, those that follow the last so many tokens. May be 0: a
+	// part of a long text.
+	NumLogits int
+
+	// Of a span of the target, in a session with HasDraftTrees: what each of its drafts, the last
+	// len(Parents) tokens, follows, a lower one of them, -1 the text. Part of the plan's.
+	Parents []int32
 }
-
-// Sequence is whose tokens they are.
-func (span Span) Sequence() int { return int(span.raw.Sequence) }
-
-// Plan is which plan of the session it is of.
-func (span Span) Plan() int { return int(span.raw.Plan) }
-
-// Start is the length that the cache must have: what it holds beyond is cut off.
-func (span Span) Start() int { return int(span.raw.Start) }
-
-// NumTokens is one at least; the last of the tokens may be drafts.
-func (span Span) NumTokens() int { return int(span.raw.NumTokens) }
-
-// NumLogits is how many rows of logits Advance wants, those that follow the last so many tokens. May
-// be 0: a part of a long text.
-func (span Span) NumLogits() int { return int(span.raw.NumLogits) }
 
 // PlanArgs are the arguments of Session.Plan.
 type PlanArgs struct {
@@ -570,14 +587,14 @@ type Plan struct {
 	Spans        []Span
 	DrafterSpans []Span
 
-	// The tokens of all spans, one span after the other.
+	// The tokens of all spans, one span after the other, as a model may take them.
 	TokenIDs        []int32
 	DrafterTokenIDs []int32
 
-	// [Spans, MaxDrafts] Of a session with HasDraftTrees: what each draft of a span follows, a lower
-	// one of its drafts, -1 the text; -1 after them. In a tree drafts see those that they follow, and
-	// not the others; their positions in the text are their depths. The first path comes first, so
-	// that a cache that is cut holds the text: a kept draft beside that path is fed again.
+	// [Spans, MaxDrafts] Of a session with HasDraftTrees: those of each span, then -1. In a tree
+	// drafts see those that they follow, and not the others; their positions in the text are their
+	// depths. The first path comes first, so that a cache that is cut holds the text: a kept draft
+	// beside that path is fed again.
 	Parents []int32
 }
 
@@ -589,12 +606,42 @@ func resized[T any](s []T, length int) []T {
 	return s[:length]
 }
 
-// spans is where they are.
-func (session *Session) spans(spans []Span) uintptr {
-	if len(spans) == 0 {
-		return raw.Address(&session.memory.none)
+// rawSpans are spans for C, in *memory.
+func rawSpans(memory *[]raw.Span, spans []Span) uintptr {
+	*memory = (*memory)[:0]
+	for i := range spans {
+		span := &spans[i]
+		*memory = append(*memory, raw.Span{
+			Sequence:  clamped(span.Sequence),
+			Plan:      clamped(span.Plan),
+			Start:     int64(span.Start),
+			TokenIDs:  uintptr(raw.Memory(span.TokenIDs)),
+			NumTokens: int64(len(span.TokenIDs)),
+			NumLogits: int64(span.NumLogits),
+		})
 	}
-	return raw.Address(&spans[0].raw)
+	return uintptr(raw.Memory(*memory))
+}
+
+// planned are spans of C, and the tokens of all.
+func planned(of []raw.Span, spans []Span, tokenIDs []int32) ([]Span, []int32) {
+	spans, tokenIDs = spans[:0], tokenIDs[:0]
+	for i := range of {
+		tokenIDs = raw.AppendInts(tokenIDs, of[i].TokenIDs, of[i].NumTokens)
+	}
+	rest := tokenIDs
+	for i := range of {
+		span, count := &of[i], of[i].NumTokens
+		spans = append(spans, Span{
+			Sequence:  int(span.Sequence),
+			Plan:      int(span.Plan),
+			Start:     int(span.Start),
+			TokenIDs:  rest[:count:count],
+			NumLogits: int(span.NumLogits),
+		})
+		rest = rest[count:]
+	}
+	return spans, tokenIDs
 }
 
 // Plan tells what to run. Planning again without having advanced is fine; the last plan of a
@@ -608,27 +655,22 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	if plan == nil {
 		return &Error{c.op, ErrInvalidArgument, "plan is nil; it is required"}
 	}
-	count := session.maxSequences
-	if args.Sequences != nil {
-		count = int64(len(args.Sequences))
-	}
-	plan.Spans = resized(plan.Spans, int(count))
-	plan.DrafterSpans = resized(plan.DrafterSpans, int(count))
-	plan.TokenIDs, plan.DrafterTokenIDs = plan.TokenIDs[:0], plan.DrafterTokenIDs[:0]
+	memory := &session.memory
+	memory.spans = resized(memory.spans, int(session.maxSequences))
+	memory.drafterSpans = resized(memory.drafterSpans, int(session.maxSequences))
+	memory.numSpans, memory.numDrafterSpans = 0, 0
 	plan.Parents = plan.Parents[:0]
 	if session.hasDraftTrees {
-		plan.Parents = resized(plan.Parents, int(count*session.maxDrafts))
+		plan.Parents = resized(plan.Parents, int(session.maxSequences*session.maxDrafts))
 	}
-	memory := &session.memory
-	memory.numSpans, memory.numDrafterSpans = 0, 0
 	memory.plan = raw.SessionPlanArgs{
 		StructSize:         unsafe.Sizeof(memory.plan),
-		Sequences:          c.array("", "sequences", slice(args.Sequences), 0),
+		Sequences:          uintptr(raw.Memory(args.Sequences)),
 		NumSequences:       int64(len(args.Sequences)),
 		MaxTokens:          int64(args.MaxTokens),
-		OutSpans:           session.spans(plan.Spans),
+		OutSpans:           uintptr(raw.Memory(memory.spans)),
 		OutNumSpans:        raw.Address(&memory.numSpans),
-		OutDrafterSpans:    session.spans(plan.DrafterSpans),
+		OutDrafterSpans:    uintptr(raw.Memory(memory.drafterSpans)),
 		OutNumDrafterSpans: raw.Address(&memory.numDrafterSpans),
 	}
 	if len(plan.Parents) > 0 {
@@ -639,22 +681,26 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	if err != nil {
 		memory.numSpans, memory.numDrafterSpans = 0, 0
 	}
-	plan.Spans = plan.Spans[:memory.numSpans]
-	plan.DrafterSpans = plan.DrafterSpans[:memory.numDrafterSpans]
+	plan.Spans, plan.TokenIDs = planned(memory.spans[:memory.numSpans], plan.Spans, plan.TokenIDs)
+	plan.DrafterSpans, plan.DrafterTokenIDs = planned(memory.drafterSpans[:memory.numDrafterSpans],
+		plan.DrafterSpans, plan.DrafterTokenIDs)
 	if len(plan.Parents) > 0 {
-		plan.Parents = plan.Parents[:memory.numSpans*session.maxDrafts]
-	}
-	for i := range plan.Spans {
-		span := &plan.Spans[i].raw
-		plan.TokenIDs = raw.AppendInts(plan.TokenIDs, span.TokenIDs, span.NumTokens)
-	}
-	for i := range plan.DrafterSpans {
-		span := &plan.DrafterSpans[i].raw
-		plan.DrafterTokenIDs = raw.AppendInts(plan.DrafterTokenIDs, span.TokenIDs, span.NumTokens)
+		plan.setParents(int(session.maxDrafts))
 	}
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
 	return err
+}
+
+// setParents gives each span its part of those of all.
+func (plan *Plan) setParents(maxDrafts int) {
+	plan.Parents = plan.Parents[:len(plan.Spans)*maxDrafts]
+	for i := range plan.Spans {
+		if span := &plan.Spans[i]; span.NumLogits > 0 {
+			first, count := i*maxDrafts, span.NumLogits-1
+			span.Parents = plan.Parents[first : first+count : first+count]
+		}
+	}
 }
 
 // AdvanceArgs are the arguments of Session.Advance.
@@ -674,35 +720,63 @@ type AdvanceArgs struct {
 
 	// [rows of logits] With masks in the session's Pipeline: the mask of each row of the target,
 	// which follows the text and the drafts before it; negative: none. Else left out.
-	TokenBitmaskIndices Array[int32]
+	TokenBitmaskIndices []int32
 
 	// [rows of logits] The token that is decided at each row of the target whatever its logits, as
 	// where a thinking budget runs out among the drafts; negative: none. Left out: none.
-	ForcedTokenIDs Array[int32]
+	ForcedTokenIDs []int32
 
 	// What follows is by span of the target; all but OutTokenIDs and OutCounts may be left out.
 
 	// [spans, MaxDrafts + 1] New tokens, then -1; and how many. A span without logits has none.
-	OutTokenIDs Array[int32]
-	OutCounts   Array[int64]
+	OutTokenIDs []int32
+	OutCounts   []int64
 
 	// Not FinishNone: the sequence has finished, and is not planned any more.
-	OutFinishReasons Array[FinishReason]
+	OutFinishReasons []FinishReason
 
 	// To which lengths to cut the caches. Drafts that were not kept are cut off.
-	OutCacheLengths        Array[int64]
-	OutDrafterCacheLengths Array[int64]
+	OutCacheLengths        []int64
+	OutDrafterCacheLengths []int64
 
 	// Drafts that became text.
-	OutAcceptedCounts Array[int64]
+	OutAcceptedCounts []int64
 
 	// Of FinishBadRow: why; else 0.
-	OutRowStatus Array[RowStatus]
+	OutRowStatus []RowStatus
 
-	// Log-probabilities of the new tokens, and of the first NumTopLogprobs, in [0, MaxTopLogprobs], in
-	// rank order: LogprobKind, OutLogprobs, NumTopLogprobs, OutTopTokenIDs, of I32, and OutTopLogprobs.
-	// All else must be left out. nil: none.
-	Reports *ReportArgs
+	// What else is told of the new tokens.
+	Reports SessionReports
+}
+
+// SessionReports are what Session.Advance tells of new tokens beside their ids.
+type SessionReports struct {
+	// The distribution of the log-probabilities.
+	LogprobKind LogprobKind
+
+	// [spans, MaxDrafts + 1] Of the new tokens; then NaN.
+	OutLogprobs []float32
+
+	// [spans, MaxDrafts + 1, NumTopLogprobs] The first tokens in rank order, and their
+	// log-probabilities; then -1 and NaN. NumTopLogprobs is in [0, MaxTopLogprobs].
+	NumTopLogprobs int
+	OutTopTokenIDs []int32
+	OutTopLogprobs []float32
+}
+
+// sessionReports returns the address of what C gets of those of so many places.
+func (c *check) sessionReports(r *SessionReports, places int64) uintptr {
+	numTop := product(places, int64(r.NumTopLogprobs))
+	memory := &c.sampler.memory.reports
+	*memory = raw.ReportArgs{
+		StructSize:     unsafe.Sizeof(*memory),
+		LogprobKind:    int32(r.LogprobKind),
+		OutLogprobs:    hostArray(c, "reports->out_logprobs", r.OutLogprobs, places),
+		NumTopLogprobs: int64(r.NumTopLogprobs),
+		OutTopTokenIDs: hostArray(c, "reports->out_top_token_ids", r.OutTopTokenIDs, numTop),
+		OutTopLogprobs: hostArray(c, "reports->out_top_logprobs", r.OutTopLogprobs, numTop),
+	}
+	return raw.Address(memory)
 }
 
 // logits is where the spans' rows are, and how many there are.
@@ -710,14 +784,13 @@ func (c *check) logits(session *Session, name string, logits *Data, stride int,
 	spans []Span) (uintptr, int64) {
 	rows := int64(0)
 	for i := range spans {
-		rows += spans[i].raw.NumLogits
+		rows += int64(spans[i].NumLogits)
 	}
 	if rows > 0 && logits.place != absent && logits.dtype != session.logitsDtype {
 		c.fail("%s is of dtype %d; LogitsDtype of the session is %d", name, logits.dtype,
 			session.logitsDtype)
 	}
-	needed := extent(rows, session.vocabularySize, int64(stride))
-	return c.placed("", name, logits.array, needed, c.sampler.onCUDA), rows
+	return c.array("", name, logits.array, extent(rows, session.vocabularySize, int64(stride))), rows
 }
 
 // Advance takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A
@@ -735,38 +808,28 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 		args.DrafterRowStride, args.DrafterSpans)
 	spans := int64(len(args.Spans))
 	places := product(spans, session.maxDrafts+1)
-	array := func(name string, a array, needed int64) uintptr {
-		return c.array("", name, a, needed)
-	}
-	if r := args.Reports; r != nil && r.OutTopTokenIDs.place != absent &&
-		r.OutTopTokenIDs.idType != IDTypeI32 {
-		c.fail("reports->out_top_token_ids is of id type %d; it must be of %d",
-			r.OutTopTokenIDs.idType, IDTypeI32)
-	}
-	var ids idsBefore
 	memory := &session.memory.advance
 	*memory = raw.SessionAdvanceArgs{
-		StructSize:       unsafe.Sizeof(*memory),
-		Spans:            session.spans(args.Spans),
-		NumSpans:         spans,
-		Logits:           logits,
-		LogitsRowStride:  int64(args.LogitsRowStride),
-		DrafterSpans:     session.spans(args.DrafterSpans),
-		NumDrafterSpans:  int64(len(args.DrafterSpans)),
-		DrafterLogits:    drafterLogits,
-		DrafterRowStride: int64(args.DrafterRowStride),
-		TokenBitmaskIndices: array("token_bitmask_indices", args.TokenBitmaskIndices.array,
-			rows),
-		ForcedTokenIDs:   array("forced_token_ids", args.ForcedTokenIDs.array, rows),
-		OutTokenIDs:      array("out_token_ids", args.OutTokenIDs.array, places),
-		OutCounts:        array("out_counts", args.OutCounts.array, spans),
-		OutFinishReasons: array("out_finish_reasons", args.OutFinishReasons.array, spans),
-		OutCacheLengths:  array("out_cache_lengths", args.OutCacheLengths.array, spans),
-		OutDrafterCacheLengths: array("out_drafter_cache_lengths",
-			args.OutDrafterCacheLengths.array, spans),
-		OutAcceptedCounts: array("out_accepted_counts", args.OutAcceptedCounts.array, spans),
-		OutRowStatus:      array("out_row_status", args.OutRowStatus.array, spans),
-		Reports:           c.reports(args.Reports, places, session.vocabularySize, &ids),
+		StructSize:          unsafe.Sizeof(*memory),
+		Spans:               rawSpans(&session.memory.spans, args.Spans),
+		NumSpans:            spans,
+		Logits:              logits,
+		LogitsRowStride:     int64(args.LogitsRowStride),
+		DrafterSpans:        rawSpans(&session.memory.drafterSpans, args.DrafterSpans),
+		NumDrafterSpans:     int64(len(args.DrafterSpans)),
+		DrafterLogits:       drafterLogits,
+		DrafterRowStride:    int64(args.DrafterRowStride),
+		TokenBitmaskIndices: hostArray(&c, "token_bitmask_indices", args.TokenBitmaskIndices, rows),
+		ForcedTokenIDs:      hostArray(&c, "forced_token_ids", args.ForcedTokenIDs, rows),
+		OutTokenIDs:         hostArray(&c, "out_token_ids", args.OutTokenIDs, places),
+		OutCounts:           hostArray(&c, "out_counts", args.OutCounts, spans),
+		OutFinishReasons:    hostArray(&c, "out_finish_reasons", args.OutFinishReasons, spans),
+		OutCacheLengths:     hostArray(&c, "out_cache_lengths", args.OutCacheLengths, spans),
+		OutDrafterCacheLengths: hostArray(&c, "out_drafter_cache_lengths",
+			args.OutDrafterCacheLengths, spans),
+		OutAcceptedCounts: hostArray(&c, "out_accepted_counts", args.OutAcceptedCounts, spans),
+		OutRowStatus:      hostArray(&c, "out_row_status", args.OutRowStatus, spans),
+		Reports:           c.sessionReports(&args.Reports, places),
 	}
 	if err := c.broken(); err != nil {
 		return err

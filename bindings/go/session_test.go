@@ -96,21 +96,30 @@ func (caller *sessionCaller) run(t *testing.T, model int) (logits []float32) {
 		spans, tokens = caller.plan.DrafterSpans, caller.plan.DrafterTokenIDs
 	}
 	for s, span := range spans {
-		cache := &caller.caches[model][span.Sequence()]
-		*cache = (*cache)[:span.Start()]
-		firstDraft := span.NumTokens() - span.NumLogits() + 1
-		for i := 0; i < span.NumTokens(); i++ {
-			*cache = append(*cache, tokens[i])
+		cache := &caller.caches[model][span.Sequence]
+		*cache = (*cache)[:span.Start]
+		length := len(span.TokenIDs)
+		firstDraft := length - len(span.Parents)
+		drafts := span.TokenIDs[firstDraft:]
+		for i, token := range span.TokenIDs {
+			*cache = append(*cache, token)
 			seen := *cache
-			if model == 0 && i >= firstDraft && len(caller.plan.Parents) > 0 {
-				parents := caller.plan.Parents[s*sessionDrafts:]
-				seen = pathOf(seen[:len(seen)-1-(i-firstDraft)], tokens[firstDraft:], parents, i-firstDraft)
+			if i >= firstDraft {
+				seen = pathOf(seen[:len(seen)-1-(i-firstDraft)], drafts, span.Parents, i-firstDraft)
 			}
-			if i+span.NumLogits() >= span.NumTokens() {
+			if i+span.NumLogits >= length {
 				logits = append(logits, logitsAfter(seen, model)...)
 			}
 		}
-		tokens = tokens[span.NumTokens():]
+		// Parts of those of all, which appending to does not change.
+		if &span.TokenIDs[0] != &tokens[0] || cap(span.TokenIDs) != length {
+			t.Fatalf("%v is no part of %v", span.TokenIDs, tokens)
+		}
+		if parents := span.Parents; len(parents) > 0 &&
+			(&parents[0] != &caller.plan.Parents[s*sessionDrafts] || cap(parents) != len(parents)) {
+			t.Fatalf("%v is no part of %v", parents, caller.plan.Parents)
+		}
+		tokens = tokens[length:]
 	}
 	if len(tokens) != 0 {
 		t.Fatalf("%d tokens are in no span", len(tokens))
@@ -147,12 +156,12 @@ func (caller *sessionCaller) step(t *testing.T, session *Session, maxTokens int)
 	err := session.Advance(&AdvanceArgs{
 		Spans: spans, Logits: caller.data(logits),
 		DrafterSpans: caller.plan.DrafterSpans, DrafterLogits: caller.data(drafterLogits),
-		OutTokenIDs: Slice(ids), OutCounts: Slice(counts), OutFinishReasons: Slice(reasons),
-		OutCacheLengths: Slice(lengths), OutDrafterCacheLengths: Slice(drafterLengths),
-		OutAcceptedCounts: Slice(accepted), OutRowStatus: Slice(status),
-		Reports: &ReportArgs{
-			LogprobKind: LogprobProcessed, OutLogprobs: Slice(logprobs),
-			NumTopLogprobs: 2, OutTopTokenIDs: I32(top), OutTopLogprobs: Slice(topLogprobs),
+		OutTokenIDs: ids, OutCounts: counts, OutFinishReasons: reasons,
+		OutCacheLengths: lengths, OutDrafterCacheLengths: drafterLengths,
+		OutAcceptedCounts: accepted, OutRowStatus: status,
+		Reports: SessionReports{
+			LogprobKind: LogprobProcessed, OutLogprobs: logprobs,
+			NumTopLogprobs: 2, OutTopTokenIDs: top, OutTopLogprobs: topLogprobs,
 		},
 	})
 	runtime.KeepAlive(logits)
@@ -161,7 +170,7 @@ func (caller *sessionCaller) step(t *testing.T, session *Session, maxTokens int)
 		t.Fatal(err)
 	}
 	for i, span := range spans {
-		s, first, n := span.Sequence(), i*(sessionDrafts+1), int(counts[i])
+		s, first, n := span.Sequence, i*(sessionDrafts+1), int(counts[i])
 		known, err := session.Get(s)
 		if err != nil {
 			t.Fatal(err)
@@ -319,10 +328,10 @@ func TestSequencesOfSessionsGoOnAsTheyWouldHave(t *testing.T) {
 func TestSequencesOfSessionsEndForkAndAreRemoved(t *testing.T) {
 	whole := drawnAlone(t, []int32{4}, 30, 9, DefaultParams()).text
 	session, caller := newSession(t, sessionOptions()), &sessionCaller{}
-	stops := TokenLists{Offsets: Slice([]int64{0, 2}), TokenIDs: I32(whole[6:8])}
+	ended := addSequence(t, session, AddArgs{TokenIDs: []int32{4}, Seed: 9,
+		EndTokenIDs: whole[9:10], StopSequences: [][]int32{{0, 0, 0}}})
+	stops := [][]int32{{whole[7], whole[7]}, whole[6:8]}
 	stopped := addSequence(t, session, AddArgs{TokenIDs: []int32{4}, Seed: 9, StopSequences: stops})
-	ended := addSequence(t, session,
-		AddArgs{TokenIDs: []int32{4}, Seed: 9, EndTokenIDs: whole[9:10]})
 	for i := 0; i < 3; i++ {
 		caller.step(t, session, 0)
 	}
@@ -338,7 +347,7 @@ func TestSequencesOfSessionsEndForkAndAreRemoved(t *testing.T) {
 	}
 	found := sequenceOf(t, session, stopped)
 	end := len(found.TokenIDs)
-	if found.FinishReason != FinishStopSequence || found.StopSequence != 0 || end > 8 ||
+	if found.FinishReason != FinishStopSequence || found.StopSequence != 1 || end > 8 ||
 		!reflect.DeepEqual(found.TokenIDs, whole[:end]) ||
 		!reflect.DeepEqual(found.TokenIDs[end-2:], whole[6:8]) {
 		t.Errorf("%+v, wanted %v", found, whole)
@@ -379,8 +388,8 @@ func TestSessionsWithMasks(t *testing.T) {
 		id := []int32{-7}
 		err := session.Advance(&AdvanceArgs{Spans: plan.Spans,
 			Logits:              F32(logitsAfter(plan.TokenIDs, 0)),
-			TokenBitmaskIndices: Slice([]int32{int32(mask)}),
-			OutTokenIDs:         Slice(id), OutCounts: Slice(make([]int64, 1))})
+			TokenBitmaskIndices: []int32{int32(mask)},
+			OutTokenIDs:         id, OutCounts: make([]int64, 1)})
 		if err != nil || id[0] != want {
 			t.Errorf("token %d, wanted %d (%v)", id[0], want, err)
 		}
@@ -407,6 +416,41 @@ func TestSessionsWithDraftersRows(t *testing.T) {
 	if found := sequenceOf(t, session, 0); found.FinishReason != FinishContext ||
 		found.NumAccepted == 0 || len(found.TokenIDs) != 60 {
 		t.Errorf("%+v", found)
+	}
+}
+
+func TestStepsOfSessionsDoNotAllocate(t *testing.T) {
+	options := sessionOptions()
+	options.MaxContext, options.LookupTokens, options.HasDraftTrees = 2000, 2000, true
+	session := newSession(t, options)
+	for i := 0; i < sessionSequences; i++ {
+		addSequence(t, session, AddArgs{TokenIDs: []int32{1, 2, 1, 2}, Seed: uint64(i),
+			DraftSource: DraftsPromptLookup})
+	}
+	const places = sessionSequences * (sessionDrafts + 1)
+	logits := make([]float32, places*sessionCols)
+	for i := range logits {
+		logits[i] = float32(i % 3)
+	}
+	tokens, counts := make([]int32, places), make([]int64, sessionSequences)
+	logprobs := make([]float32, places)
+	var plan Plan
+	numDrafts := 0
+	allocations := testing.AllocsPerRun(200, func() {
+		if err := session.Plan(&PlanArgs{}, &plan); err != nil || len(plan.Spans) != sessionSequences {
+			t.Fatal(plan.Spans, err)
+		}
+		for _, span := range plan.Spans {
+			numDrafts += len(span.Parents)
+		}
+		if err := session.Advance(&AdvanceArgs{Spans: plan.Spans, Logits: F32(logits),
+			OutTokenIDs: tokens, OutCounts: counts,
+			Reports: SessionReports{OutLogprobs: logprobs}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations != 0 || numDrafts == 0 {
+		t.Errorf("%v allocations a step, of %d drafts", allocations, numDrafts)
 	}
 }
 
@@ -461,8 +505,8 @@ func TestSessionsRefuse(t *testing.T) {
 	}
 	good := func() AdvanceArgs {
 		return AdvanceArgs{Spans: plan.Spans, Logits: F32(make([]float32, sessionCols)),
-			OutTokenIDs: Slice(make([]int32, 2)), OutCounts: Slice(make([]int64, 1)),
-			Reports: &ReportArgs{LogprobKind: LogprobRaw}}
+			OutTokenIDs: make([]int32, 2), OutCounts: make([]int64, 1),
+			Reports: SessionReports{LogprobKind: LogprobRaw}}
 	}
 	const short = "%s has %d elements; it needs %d"
 	for _, c := range []struct {
@@ -473,30 +517,34 @@ func TestSessionsRefuse(t *testing.T) {
 			fmt.Sprintf(short, "logits", 22, 23)},
 		{func(a *AdvanceArgs) { a.Logits = F16(make([]uint16, sessionCols)) },
 			"logits is of dtype 1; LogitsDtype of the session is 0"},
-		{func(a *AdvanceArgs) { a.OutTokenIDs = Slice(make([]int32, 1)) },
+		{func(a *AdvanceArgs) { a.OutTokenIDs = make([]int32, 1) },
 			fmt.Sprintf(short, "out_token_ids", 1, 2)},
-		{func(a *AdvanceArgs) { a.OutCounts = Slice([]int64{}) },
+		{func(a *AdvanceArgs) { a.OutCounts = []int64{} },
 			fmt.Sprintf(short, "out_counts", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutFinishReasons = Slice([]FinishReason{}) },
+		{func(a *AdvanceArgs) { a.OutFinishReasons = []FinishReason{} },
 			fmt.Sprintf(short, "out_finish_reasons", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutCacheLengths = Slice([]int64{}) },
+		{func(a *AdvanceArgs) { a.OutCacheLengths = []int64{} },
 			fmt.Sprintf(short, "out_cache_lengths", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutDrafterCacheLengths = Slice([]int64{}) },
+		{func(a *AdvanceArgs) { a.OutDrafterCacheLengths = []int64{} },
 			fmt.Sprintf(short, "out_drafter_cache_lengths", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutAcceptedCounts = Slice([]int64{}) },
+		{func(a *AdvanceArgs) { a.OutAcceptedCounts = []int64{} },
 			fmt.Sprintf(short, "out_accepted_counts", 0, 1)},
-		{func(a *AdvanceArgs) { a.OutRowStatus = Slice([]RowStatus{}) },
+		{func(a *AdvanceArgs) { a.OutRowStatus = []RowStatus{} },
 			fmt.Sprintf(short, "out_row_status", 0, 1)},
-		{func(a *AdvanceArgs) { a.Reports.OutLogprobs = Slice(make([]float32, 1)) },
+		{func(a *AdvanceArgs) { a.Reports.OutLogprobs = make([]float32, 1) },
 			fmt.Sprintf(short, "reports->out_logprobs", 1, 2)},
-		{func(a *AdvanceArgs) { a.Reports.NumTopLogprobs, a.Reports.OutTopTokenIDs = 2, I32(make([]int32, 3)) },
+		{func(a *AdvanceArgs) { a.Reports.NumTopLogprobs, a.Reports.OutTopTokenIDs = 2, make([]int32, 3) },
 			fmt.Sprintf(short, "reports->out_top_token_ids", 3, 4)},
 		{func(a *AdvanceArgs) {
-			a.Reports.NumTopLogprobs, a.Reports.OutTopLogprobs = 2, Slice(make([]float32, 3))
+			a.Reports.NumTopLogprobs, a.Reports.OutTopLogprobs = 2, make([]float32, 3)
 		},
 			fmt.Sprintf(short, "reports->out_top_logprobs", 3, 4)},
-		{func(a *AdvanceArgs) { a.OutTokenIDs = Array[int32]{} },
+		{func(a *AdvanceArgs) { a.OutTokenIDs = nil },
 			"out_token_ids is NULL; it is required"},
+		{func(a *AdvanceArgs) { a.TokenBitmaskIndices = []int32{} },
+			fmt.Sprintf(short, "token_bitmask_indices", 0, 1)},
+		{func(a *AdvanceArgs) { a.ForcedTokenIDs = []int32{} },
+			fmt.Sprintf(short, "forced_token_ids", 0, 1)},
 		{func(a *AdvanceArgs) { a.Spans = append(a.Spans, a.Spans[0]) },
 			fmt.Sprintf(short, "logits", 23, 46)},
 	} {
@@ -504,18 +552,26 @@ func TestSessionsRefuse(t *testing.T) {
 		c.change(&args)
 		expectError(t, session.Advance(&args), ErrInvalidArgument, c.message)
 	}
+	const changed = "spans[0] of sequence 0 is not a span that it was planned last"
+	for _, change := range []func(span *Span){
+		func(span *Span) { span.Plan++ },
+		func(span *Span) { span.Start++ },
+		func(span *Span) { span.TokenIDs = span.TokenIDs[1:] },
+	} {
+		args, span := good(), plan.Spans[0]
+		change(&span)
+		args.Spans = []Span{span}
+		expectError(t, session.Advance(&args), ErrInvalidArgument, changed)
+	}
 	args := good()
 	if err := session.Advance(&args); err != nil {
 		t.Fatal(err)
 	}
 	args = good()
-	expectError(t, session.Advance(&args), ErrInvalidArgument,
-		"spans[0] of sequence 0 is not a span that it was planned last")
+	expectError(t, session.Advance(&args), ErrInvalidArgument, changed)
 
-	wide := TokenLists{Offsets: Slice([]int64{0, 1}), TokenIDs: I64([]int64{1})}
-	_, err := session.Add(&AddArgs{TokenIDs: []int32{4}, StopSequences: wide})
-	expectError(t, err, ErrInvalidArgument,
-		"stop_sequences.token_ids is of id type 1; it must be of 0")
+	_, err := session.Add(&AddArgs{TokenIDs: []int32{4}, StopSequences: [][]int32{{1, 2}, {}}})
+	expectError(t, err, ErrInvalidArgument, "stop_sequences[1] has no token; it must have one")
 	_, err = session.Add(&AddArgs{TokenIDs: []int32{4}, Params: &Params{}})
 	expectError(t, err, ErrInvalidArgument,
 		"params is not of DefaultParams; start from there: all 0 is no default")

@@ -55,7 +55,7 @@ func (o *StateOptions) raw() raw.StateOptions {
 // NewState makes a state of empty slots. Its memory is released by Close, by that of the sampler, or
 // when nothing refers to it any more. It keeps the sampler from being collected.
 //
-// Errors: ErrInvalidArgument, ErrOutOfMemory, ErrUnsupported (a CUDA sampler).
+// Errors: ErrInvalidArgument, ErrOutOfMemory, ErrCUDA.
 func (s *Sampler) NewState(options StateOptions) (*State, error) {
 	c, err := s.begin("NewState", false, false)
 	if err != nil {

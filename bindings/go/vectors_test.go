@@ -204,6 +204,8 @@ func setArray(t testing.TB, args any, path, elementType string, values any) {
 		} else {
 			*f = I64(values.([]int64))
 		}
+	case *[]float32:
+		*f = values.([]float32)
 	case *[MaxStages]Stage:
 		copy(f[:], alias[Stage](values.([]int32)))
 	case *Array[int32]:

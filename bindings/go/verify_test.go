@@ -29,7 +29,7 @@ func TestMembersOfVerificationArrive(t *testing.T) {
 	memory := &c.sampler.memory
 	expectFilled(t, reflect.ValueOf(memory.verify), reflect.ValueOf(args))
 
-	draftParams, draftRowParams, rates := DefaultParams(), RowParams{}, make([]float32, 3)
+	draftParams, draftRowParams := DefaultParams(), RowParams{}
 	next = fill(t, reflect.ValueOf(&draftParams).Elem(), next)
 	next = fill(t, reflect.ValueOf(&draftRowParams).Elem(), next)
 	var layout DraftLayout
@@ -38,7 +38,6 @@ func TestMembersOfVerificationArrive(t *testing.T) {
 	next = fill(t, reflect.ValueOf(&layout).Elem(), next)
 	next = fill(t, reflect.ValueOf(&acceptance).Elem(), next)
 	fill(t, reflect.ValueOf(&reports).Elem(), next)
-	acceptance.SyntheticRates = Array[float32]{} // never device memory
 	args = VerifyArgs{NumDrafts: 3, DraftParams: &draftParams, DraftRowParams: &draftRowParams,
 		Pipeline: &Pipeline{TokenBitmaskStride: 7}, Layout: &layout, Acceptance: &acceptance,
 		Reports: &reports}
@@ -57,12 +56,6 @@ func TestMembersOfVerificationArrive(t *testing.T) {
 		memory.verify.Params != 0 || memory.verify.RowParams != 0 ||
 		memory.pipeline.TokenBitmaskStride != 7 {
 		t.Errorf("C gets %+v", memory.verify)
-	}
-	acceptance.SyntheticRates = Slice(rates)
-	args = VerifyArgs{NumDrafts: 3, Acceptance: &acceptance}
-	args.convert(&c)
-	if c.err != nil || memory.acceptance.SyntheticRates == 0 {
-		t.Errorf("%v: C gets %+v", c.err, memory.acceptance)
 	}
 }
 
@@ -102,7 +95,7 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		{"acceptances", 6, 7, func(a *VerifyArgs) {
 			a.Acceptances, a.Slots, a.NumSlots = Slice(make([]Acceptance, 6)), i32(2), 7
 		}},
-		{"acceptance->synthetic_rates", 1, 2, func(a *VerifyArgs) { a.Acceptance.SyntheticRates = f32(1) }},
+		{"acceptance->synthetic_rates", 1, 2, func(a *VerifyArgs) { a.Acceptance.SyntheticRates = make([]float32, 1) }},
 		{"layout->packing_offsets", 2, 3, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
 			a.Layout.PackingOffsets = i32(2)
@@ -237,8 +230,6 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		refuseVerification(t, change,
 			"out_token_ids is of id type 0 and "+name+" of 1; they must be of one type")
 	}
-	refuseVerification(t, func(a *VerifyArgs) { a.Acceptance.SyntheticRates = OnDevice[float32](4096) },
-		"acceptance->synthetic_rates is device memory, 0x1000; it must be a slice on a CPU sampler")
 	refuseVerification(t, func(a *VerifyArgs) {
 		a.Draft = Rows{Values: F32(make([]float32, 160)), NumRows: 4, NumCols: 40}
 		a.DraftParams = &Params{TopK: 50}

@@ -21,7 +21,7 @@ type Number interface {
 }
 
 // Memory returns where a slice's elements are, on the heap: one on a goroutine's stack could move.
-func Memory[T Number](s []T) unsafe.Pointer {
+func Memory[T Number | Span](s []T) unsafe.Pointer {
 	memory := *(*unsafe.Pointer)(unsafe.Pointer(&s))
 	if NeverTrue {
 		sink = memory
