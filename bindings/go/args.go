@@ -215,6 +215,26 @@ type TokenLists struct {
 	NumTokenIDs int
 }
 
+// Lists are token lists of these slices, in new memory.
+func Lists[T int32 | int64](lists ...[]T) TokenLists {
+	if len(lists) == 0 {
+		return TokenLists{}
+	}
+	offsets, tokenIDs := make([]int64, 1, len(lists)+1), []T{}
+	for _, list := range lists {
+		tokenIDs = append(tokenIDs, list...)
+		offsets = append(offsets, int64(len(tokenIDs)))
+	}
+	result := TokenLists{Offsets: Slice(offsets)}
+	switch ids := any(tokenIDs).(type) {
+	case []int32:
+		result.TokenIDs = I32(ids)
+	case []int64:
+		result.TokenIDs = I64(ids)
+	}
+	return result
+}
+
 // Pipeline is what edits of logits know of tokens: lists, and what a sequence has said so far. The
 // numbers of the edits are in Params and RowParams. The zero value edits nothing.
 //

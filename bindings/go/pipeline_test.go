@@ -73,17 +73,31 @@ func TestPipeline(t *testing.T) {
 func TestPipelineOfLongIDs(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 2, MaxCols: 5})
 	args, _, tokens := pipelineArgs()
-	args.Pipeline.Banned = TokenLists{Offsets: Slice([]int64{0, 2, 3}), NumLists: 2,
-		TokenIDs: I32([]int32{0, 1, 4})}
+	args.Pipeline.Banned = Lists([]int32{0, 1}, []int32{4})
 	if err := s.Sample(args); err != nil {
 		t.Fatal(err)
 	}
 	expected := append([]int32(nil), tokens...)
-	args.Pipeline.History.TokenIDs = I64([]int64{1, 3, 1, 2})
+	args.Pipeline.History = Lists([]int64{1, 3, 1}, []int64{2})
 	args.Pipeline.Biased.TokenIDs = I64([]int64{4, 0})
-	args.Pipeline.Banned.TokenIDs = I64([]int64{0, 1, 4})
+	args.Pipeline.Banned = Lists([]int64{0, 1}, []int64{4})
 	if err := s.Sample(args); err != nil || !reflect.DeepEqual(tokens, expected) {
 		t.Errorf("%v, tokens %v, with 32 bits %v", err, tokens, expected)
+	}
+}
+
+// A list may be empty, and there may be none.
+func TestListsOfSlices(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 2, MaxCols: 5})
+	args, edited, _ := pipelineArgs()
+	output := make([]float32, 10)
+	filter := FilterArgs{Input: args.Input, Params: args.Params, Pipeline: args.Pipeline,
+		OutputKind: OutputValues, Output: F32(output)}
+	args.Pipeline.Biased, args.Pipeline.Biases = Lists([]int32{4}, []int32{4, 0}), Slice([]float32{1, 1, -0.5})
+	args.Pipeline.Banned, args.Pipeline.Stop = Lists[int32](), Lists([]int32{}, nil)
+	edited[0] += 0.5
+	if err := s.Filter(&filter); err != nil || !reflect.DeepEqual(output, edited) {
+		t.Errorf("%v: the edits leave %v, by hand %v", err, output, edited)
 	}
 }
 
