@@ -1,4 +1,4 @@
-# The Go binding: one ctest test for each of its tests and examples.
+# The Go binding: one ctest test for each of its tests and examples, and one for its programs.
 
 if(NOT SAMPLER_BUILD_EXAMPLES) # without them nothing is installed to test against
   return()
@@ -22,6 +22,7 @@ endfunction()
 sampler_add_go_test(build build)
 sampler_add_go_test(vet vet)
 sampler_add_go_test(race race LABELS long)
+sampler_add_go_test(examples examples)
 sampler_add_go_test(recorded_logits recorded_logits ARGUMENTS ${PROJECT_SOURCE_DIR})
 sampler_add_go_test(document document ARGUMENTS ${PROJECT_SOURCE_DIR})
 

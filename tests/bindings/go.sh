@@ -8,13 +8,16 @@
 #   go.sh vet PREFIX BINDING WORK_DIR                go vet and gofmt
 #   go.sh race PREFIX BINDING WORK_DIR               all tests under the race detector
 #   go.sh recorded_logits PREFIX BINDING WORK_DIR PROJECT_DIR
-#   go.sh document PREFIX BINDING WORK_DIR PROJECT_DIR      docs/go.md prints what README.md says
+#   go.sh examples PREFIX BINDING WORK_DIR           the programs of examples that print what their tests say
+#   go.sh document PREFIX BINDING WORK_DIR PROJECT_DIR      the first program of docs/go.md prints what
+#                                                    README.md says, and other files have the rest
 set -euo pipefail
 
 check=$1
 prefix=$2
 binding=$3
 work_dir=$4
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 skip() {
   echo "skipped: $1"
@@ -79,11 +82,14 @@ case $check in
     recorded=$5/examples/recorded_logits
     diff <("$work_dir/recorded_logits" "$recorded/logits.f16") "$recorded/tokens.txt"
     ;;
+  examples) go test -count=1 ./examples/... ;; # a cached result would not know the library
   document)
     # shellcheck disable=SC2016  # Marks of code, not commands.
-    sed -n '/^```go$/,/^```$/{/^```/!p}' "$5/docs/go.md" >"$work_dir/document.go"
+    sed -n '/^```go$/,/^```$/{/^```$/q;/^```/!p}' "$5/docs/go.md" >"$work_dir/document.go"
     [ -z "$(gofmt -l "$work_dir/document.go")" ]
     diff <(go run "$work_dir/document.go") <(grep '^step [0-9]' "$5/README.md")
+    python3 "$here/check_excerpts.py" "$5/docs/go.md" go "$work_dir/document.go" \
+      example_test.go examples/*/main.go
     ;;
   *) echo "unknown check: $check"; exit 2 ;;
 esac
