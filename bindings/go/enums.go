@@ -1,6 +1,12 @@
 package sampler
 
-import "github.com/libsampler/libsampler/bindings/go/internal/raw"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/libsampler/libsampler/bindings/go/internal/raw"
+)
 
 // DeviceType is where the arrays of a sampler's calls live.
 type DeviceType int32
@@ -325,6 +331,38 @@ const (
 	RowInvalidShard = RowStatus(raw.SAMPLER_ROW_INVALID_SHARD)
 )
 
+var rowStatusNames = map[RowStatus]string{
+	RowInvalidValue:     "INVALID_VALUE",
+	RowEmpty:            "EMPTY",
+	RowInvalidParameter: "INVALID_PARAMETER",
+	RowInvalidIndex:     "INVALID_INDEX",
+	RowInvalidCandidate: "INVALID_CANDIDATE",
+	RowInvalidDraft:     "INVALID_DRAFT",
+	RowInvalidSlot:      "INVALID_SLOT",
+	RowInvalidList:      "INVALID_LIST",
+	RowStateFull:        "STATE_FULL",
+	RowInvalidTree:      "INVALID_TREE",
+	RowInvalidShard:     "INVALID_SHARD",
+}
+
+// String is the names of the bits, as in C's constants: "OK", "EMPTY", "INVALID_SLOT|STATE_FULL". A bit
+// that has none is a number.
+func (s RowStatus) String() string {
+	if s == RowOK {
+		return "OK"
+	}
+	var names []string
+	for rest := s; rest != 0; rest &= rest - 1 {
+		bit := RowStatus(1) << bits.TrailingZeros32(uint32(rest))
+		name, isKnown := rowStatusNames[bit]
+		if !isKnown {
+			name = fmt.Sprintf("%#x", uint32(bit))
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, "|")
+}
+
 // ISA is a set of instruction sets, as bits.
 type ISA uint32
 
@@ -390,6 +428,23 @@ const (
 	FinishBadRow       = FinishReason(raw.SAMPLER_FINISH_BAD_ROW)       // the logits gave no token
 	FinishStopSequence = FinishReason(raw.SAMPLER_FINISH_STOP_SEQUENCE) // the last tokens are one
 )
+
+var finishReasonNames = map[FinishReason]string{
+	FinishNone:         "NONE",
+	FinishEndToken:     "END_TOKEN",
+	FinishLength:       "LENGTH",
+	FinishContext:      "CONTEXT",
+	FinishBadRow:       "BAD_ROW",
+	FinishStopSequence: "STOP_SEQUENCE",
+}
+
+// String is the reason's name, as in C's constant: "END_TOKEN". A number where it has none.
+func (r FinishReason) String() string {
+	if name, isKnown := finishReasonNames[r]; isKnown {
+		return name
+	}
+	return fmt.Sprint(int32(r))
+}
 
 // Confidence is what orders a block's candidates: the most confident first.
 type Confidence int32

@@ -61,12 +61,12 @@ func ExampleSampler_Sample() {
 		log.Fatal(err)
 	}
 	for row := range tokens {
-		fmt.Printf("token %d, logprob %.3f, status %d\n", tokens[row], logprobs[row], status[row])
+		fmt.Printf("token %d, logprob %.3f, status %v\n", tokens[row], logprobs[row], status[row])
 	}
 	// Output:
-	// token 3, logprob -0.440, status 0
-	// token 3, logprob -0.440, status 0
-	// token -1, logprob NaN, status 1
+	// token 3, logprob -0.440, status OK
+	// token 3, logprob -0.440, status OK
+	// token -1, logprob NaN, status INVALID_VALUE
 }
 
 func ExampleSampler_Softmax() {

@@ -3,7 +3,10 @@ package sampler
 import (
 	"errors"
 	"math"
+	"os"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -398,6 +401,39 @@ func TestMembersOfPipelinesArrive(t *testing.T) {
 	}
 	expectFilled(t, reflect.ValueOf(memory.rowParams), reflect.ValueOf(rowParams))
 	expectFilled(t, reflect.ValueOf(memory.pipeline), reflect.ValueOf(pipeline))
+}
+
+// They are those of C's constants.
+func TestStatusAndReasonsHaveNames(t *testing.T) {
+	constants, err := os.ReadFile("../swig/constants.i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, match := range regexp.MustCompile(`int SAMPLER_(ROW|FINISH)_(\w+) = (\d+);`).
+		FindAllStringSubmatch(string(constants), -1) {
+		value, err := strconv.Atoi(match[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, name, got := match[1], match[2], RowStatus(value).String()
+		if kind == "FINISH" {
+			got = FinishReason(value).String()
+		}
+		if name == "CANCELLED" { // of loops around a model, which Go has not
+			name = match[3]
+		}
+		if got != name {
+			t.Errorf("SAMPLER_%s_%s is %s", kind, match[2], got)
+		}
+		found[kind]++
+	}
+	if found["ROW"] != 12 || found["FINISH"] != 7 {
+		t.Errorf("%v constants", found)
+	}
+	if got := (RowInvalidSlot | RowEmpty | 1<<30).String(); got != "EMPTY|INVALID_SLOT|0x40000000" {
+		t.Errorf("three bits are %s", got)
+	}
 }
 
 func TestStagesHaveNames(t *testing.T) {

@@ -347,15 +347,15 @@ func TestTrees(t *testing.T) {
 		want   string
 	}{
 		{func(a *VerifyArgs) { a.Layout.Parents = Slice([]int32{-1, -1, 1}) },
-			"[1 2 4 -1] [0 2 3 -1] [2] [0]"},
+			"[1 2 4 -1] [0 2 3 -1] [2] [OK]"},
 		{func(a *VerifyArgs) { a.Layout.Parents, a.Layout.TreeRows = Slice([]int32{-1, -1, 1}), 1 },
-			"[1 2 4 -1] [0 2 3 -1] [2] [0]"},
+			"[1 2 4 -1] [0 2 3 -1] [2] [OK]"},
 		{func(a *VerifyArgs) {
 			a.Layout.FirstChildren = Slice([]int32{1, -1, 3, -1})
 			a.Layout.NextSiblings = Slice([]int32{-1, 2, -1, -1})
-		}, "[1 2 4 -1] [0 2 3 -1] [2] [0]"},
+		}, "[1 2 4 -1] [0 2 3 -1] [2] [OK]"},
 		{func(a *VerifyArgs) { a.Layout.Parents = Slice([]int32{0, -1, 1}) },
-			fmt.Sprintf("[-1 -1 -1 -1] [-1 -1 -1 -1] [0] [%d]", RowInvalidTree)},
+			"[-1 -1 -1 -1] [-1 -1 -1 -1] [0] [INVALID_TREE]"},
 	} {
 		tokens, positions := make([]int32, 4), make([]int32, 4)
 		emitted, status := make([]int32, 1), make([]RowStatus, 1)
@@ -414,7 +414,7 @@ func TestPackedBatches(t *testing.T) {
 		if err := s.Verify(&args); err != nil {
 			t.Fatal(i, err)
 		}
-		got, want := fmt.Sprint(tokens, emitted, status), "[1 2 -1 4 -1 -1 0 1 -1] [1 0 1] [0 0 0]"
+		got, want := fmt.Sprint(tokens, emitted, status), "[1 2 -1 4 -1 -1 0 1 -1] [1 0 1] [OK OK OK]"
 		if got != want {
 			t.Errorf("layout %d: got %s, want %s", i, got, want)
 		}

@@ -51,7 +51,7 @@ func (b *batch) start(slot int32, prompt []int32) error {
 	err := b.state.Append(&sampler.AppendArgs{Slots: slots, Tokens: sampler.Lists(prompt),
 		TokenKind: sampler.TokensPrompt, OutRowStatus: sampler.Slice(status)})
 	if err == nil && status[0] != sampler.RowOK {
-		err = fmt.Errorf("the prompt of slot %d has the status %d", slot, status[0])
+		err = fmt.Errorf("the prompt of slot %d has the status %v", slot, status[0])
 	}
 	b.offsets[slot] = 0
 	return err
@@ -93,7 +93,7 @@ func (b *batch) end(slot int32, status sampler.RowStatus) error {
 	err := b.state.Read(&sampler.ReadArgs{Slots: sampler.Slice([]int32{slot}),
 		OutTokenIDs: sampler.I32(text), NumTokens: maxTokens, OutLengths: sampler.Slice(length),
 		OutPromptLengths: sampler.Slice(prompt)})
-	fmt.Printf("slot %d ends, status %d: %v after %v\n", slot, status, text[prompt[0]:length[0]],
+	fmt.Printf("slot %d ends, status %v: %v after %v\n", slot, status, text[prompt[0]:length[0]],
 		text[:prompt[0]])
 	return err
 }

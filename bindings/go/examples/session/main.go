@@ -63,16 +63,9 @@ func finish(session *sampler.Session, number int) error {
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("for reason %d", sequence.FinishReason)
-	switch sequence.FinishReason {
-	case sampler.FinishStopSequence:
-		reason = fmt.Sprintf("at stop sequence %d", sequence.StopSequence)
-	case sampler.FinishLength:
-		reason = "at its length"
-	}
-	fmt.Printf("sequence %d ends %s: %d tokens in %d steps, %d of %d drafts kept\n", number, reason,
-		len(sequence.TokenIDs)-sequence.PromptLength, sequence.NumSteps, sequence.NumAccepted,
-		sequence.NumDrafted)
+	fmt.Printf("sequence %d ends, %v: %d tokens in %d steps, %d of %d drafts kept\n", number,
+		sequence.FinishReason, len(sequence.TokenIDs)-sequence.PromptLength, sequence.NumSteps,
+		sequence.NumAccepted, sequence.NumDrafted)
 	return session.Remove(number)
 }
 

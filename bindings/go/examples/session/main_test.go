@@ -15,7 +15,7 @@ func Example() {
 	// step 4, sequence 1: [3]
 	// step 5, sequence 0: [2 3 4 5]
 	// step 5, sequence 1: [4]
-	// sequence 1 ends at stop sequence 1: 4 tokens in 4 steps, 0 of 0 drafts kept
+	// sequence 1 ends, STOP_SEQUENCE: 4 tokens in 4 steps, 0 of 0 drafts kept
 	// step 6, sequence 0: [6 7 0 1]
-	// sequence 0 ends at its length: 20 tokens in 7 steps, 13 of 15 drafts kept
+	// sequence 0 ends, LENGTH: 20 tokens in 7 steps, 13 of 15 drafts kept
 }
