@@ -25,25 +25,11 @@ import torch
 from torch import Tensor
 
 import libsampler
+from libsampler import _options
 
 _Option = Any  # a number, a string, a list of numbers, a Tensor, or (Tensor, Tensor)
 
 INT32_MAX = 2**31 - 1
-
-
-def _members(of: type) -> frozenset[str]:
-    return frozenset(name for name in dir(of) if not name.startswith("_"))
-
-
-_PARAMS = _members(libsampler.Params) - {"preset", "replace"}
-_ROW_PARAMS = _members(libsampler.RowParams) - {"replace"}
-_DEFAULTS = libsampler.Params()
-# Those that Params lacks, ids of tokens, are integers, too.
-_INTEGERS = frozenset(name for name in _ROW_PARAMS if isinstance(getattr(_DEFAULTS, name, 0), int))
-_PIPELINE = _members(libsampler.Pipeline) - {"replace", "state"}
-_ACCEPTANCE = _members(libsampler.AcceptanceParams) - {"replace", "synthetic_rates"}
-_LISTS = frozenset({"history", "biased", "bias_contexts", "allowed", "banned", "stop", "unpenalized", "bad_words",
-                    "dry_breakers"})
 
 
 class _Samplers(threading.local):
@@ -90,7 +76,9 @@ def int32(values: Tensor) -> Tensor:
 
 def row_parameter(name: str, values: Tensor) -> Tensor:
     """A tensor of this member of RowParams, of the member's type."""
-    return int32(values) if name in _INTEGERS else values.to(torch.float32).contiguous()
+    if name in _options.WIDE:
+        return values.to(torch.int64).contiguous()
+    return int32(values) if name in _options.INTEGERS else values.to(torch.float32).contiguous()
 
 
 def plain_rows(input: Tensor) -> Tensor:
@@ -112,7 +100,7 @@ def _split(options: dict[str, _Option]) -> tuple[str, list[Tensor]]:
         if isinstance(value, Tensor):
             lines.append(name)
             tensors.append(value)
-        elif name in _LISTS:
+        elif name in _options.LISTS:
             if not (isinstance(value, tuple) and len(value) == 2):
                 raise TypeError(f"{name} is no list of tokens; it must be (offsets, token ids)")
             lines.append(name)
@@ -130,40 +118,23 @@ class _Settings:
     """What a string of settings says, read once."""
 
     def __init__(self, settings: str) -> None:
-        preset: str | None = None
-        params: dict[str, Any] = {}
-        pipeline: dict[str, Any] = {}
-        acceptance: dict[str, Any] = {}
+        numbers: dict[str, _Option] = {}
         self.row_names: list[tuple[int, str]] = []
         self.pipeline_names: list[tuple[int, str]] = []
         self.num_tensors = 0
         for line in settings.splitlines():
             name, is_number, text = line.partition("=")
             if not is_number:
-                if name in _ROW_PARAMS:
+                if name in _options.ROW_PARAMS:
                     self.row_names.append((self.num_tensors, name))
-                elif name in _PIPELINE:
+                elif name in _options.PIPELINE:
                     self.pipeline_names.append((self.num_tensors, name))
                 else:
                     raise TypeError(f"{name} is a tensor; only members of RowParams and Pipeline are")
-                self.num_tensors += 2 if name in _LISTS else 1
+                self.num_tensors += 2 if name in _options.LISTS else 1
                 continue
-            value: Any = float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
-            if name == "preset":
-                preset = value
-            elif name in _PARAMS:
-                params[name] = value
-            elif name in _PIPELINE:
-                pipeline[name] = value
-            elif name in _ACCEPTANCE:
-                acceptance[name] = value
-            else:
-                raise TypeError(f"{name} is no option: it is a member of none of Params, RowParams, Pipeline "
-                                "and AcceptanceParams")
-        start = libsampler.Params() if preset is None else libsampler.Params.preset(preset)
-        self.params = start.replace(**params)
-        self.pipeline = pipeline
-        self.acceptance = libsampler.AcceptanceParams(**acceptance) if acceptance else None
+            numbers[name] = float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
+        self.params, self.pipeline, self.acceptance = _options.of_numbers(numbers)
 
     def arguments(self, tensors: Sequence[Tensor]) -> dict[str, Any]:
         if len(tensors) != self.num_tensors:
@@ -174,7 +145,7 @@ class _Settings:
                 **{name: row_parameter(name, tensors[i]) for i, name in self.row_names})
         if self.pipeline_names or self.pipeline:
             arrays: dict[str, Any] = {
-                name: libsampler.TokenLists(tensors[i], tensors[i + 1]) if name in _LISTS else tensors[i]
+                name: libsampler.TokenLists(tensors[i], tensors[i + 1]) if name in _options.LISTS else tensors[i]
                 for i, name in self.pipeline_names}
             result["pipeline"] = libsampler.Pipeline(**arrays, **self.pipeline)
         return result

@@ -48,6 +48,9 @@ class Operators(support.Expects, unittest.TestCase):
             self.of_library(temperature=0.9, row_params=libsampler.RowParams(top_k=k.int(), top_p=p)))
         self.assertEqual(self.drawn(top_p=torch.ones(6, dtype=torch.int64), top_k=k.float()),
                          self.drawn(top_k=k))
+        forced = torch.tensor([-1, 3, -1, -1, 899, -1])
+        self.assertEqual(self.drawn(forced_token_id=forced),
+                         self.of_library(row_params=libsampler.RowParams(forced_token_id=forced)))
         offsets, ids = torch.tensor([0, 2, 2, 2, 2, 3, 3]), torch.tensor([4, 4, 7], dtype=torch.int32)
         mask = torch.randint(-2**31, 2**31 - 1, (6, 29), dtype=torch.int32)
         self.assertEqual(
