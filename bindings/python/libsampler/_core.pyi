@@ -52,6 +52,20 @@ def watermark_detect(
     key: int, token_ids: Sequence_[int], context_length: int = 4, keeps_repeated: bool = False
 ) -> tuple[float, int, float]: ...
 def prune_count(num_drafted: int, num_emitted: int) -> tuple[int, int, int]: ...
+def _xla_handlers() -> dict[str, tuple[Any, Any]]: ...
+def _xla_numbers(object: Params | Pipeline | AcceptanceParams, /) -> bytes: ...
+def _xla_check(
+    name: str,
+    arguments: list[tuple[int, tuple[int, ...]]],
+    results: list[tuple[int, tuple[int, ...]]],
+    operands: str,
+    params: bytes,
+    pipeline: bytes,
+    acceptance: bytes,
+    probabilities: bool,
+    values: bool,
+    /,
+) -> None: ...
 
 @final
 class Rows:

@@ -11,7 +11,7 @@
 
 /* ---- Making the call ------------------------------------------------------------------------ */
 
-static sampler_status make(Operation operation, sampler_t handle, const void *args) {
+sampler_status operation_run(Operation operation, sampler_t handle, const void *args) {
   switch (operation) {
     case OPERATION_SAMPLE:
       return sampler_sample(handle, args);
@@ -30,7 +30,7 @@ static sampler_status make(Operation operation, sampler_t handle, const void *ar
   }
 }
 
-static sampler_status size_of(Operation operation, sampler_t handle, const void *args,
+sampler_status operation_size(Operation operation, sampler_t handle, const void *args,
                               size_t *out_bytes) {
   switch (operation) {
     case OPERATION_SAMPLE:
@@ -54,7 +54,7 @@ static sampler_status size_of(Operation operation, sampler_t handle, const void 
 static int bring_workspace(Call *call, Operation operation, const void *args, sampler_exec *exec) {
   SamplerObject *sampler = call->sampler;
   size_t bytes;
-  const sampler_status status = size_of(operation, sampler->handle, args, &bytes);
+  const sampler_status status = operation_size(operation, sampler->handle, args, &bytes);
   if (status != SAMPLER_OK) {
     raise_status(status);
     return -1;
@@ -80,7 +80,7 @@ int call_run(Call *call, Operation operation, void *args, sampler_exec *exec) {
   if (call->broken[0] || call->num_wanted) {
     /* The library's word on the numbers that lengths follow from goes before. */
     size_t bytes;
-    status = size_of(operation, sampler->handle, args, &bytes);
+    status = operation_size(operation, sampler->handle, args, &bytes);
     if (status != SAMPLER_OK) {
       raise_status(status);
       return -1;
@@ -95,7 +95,7 @@ int call_run(Call *call, Operation operation, void *args, sampler_exec *exec) {
     if (bring_workspace(call, operation, args, exec)) return -1;
   }
   for (int attempt = 0;; ++attempt) {
-    Py_BEGIN_ALLOW_THREADS status = make(operation, sampler->handle, args);
+    Py_BEGIN_ALLOW_THREADS status = operation_run(operation, sampler->handle, args);
     Py_END_ALLOW_THREADS if (status != SAMPLER_ERROR_WORKSPACE_TOO_SMALL || !keeps ||
                              attempt) break;
     if (bring_workspace(call, operation, args, exec)) return -1;
@@ -111,7 +111,7 @@ static PyObject *finish(Call *call, Operation operation, const Struct *of, void 
   PyObject *result = NULL;
   if (call->is_sizing) {
     size_t bytes;
-    const sampler_status status = size_of(operation, call->sampler->handle, args, &bytes);
+    const sampler_status status = operation_size(operation, call->sampler->handle, args, &bytes);
     if (status != SAMPLER_OK) return raise_status(status);
     if (call_check(call)) return NULL;
     return PyLong_FromSize_t(bytes);

@@ -268,6 +268,11 @@ typedef enum {
   OPERATION_UNMASK
 } Operation;
 
+sampler_status operation_run(Operation operation, sampler_t handle, const void *args);
+/* Of its workspace. */
+sampler_status operation_size(Operation operation, sampler_t handle, const void *args,
+                              size_t *out_bytes);
+
 /* Allocates outputs and makes the call, with the sampler's workspace where it brings none. -1 with
  * an exception. */
 int call_run(Call *call, Operation operation, void *args, sampler_exec *exec);
@@ -280,5 +285,11 @@ PyObject *call_results(Call *call, const Struct *of);
 
 /* The object of a member; NULL where it was not given. */
 #define OBJECT(fields, index) ((fields)->objects[(fields)->of->members[index].object])
+
+/* ---- Custom calls of XLA -------------------------------------------------------------------- */
+
+PyObject *xla_handlers(PyObject *module, PyObject *ignored);
+PyObject *xla_numbers(PyObject *module, PyObject *object);
+PyObject *xla_check(PyObject *module, PyObject *arguments);
 
 #endif

@@ -267,6 +267,15 @@ static PyMethodDef functions[] = {
      "stage_name(stage, /)\n--\n\nThe name of a stage, \"TOP_P\"; None of what is no stage."},
     {"status_string", status_string, METH_O,
      "status_string(status, /)\n--\n\nThe name of a status in C."},
+    {"_xla_handlers", xla_handlers, METH_NOARGS,
+     "_xla_handlers()\n--\n\nCapsules of XLA's custom calls, {name: (of the CPU, of CUDA)}."},
+    {"_xla_numbers", xla_numbers, METH_O,
+     "_xla_numbers(object, /)\n--\n\nThe numbers of Params, Pipeline or AcceptanceParams as their "
+     "attribute of a custom call."},
+    {"_xla_check", xla_check, METH_VARARGS,
+     "_xla_check(name, arguments, results, operands, params, pipeline, acceptance, probabilities, "
+     "values, /)\n--\n\nRaises what a custom call with such arrays, (XLA's number of the type, "
+     "shape), and attributes would fail with."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,

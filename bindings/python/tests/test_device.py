@@ -8,8 +8,9 @@ import unittest
 import dlpack
 import libsampler
 import vectors
+import xla
 from dlpack import CUDA, Foreign
-from libsampler import InvalidArgument, Params, RowParams
+from libsampler import InvalidArgument, Params, RowParams, _core
 from support import Expects, bytes_of, floats, ints
 from vectors import Case
 
@@ -31,12 +32,12 @@ def move(case):
             case.replace(path, on_device(value, dtype=dtype))
 
 
-class OnDevice(Expects, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if not os.environ.get("SAMPLER_TEST_DEVICE_REACHES_HOST"):
-            raise unittest.SkipTest("the library has no such device")
+def setUpModule():
+    if not os.environ.get("SAMPLER_TEST_DEVICE_REACHES_HOST"):
+        raise unittest.SkipTest("the library has no such device")
 
+
+class OnDevice(Expects, unittest.TestCase):
     def sampler(self, **options):
         s = libsampler.Sampler("cuda:0", **{"max_rows": 16, "max_cols": 1500, **options})
         self.addCleanup(s.close)
@@ -155,6 +156,61 @@ class OnDevice(Expects, unittest.TestCase):
             self.assertEqual((result.token_ids[0, 0], result.counts[0]), (1, 1))
             self.expect_like(InvalidArgument, "^logits.values is on cpu", session.advance,
                              session.plan().spans, LOGITS)
+
+
+class CustomCalls(Expects, unittest.TestCase):
+    """Those of XLA. Here a call of a sampler on the CPU is the measure."""
+
+    def setUp(self):
+        self.rows = floats(*(((i * 7919) % 1009) / 100 for i in range(6 * 300)))
+        self.history = ("i64", (2,), array.array("q", [0, 4])), ("i32", (4,), ints(3, 1, 4, 1))
+        self.seeds = ("i64", (1,), array.array("q", [5]))
+        params = Params(top_p=0.9, typical_p=0.95, no_repeat_ngram_size=2)
+        self.params = _core._xla_numbers(params)
+
+    def run_sample(self, runtime, on_cuda):
+        tokens, status = ints(*[7] * 6), ints(*[7] * 6)
+        runtime.run(xla.handler("sample", on_cuda), [("f32", (6, 300), self.rows), self.seeds, *self.history],
+                    [("i32", (6,), tokens), ("i32", (6,), status)],
+                    {"operands": "input seeds history", "params": self.params})
+        return tokens, status
+
+    def run_filter(self, runtime, on_cuda):
+        output = floats(*[7] * 1800)
+        runtime.run(xla.handler("filter", on_cuda), [("f32", (2, 3, 300), self.rows), *self.history],
+                    [("f32", (2, 3, 300), output)], {"operands": "input history", "params": self.params})
+        return output,
+
+    def run_verify(self, runtime, on_cuda):
+        tokens, counts = ints(*[7] * 6), [ints(7, 7), ints(7, 7), ints(7, 7)]
+        runtime.run(xla.handler("verify", on_cuda),
+                    [("f32", (2, 3, 300), self.rows), self.seeds, ("i32", (2, 2), ints(9, 9, 8, 7)),
+                     *self.history],
+                    [("i32", (2, 3), tokens), *(("i32", (2,), count) for count in counts)],
+                    {"operands": "target seeds draft_token_ids history", "params": self.params})
+        return tokens, *counts
+
+    def test_they_are_those_of_the_cpu(self):
+        for run in (self.run_sample, self.run_filter, self.run_verify):
+            expected = run(xla.Runtime(), False)
+            self.assertNotIn(7, expected[-1])
+            for device in (0, 1):
+                runtime = xla.Runtime(device=device)
+                self.assertEqual(run(runtime, True), expected)
+                self.assertEqual(len(runtime.allocated), 1)  # the workspace, which was freed again
+                self.assertEqual(runtime.tasks, [])
+
+    def test_errors_of_xla_are_passed_on(self):
+        for name in ("stream_get", "device_ordinal", "memory_allocate", "memory_free"):
+            runtime = xla.Runtime()
+            runtime.fails = name
+            self.expect(xla.XlaError, f"{name} fails", self.run_sample, runtime, True)
+
+    def test_errors(self):
+        self.expect_like(xla.XlaError, "device_id is 9", self.run_sample, xla.Runtime(device=9), True)
+        self.params = _core._xla_numbers(Params(top_p=float("nan")))
+        self.expect(xla.XlaError, "params->top_p is NaN; it must be a number", self.run_sample,
+                    xla.Runtime(), True)
 
 
 if __name__ == "__main__":
