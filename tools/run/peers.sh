@@ -4,7 +4,7 @@ readonly peers=build/peers
 readonly llama_engine=$peers/llama-engine
 
 # The versions that the presets of src/capi/presets.cpp are of.
-readonly peer_python=(torch==2.15.0 transformers==5.23.0 numpy msgspec dill orjson)
+readonly peer_python=(torch==2.15.0 transformers==5.23.0 jax==0.10.2 numpy msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
 readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
@@ -124,7 +124,7 @@ install_package() {
     ./bindings/python
 }
 
-# The package's tests that need torch, transformers, or what is in the wheels of vLLM and SGLang.
+# The package's tests that need torch, jax, transformers, or what is in the wheels of vLLM and SGLang.
 run_python_tests() {
   install_package
   logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
@@ -135,7 +135,7 @@ run_python_tests() {
   env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
     SAMPLER_VLLM="$PWD/$peers/vllm_v2" SAMPLER_SGLANG="$PWD/$peers/sglang" \
     "$PWD/$peers/python/bin/python" -m unittest \
-    test_torch test_flashinfer test_verify test_transformers test_vllm test_sglang
+    test_torch test_jax test_flashinfer test_verify test_transformers test_vllm test_sglang
 }
 
 # FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer.

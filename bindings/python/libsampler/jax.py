@@ -1,0 +1,218 @@
+"""Custom calls of XLA for JAX: sample, filter and verify inside of a compiled program, on CPU and CUDA.
+
+    import libsampler.jax
+
+    @jax.jit
+    def step(logits, seeds, offset, top_ps):
+        return libsampler.jax.sample(logits, seeds, offset, temperature=0.8, top_k=50, top_p=top_ps)
+
+Options are members of Params, RowParams, Pipeline and AcceptanceParams by name. A number is a constant of
+the program, which is compiled anew for another one; an array has one for each row, or for all, and may
+change. A list of tokens (`history`, `biased`, `allowed`, `banned`, `stop`, `unpenalized`, `bad_words`) is
+(offsets, token ids). preset="vllm" starts from an engine's parameters (Params.preset).
+
+Seeds and offsets are numbers, or arrays of integers of one element or one for each output row; a number's
+bits beyond 64 are cut off.
+
+Rows are all dimensions but the last, so batches need no vmap, which runs its elements one after the other.
+Nothing has a gradient. XLA gathers sharded arrays, so that tokens do not depend on the sharding; in shard_map a
+call has the rows of its shard alone.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import libsampler
+from libsampler import _core, _options
+
+_Array = jax.Array | np.ndarray[Any, Any]
+_Option = Any  # a number, a string, a list of numbers, an array, or (array, array)
+_Operands = list[tuple[str, _Array]]  # by name; the ids of a list have the name ""
+
+_INT32_MAX = 2**31 - 1
+
+# XLA's numbers of the types that calls take.
+_TYPES = {"int32": 4, "int64": 5, "uint8": 6, "uint32": 8, "uint64": 9, "float16": 10, "float32": 11,
+          "bfloat16": 16}
+
+for _name, (_on_cpu, _on_cuda) in _core._xla_handlers().items():
+    jax.ffi.register_ffi_target(f"libsampler_{_name}", _on_cpu, platform="cpu")
+    jax.ffi.register_ffi_target(f"libsampler_{_name}", _on_cuda, platform="CUDA")
+
+
+# ---- Arrays as the library takes them ---------------------------------------------------------------------
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray))
+
+
+def _as_array(value: Any) -> _Array:
+    return value if _is_array(value) else np.asarray(value)
+
+
+def _rows(input: _Array) -> _Array:
+    return input if str(input.dtype) in ("float32", "float16", "bfloat16") else input.astype(jnp.float32)
+
+
+def _int32(values: _Array) -> _Array:
+    """Ids beyond int32 stay out of range."""
+    if values.dtype.itemsize == 8:
+        values = values.clip(-1, _INT32_MAX)
+    return values.astype(np.int32)
+
+
+def _int64(name: str, values: int | _Array) -> _Array:
+    """64 bits of each integer: as they are, or as two uint32, the low one first, since jax has no wider
+    integers without jax_enable_x64."""
+    if not _is_array(values):
+        bits = int(values) % 2**64
+        return np.array([[bits & 0xFFFFFFFF, bits >> 32]], np.uint32)
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name} is {values.dtype}; it must be of integers")
+    values = values.reshape(-1)
+    if values.dtype.itemsize == 8:
+        return values.view(np.uint32).reshape(-1, 2) if isinstance(values, np.ndarray) else values
+    high = jnp.where(values < 0, jnp.uint32(0xFFFFFFFF), jnp.uint32(0))
+    return jnp.stack([values.astype(jnp.uint32), high], axis=-1)
+
+
+def _row_parameter(name: str, values: _Array, rows: int) -> _Array:
+    if values.ndim == 0:
+        values = jnp.broadcast_to(values, (rows,))
+    if name in _options.WIDE:
+        return _int64(name, values)
+    return _int32(values) if name in _options.INTEGERS else values.astype(np.float32)
+
+
+def _pipeline_array(name: str, values: _Array, input: _Array) -> _Array:
+    if name == "guidance_logits":
+        return values.astype(input.dtype)
+    if name in ("dense_bias", "biases", "adaptive_values"):
+        return values.astype(np.float32)
+    if name == "bad_word_offsets":
+        return _int64(name, values)
+    return values if name == "token_bitmasks" else _int32(values)
+
+
+# ---- Calls ------------------------------------------------------------------------------------------------
+
+
+def _split(options: dict[str, _Option], input: _Array, rows: int) -> tuple[_Operands, dict[str, Any]]:
+    """Options that are arrays, and those that are numbers."""
+    operands: _Operands = []
+    numbers: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in _options.LISTS:
+            if not (isinstance(value, tuple) and len(value) == 2):
+                raise TypeError(f"{name} is no list of tokens; it must be (offsets, token ids)")
+            operands += [(name, _int64(name, _as_array(value[0]))), ("", _int32(_as_array(value[1])))]
+        elif not _is_array(value):
+            if value is not None:
+                numbers[name] = value
+        elif name in _options.ROW_PARAMS:
+            operands.append((name, _row_parameter(name, value, rows)))
+        elif name in _options.PIPELINE:
+            operands.append((name, _pipeline_array(name, value, input)))
+        else:
+            raise TypeError(f"{name} is an array; only members of RowParams and Pipeline are")
+    return operands, numbers
+
+
+def _attributes(numbers: dict[str, Any]) -> dict[str, bytes]:
+    params, pipeline, acceptance = _options.of_numbers(numbers)
+    for name in pipeline:
+        if name.startswith("num_") or name.endswith(("_stride", "_id_type")):
+            raise TypeError(f"{name} is no option here: it follows from the arrays")
+    result = {"params": _core._xla_numbers(params)}
+    if pipeline:
+        result["pipeline"] = _core._xla_numbers(libsampler.Pipeline(**pipeline))
+    if acceptance is not None:
+        result["acceptance"] = _core._xla_numbers(acceptance)
+    return result
+
+
+def _call(
+    name: str, operands: _Operands, results: Sequence[jax.ShapeDtypeStruct], options: dict[str, _Option],
+    input: _Array, rows: int, probabilities: bool, values: bool = False,
+) -> Sequence[jax.Array]:
+    more, numbers = _split(options, input, rows)
+    attributes = _attributes(numbers)
+    operands = operands + more
+    names = " ".join(operand for operand, _ in operands if operand)
+    arrays = [jax.lax.stop_gradient(array) for _, array in operands]
+    shapes, result_shapes = ([(_TYPES.get(str(each.dtype), 0), tuple(each.shape)) for each in some]
+                             for some in (arrays, results))
+    if all(isinstance(dim, int) for _, shape in shapes for dim in shape):
+        _core._xla_check(name, shapes, result_shapes, names, attributes["params"],
+                         attributes.get("pipeline", b""), attributes.get("acceptance", b""),
+                         probabilities, values)
+    call = jax.ffi.ffi_call(f"libsampler_{name}", results, vmap_method="sequential")
+    return call(*arrays, operands=names, probabilities=np.int32(probabilities), values=np.int32(values),
+                **{key: np.frombuffer(data, np.uint8) for key, data in attributes.items()})
+
+
+def _random(seed: int | _Array, offset: int | _Array) -> _Operands:
+    return [("seeds", _int64("seed", seed)), ("offsets", _int64("offset", offset))]
+
+
+def sample(
+    input: _Array, seed: int | _Array, offset: int | _Array, *, row_indices: _Array | None = None,
+    probabilities: bool = False, int64: bool = False, row_status: bool = False, **options: _Option,
+) -> Any:
+    """One token id for each row of `input` [..., columns], or for each entry of `row_indices` (the row it
+    draws from): int32, or int64 where jax has it. -1: the row is bad. With `row_status`: the ids, and bits
+    of RowStatus."""
+    if int64 and not jax.config.jax_enable_x64:
+        raise ValueError("int64 is True; jax has such arrays only with jax_enable_x64")
+    input = _rows(input)
+    operands: _Operands = [("input", input), *_random(seed, offset)]
+    shape = input.shape[:-1]
+    if row_indices is not None:
+        shape = row_indices.shape
+        operands.append(("row_indices", _int32(row_indices)))
+    results = (jax.ShapeDtypeStruct(shape, jnp.int64 if int64 else jnp.int32),
+               jax.ShapeDtypeStruct(shape, jnp.int32))
+    found = _call("sample", operands, results, options, input, math.prod(shape), probabilities)
+    return tuple(found) if row_status else found[0]
+
+
+def filter(
+    input: _Array, *, probabilities: bool = False, values: bool = False, **options: _Option
+) -> jax.Array:
+    """The filtered rows, of the shape of `input`: probabilities, float32; or with `values` the logits that
+    are kept, of the type of `input`, and -inf elsewhere."""
+    input = _rows(input)
+    result = jax.ShapeDtypeStruct(input.shape, input.dtype if values else jnp.float32)
+    return _call("filter", [("input", input)], (result,), options, input, math.prod(input.shape[:-1]),
+                 probabilities, values)[0]
+
+
+def verify(
+    target: _Array, draft: _Array | None, draft_token_ids: _Array, seed: int | _Array, offset: int | _Array,
+    *, probabilities: bool = False, row_status: bool = False, **options: _Option,
+) -> tuple[jax.Array, ...]:
+    """Verifies drafts [sequences, drafts]; target is [sequences, drafts + 1, columns], draft [sequences,
+    drafts, columns], or None for a drafter without distributions. Returns the token ids [sequences,
+    drafts + 1], of the drafts' type (the accepted drafts, one token, then -1), and the counts of drafts
+    acceptable each on its own, and emitted; with `row_status` bits of RowStatus, too. `rule` and its
+    parameters are options."""
+    if draft_token_ids.ndim != 2:
+        raise ValueError(f"draft_token_ids has {draft_token_ids.ndim} dimensions; it must have 2")
+    if not jax.config.jax_enable_x64:
+        draft_token_ids = _int32(draft_token_ids)
+    target = _rows(target)
+    operands: _Operands = [("target", target), ("draft_token_ids", draft_token_ids), *_random(seed, offset)]
+    sequences, drafts = draft_token_ids.shape
+    if draft is not None and draft.size > 0:
+        operands.append(("draft", _rows(draft)))
+    counts = jax.ShapeDtypeStruct((sequences,), jnp.int32)
+    tokens = jax.ShapeDtypeStruct((sequences, drafts + 1), draft_token_ids.dtype)
+    found = _call("verify", operands, (tokens, counts, counts, counts), options, target, sequences,
+                  probabilities)
+    return tuple(found[:4 if row_status else 3])
