@@ -243,8 +243,8 @@ static XlaError *execute_on_cpu(const XlaFrame *frame, XlaRequest *request) {
   return status == SAMPLER_OK ? NULL : fail_with(frame, status);
 }
 
-/* Enqueues the call, with a workspace of XLA's allocator, which keeps to the stream's order: what
- * is freed here is given out again to later work of the stream only. */
+/* Enqueues the call. Its workspace is freed before the work has run: XLA's allocator keeps to the
+ * stream's order. */
 static XlaError *enqueue(const XlaFrame *frame, XlaRequest *request, sampler_t sampler) {
   const XlaApi *api = frame->api;
   XlaMemoryAllocate allocate = {sizeof allocate, NULL, frame->context, 0, 256, NULL};
@@ -355,7 +355,7 @@ static XlaError *tell_version(const XlaFrame *frame) {
   return NULL;
 }
 
-static XlaError *handle(XlaFrame *frame, Operation operation, sampler_device_type device_type) {
+static XlaError *serve(XlaFrame *frame, Operation operation, sampler_device_type device_type) {
   if (frame->extensions && frame->extensions->type == XLA_EXTENSION_METADATA) {
     return tell_version(frame);
   }
@@ -370,12 +370,12 @@ static XlaError *handle(XlaFrame *frame, Operation operation, sampler_device_typ
                                             : execute_on_cpu(frame, &request);
 }
 
-#define HANDLERS(name, operation)                         \
-  static XlaError *name##_on_cpu(XlaFrame *frame) {       \
-    return handle(frame, operation, SAMPLER_DEVICE_CPU);  \
-  }                                                       \
-  static XlaError *name##_on_cuda(XlaFrame *frame) {      \
-    return handle(frame, operation, SAMPLER_DEVICE_CUDA); \
+#define HANDLERS(name, operation)                        \
+  static XlaError *name##_on_cpu(XlaFrame *frame) {      \
+    return serve(frame, operation, SAMPLER_DEVICE_CPU);  \
+  }                                                      \
+  static XlaError *name##_on_cuda(XlaFrame *frame) {     \
+    return serve(frame, operation, SAMPLER_DEVICE_CUDA); \
   }
 HANDLERS(sample, OPERATION_SAMPLE)
 HANDLERS(filter, OPERATION_FILTER)

@@ -207,6 +207,7 @@ class CustomCalls(Expects, unittest.TestCase):
             self.expect(xla.XlaError, f"{name} fails", self.run_sample, runtime, True)
 
     def test_errors(self):
+        self.run_sample(xla.Runtime(), True)
         self.expect_like(xla.XlaError, "device_id is 9", self.run_sample, xla.Runtime(device=9), True)
         self.params = _core._xla_numbers(Params(top_p=float("nan")))
         self.expect(xla.XlaError, "params->top_p is NaN; it must be a number", self.run_sample,

@@ -60,12 +60,16 @@ class Calls(support.Expects, unittest.TestCase):
         top_ps = floats(0.1, 0.5, 1, 0.3, 0.9)
         self.assertEqual(self.sample(more=[("f32", (ROWS,), top_ps)], operands=" top_p"),
                          self.expected(row_params=libsampler.RowParams(top_p=top_ps)))
-        offsets, ids = array.array("q", [0, 2, 2, 3, 3, 3]), ints(4, 5, 6)
+        drawn = self.expected()
+        offsets, ids = array.array("q", [0, 2, 2, 3, 3, 3]), ints(drawn[0], 5, drawn[2])
         masks = array.array("I", [0x5555AAAA] * ROWS * 10)
         lists = [("i64", (ROWS + 1,), offsets), ("i32", (3,), ids), ("u32", (ROWS, 10), masks)]
         self.assertEqual(self.sample(more=lists, operands=" banned token_bitmasks"),
                          self.expected(pipeline=libsampler.Pipeline(banned=(offsets, ids),
                                                                     token_bitmasks=masks)))
+        wide = _core._xla_numbers(libsampler.Pipeline(token_id_type=libsampler.IdType.I64))
+        tokens = self.tokens.tolist()  # the type of ids is that of their array
+        self.assertEqual(self.sample(more=lists, operands=" banned token_bitmasks", pipeline=wide), tokens)
         self.tokens = array.array("q", [0] * ROWS)
         self.results[0] = ("i64", (ROWS,), self.tokens)
         self.assertEqual(self.sample(), self.expected())
@@ -82,6 +86,7 @@ class Calls(support.Expects, unittest.TestCase):
         self.runtime.fails = "thread_pool_count"
         self.assertEqual(self.sample(), expected)
         self.runtime.fails = None
+        self.assertEqual(list(self.runtime.errors.values()), [None, None])  # both were released
 
         threads = []
 
@@ -99,6 +104,14 @@ class Calls(support.Expects, unittest.TestCase):
     def test_older_xla(self):
         self.runtime.api.struct_size = xla.Api.thread_pool_schedule.offset
         self.assertEqual(self.sample(), self.expected())
+        with self.assertRaises(xla.XlaError) as raised:
+            self.runtime.run(xla.handler("sample", on_cuda=True), self.arguments, self.results,
+                             self.attributes)
+        self.assertEqual(raised.exception.code, xla.UNIMPLEMENTED)
+
+    @unittest.skipIf(libsampler.capabilities().num_cuda_devices, "there is a device")
+    def test_no_cuda(self):
+        self.sample()
         with self.assertRaises(xla.XlaError) as raised:
             self.runtime.run(xla.handler("sample", on_cuda=True), self.arguments, self.results,
                              self.attributes)
