@@ -341,17 +341,16 @@ static const char *read_frame(const XlaFrame *frame, Operation operation, XlaReq
   return NULL;
 }
 
-/* Asked for the version: the one declared in xla.h, or XLA's own where that is older, since nothing
- * that only later versions have is used without looking for it. */
+/* Asked for the version: XLA's own, or that of xla.h where XLA's is newer, since nothing that only
+ * later versions have is used without looking for it. XLA 0.1 does not tell its version, and takes
+ * that one alone. */
 static XlaError *tell_version(const XlaFrame *frame) {
   XlaMetadata *metadata = ((XlaMetadataExtension *)frame->extensions)->metadata;
-  const XlaApi *api = frame->api;
-  const int is_older =
-      api && api->version.major_version == XLA_MAJOR && api->version.minor_version < XLA_MINOR;
-  metadata->version = (XlaVersion){sizeof(XlaVersion), NULL, XLA_MAJOR,
-                                   is_older ? api->version.minor_version : XLA_MINOR};
+  const int32_t minor = frame->api ? frame->api->version.minor_version : 1;
+  metadata->version =
+      (XlaVersion){sizeof(XlaVersion), NULL, XLA_MAJOR, minor < XLA_MINOR ? minor : XLA_MINOR};
   metadata->traits = 0;
-  if (api && api->version.minor_version >= XLA_MINOR) metadata->state_type = 0;
+  if (minor >= XLA_MINOR) metadata->state_type = 0;
   return NULL;
 }
 

@@ -13,6 +13,7 @@ try:
     import jax
     import jax.numpy as jnp
     import numpy as np
+    from jax.sharding import NamedSharding, PartitionSpec
 
     import libsampler.jax as calls
 except ModuleNotFoundError as error:
@@ -122,15 +123,16 @@ class CustomCalls(support.Expects, unittest.TestCase):
         self.assertEqual(calls.sample(logits, 2**64 - 1, 0).tolist(), calls.sample(logits, -1, 0).tolist())
 
     def test_with_64_bits(self):
-        with jax.enable_x64(True):
-            self.assertEqual(self.drawn(), self.of_library())
-            found = calls.sample(self.logits, jnp.arange(6) + 100, jnp.arange(6), int64=True)
-            self.assertEqual((found.dtype, found.tolist()), (jnp.int64, self.of_library()))
-            ids = jnp.array([[5, 6], [7, 8]])
-            tokens, _, _ = calls.verify(self.logits.reshape(2, 3, 900), None, ids, 3, 4)
-            self.assertEqual(tokens.dtype, jnp.int64)
         self.expect(ValueError, "int64 is True; jax has such arrays only with jax_enable_x64", self.drawn,
                     int64=True)
+        self.addCleanup(jax.config.update, "jax_enable_x64", False)
+        jax.config.update("jax_enable_x64", True)
+        self.assertEqual(self.drawn(), self.of_library())
+        found = calls.sample(self.logits, jnp.arange(6) + 100, jnp.arange(6), int64=True)
+        self.assertEqual((found.dtype, found.tolist()), (jnp.int64, self.of_library()))
+        ids = jnp.array([[5, 6], [7, 8]])
+        tokens, _, _ = calls.verify(self.logits.reshape(2, 3, 900), None, ids, 3, 4)
+        self.assertEqual(tokens.dtype, jnp.int64)
 
     def test_compiled(self):
         num_traces = 0
@@ -185,11 +187,11 @@ class CustomCalls(support.Expects, unittest.TestCase):
     def test_sharded_arrays(self):
         mesh = jax.make_mesh((2,), ("x",))
         draw = jax.jit(lambda logits: calls.sample(logits, 1, 3, top_k=40))
-        by_rows, by_columns = (jax.device_put(self.logits, jax.NamedSharding(mesh, spec))
-                               for spec in (jax.P("x"), jax.P(None, "x")))
+        by_rows, by_columns = (jax.device_put(self.logits, NamedSharding(mesh, spec))
+                               for spec in (PartitionSpec("x"), PartitionSpec(None, "x")))
         for sharded in (by_rows, by_columns):
             self.assertEqual(draw(sharded).tolist(), draw(self.logits).tolist())
-        of_shards = jax.shard_map(draw, mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P("x"))
+        of_shards = jax.shard_map(draw, mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec("x"))
         self.assertEqual(of_shards(by_rows).tolist(),
                          draw(self.logits[:3]).tolist() + draw(self.logits[3:]).tolist())
 

@@ -49,8 +49,8 @@ class Calls(support.Expects, unittest.TestCase):
         for name in ("sample", "filter", "verify"):
             for on_cuda in (False, True):
                 told = [xla.Runtime(minor).version_told_by(xla.handler(name, on_cuda))
-                        for minor in (1, 3, 9)]
-                self.assertEqual(told, [(0, 1, 0, 9), (0, 3, 0, 0), (0, 3, 0, 0)])
+                        for minor in (None, 1, 3, 9)]
+                self.assertEqual(told, [(0, 1, 0, 9), (0, 1, 0, 9), (0, 3, 0, 0), (0, 3, 0, 0)])
 
     def test_sample(self):
         self.assertEqual(self.sample(), self.expected())

@@ -83,11 +83,11 @@ class Runtime:
     """Calls handlers. Its functions, and what they were called for, may be looked at and replaced."""
 
     def __init__(self, minor=3, threads=1, device=0):
-        self.threads, self.device, self.stream = threads, device, None
+        self.minor, self.threads, self.device, self.stream = minor, threads, device, None
         self.errors, self.tasks, self.memory, self.allocated = {}, [], {}, []
         self.fails = None  # the name of a function that is to fail
         self.api = Api(struct_size=ctypes.sizeof(Api))
-        self.api.version = Version(ctypes.sizeof(Version), None, 0, minor)
+        self.api.version = Version(ctypes.sizeof(Version), None, 0, minor or 0)
         for name, of in TYPES.items():
             if hasattr(self, name):
                 setattr(self.api, name, of(self.serve(name)))
@@ -138,7 +138,9 @@ class Runtime:
     def version_told_by(self, handler):
         metadata = Metadata(struct_size=Metadata.state_type.offset, traits=9, state_type=9)
         extension = MetadataExtension(ctypes.sizeof(MetadataExtension), 1, None, ctypes.pointer(metadata))
-        frame = Frame(struct_size=ctypes.sizeof(Frame), api=ctypes.pointer(self.api))
+        frame = Frame(struct_size=ctypes.sizeof(Frame))
+        if self.minor is not None:
+            frame.api = ctypes.pointer(self.api)
         frame.extensions = ctypes.addressof(extension)
         assert handler(byref(frame)) is None
         return metadata.version.major, metadata.version.minor, metadata.traits, metadata.state_type

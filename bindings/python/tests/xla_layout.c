@@ -9,9 +9,7 @@
   SAME(offsetof(own, member), offsetof(of_xla, its)); \
   SAME(sizeof(((own *)0)->member), sizeof(((of_xla *)0)->its))
 
-/* Newer minor versions only add. */
 SAME(XLA_MAJOR, XLA_FFI_API_MAJOR);
-_Static_assert((int)XLA_MINOR <= (int)XLA_FFI_API_MINOR, "it has functions that XLA lacks");
 
 SAME(XLA_EXTENSION_METADATA, XLA_FFI_Extension_Metadata);
 SAME(XLA_U8, XLA_FFI_DataType_U8);
@@ -41,7 +39,9 @@ AT(XlaVersion, major_version, XLA_FFI_Api_Version, major_version);
 AT(XlaVersion, minor_version, XLA_FFI_Api_Version, minor_version);
 AT(XlaMetadata, version, XLA_FFI_Metadata, api_version);
 AT(XlaMetadata, traits, XLA_FFI_Metadata, traits);
+#if XLA_FFI_API_MINOR >= 3
 AT(XlaMetadata, state_type, XLA_FFI_Metadata, state_type_id);
+#endif
 AT(XlaMetadataExtension, metadata, XLA_FFI_Metadata_Extension, metadata);
 
 SIZE(XlaBuffer, XLA_FFI_Buffer);
