@@ -19,6 +19,7 @@ Nothing has a gradient. XLA gathers sharded arrays, so that tokens do not depend
 call has the rows of its shard alone.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -124,37 +125,45 @@ def _split(options: dict[str, _Option], input: _Array, rows: int) -> tuple[_Oper
     return operands, numbers
 
 
-def _attributes(numbers: dict[str, Any]) -> dict[str, bytes]:
+def _attributes(numbers: dict[str, Any]) -> tuple[bytes, bytes, bytes]:
+    """Params, Pipeline and AcceptanceParams; without bytes where there is nothing to tell."""
     params, pipeline, acceptance = _options.of_numbers(numbers)
     for name in pipeline:
         if name.startswith("num_") or name.endswith(("_stride", "_id_type")):
             raise TypeError(f"{name} is no option here: it follows from the arrays")
-    result = {"params": _core._xla_numbers(params)}
-    if pipeline:
-        result["pipeline"] = _core._xla_numbers(libsampler.Pipeline(**pipeline))
-    if acceptance is not None:
-        result["acceptance"] = _core._xla_numbers(acceptance)
-    return result
+    return (_core._xla_numbers(params),
+            _core._xla_numbers(libsampler.Pipeline(**pipeline)) if pipeline else b"",
+            _core._xla_numbers(acceptance) if acceptance is not None else b"")
+
+
+def _shapes(arrays: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
+    return [(_TYPES.get(str(array.dtype), 0), tuple(array.shape)) for array in arrays]
+
+
+# Compiled, since a call outside of jit takes a tenth of the time so.
+@functools.partial(jax.jit, static_argnums=range(6), inline=True)
+def _run(
+    name: str, names: str, results: tuple[jax.ShapeDtypeStruct, ...], attributes: tuple[bytes, bytes, bytes],
+    probabilities: bool, values: bool, *arrays: jax.Array,
+) -> Sequence[jax.Array]:
+    shapes = _shapes(arrays)
+    if all(isinstance(dim, int) for _, shape in shapes for dim in shape):
+        _core._xla_check(name, shapes, _shapes(results), names, *attributes, probabilities, values)
+    given = {key: np.frombuffer(data, np.uint8)
+             for key, data in zip(("params", "pipeline", "acceptance"), attributes) if data}
+    call = jax.ffi.ffi_call(f"libsampler_{name}", results, vmap_method="sequential")
+    return call(*map(jax.lax.stop_gradient, arrays), operands=names, probabilities=np.int32(probabilities),
+                values=np.int32(values), **given)
 
 
 def _call(
-    name: str, operands: _Operands, results: Sequence[jax.ShapeDtypeStruct], options: dict[str, _Option],
+    name: str, operands: _Operands, results: tuple[jax.ShapeDtypeStruct, ...], options: dict[str, _Option],
     input: _Array, rows: int, probabilities: bool, values: bool = False,
 ) -> Sequence[jax.Array]:
     more, numbers = _split(options, input, rows)
-    attributes = _attributes(numbers)
-    operands = operands + more
-    names = " ".join(operand for operand, _ in operands if operand)
-    arrays = [jax.lax.stop_gradient(array) for _, array in operands]
-    shapes, result_shapes = ([(_TYPES.get(str(each.dtype), 0), tuple(each.shape)) for each in some]
-                             for some in (arrays, results))
-    if all(isinstance(dim, int) for _, shape in shapes for dim in shape):
-        _core._xla_check(name, shapes, result_shapes, names, attributes["params"],
-                         attributes.get("pipeline", b""), attributes.get("acceptance", b""),
-                         probabilities, values)
-    call = jax.ffi.ffi_call(f"libsampler_{name}", results, vmap_method="sequential")
-    return call(*arrays, operands=names, probabilities=np.int32(probabilities), values=np.int32(values),
-                **{key: np.frombuffer(data, np.uint8) for key, data in attributes.items()})
+    names = " ".join(operand for operand, _ in operands + more if operand)
+    return _run(name, names, results, _attributes(numbers), probabilities, values,
+                *(array for _, array in operands + more))
 
 
 def _random(seed: int | _Array, offset: int | _Array) -> _Operands:
