@@ -21,6 +21,7 @@ call has the rows of its shard alone.
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,6 +58,14 @@ def _as_array(value: Any) -> _Array:
     return value if _is_array(value) else np.asarray(value)
 
 
+def _has_64_bits() -> bool:
+    return bool(jax.dtypes.canonicalize_dtype(np.int64).itemsize == 8)
+
+
+def _result(shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, dtype)  # type: ignore[no-untyped-call]
+
+
 def _rows(input: _Array) -> _Array:
     return input if str(input.dtype) in ("float32", "float16", "bfloat16") else input.astype(jnp.float32)
 
@@ -71,14 +80,16 @@ def _int32(values: _Array) -> _Array:
 def _int64(name: str, values: int | _Array) -> _Array:
     """64 bits of each integer: as they are, or as two uint32, the low one first, since jax has no wider
     integers without jax_enable_x64."""
-    if not _is_array(values):
-        bits = int(values) % 2**64
+    if not isinstance(values, (jax.Array, np.ndarray)):
+        bits = operator.index(values) % 2**64
         return np.array([[bits & 0xFFFFFFFF, bits >> 32]], np.uint32)
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} is {values.dtype}; it must be of integers")
     values = values.reshape(-1)
     if values.dtype.itemsize == 8:
-        return values.view(np.uint32).reshape(-1, 2) if isinstance(values, np.ndarray) else values
+        if isinstance(values, np.ndarray):
+            return np.ascontiguousarray(values).view(np.uint32).reshape(-1, 2)
+        return values
     high = jnp.where(values < 0, jnp.uint32(0xFFFFFFFF), jnp.uint32(0))
     return jnp.stack([values.astype(jnp.uint32), high], axis=-1)
 
@@ -162,8 +173,9 @@ def _call(
 ) -> Sequence[jax.Array]:
     more, numbers = _split(options, input, rows)
     names = " ".join(operand for operand, _ in operands + more if operand)
-    return _run(name, names, results, _attributes(numbers), probabilities, values,
-                *(array for _, array in operands + more))
+    found: Sequence[jax.Array] = _run(name, names, results, _attributes(numbers), probabilities, values,
+                                      *(array for _, array in operands + more))
+    return found
 
 
 def _random(seed: int | _Array, offset: int | _Array) -> _Operands:
@@ -177,7 +189,7 @@ def sample(
     """One token id for each row of `input` [..., columns], or for each entry of `row_indices` (the row it
     draws from): int32, or int64 where jax has it. -1: the row is bad. With `row_status`: the ids, and bits
     of RowStatus."""
-    if int64 and not jax.config.jax_enable_x64:
+    if int64 and not _has_64_bits():
         raise ValueError("int64 is True; jax has such arrays only with jax_enable_x64")
     input = _rows(input)
     operands: _Operands = [("input", input), *_random(seed, offset)]
@@ -185,8 +197,8 @@ def sample(
     if row_indices is not None:
         shape = row_indices.shape
         operands.append(("row_indices", _int32(row_indices)))
-    results = (jax.ShapeDtypeStruct(shape, jnp.int64 if int64 else jnp.int32),
-               jax.ShapeDtypeStruct(shape, jnp.int32))
+    results = (_result(shape, jnp.int64 if int64 else jnp.int32),
+               _result(shape, jnp.int32))
     found = _call("sample", operands, results, options, input, math.prod(shape), probabilities)
     return tuple(found) if row_status else found[0]
 
@@ -197,7 +209,7 @@ def filter(
     """The filtered rows, of the shape of `input`: probabilities, float32; or with `values` the logits that
     are kept, of the type of `input`, and -inf elsewhere."""
     input = _rows(input)
-    result = jax.ShapeDtypeStruct(input.shape, input.dtype if values else jnp.float32)
+    result = _result(input.shape, input.dtype if values else jnp.float32)
     return _call("filter", [("input", input)], (result,), options, input, math.prod(input.shape[:-1]),
                  probabilities, values)[0]
 
@@ -213,15 +225,15 @@ def verify(
     parameters are options."""
     if draft_token_ids.ndim != 2:
         raise ValueError(f"draft_token_ids has {draft_token_ids.ndim} dimensions; it must have 2")
-    if not jax.config.jax_enable_x64:
+    if not _has_64_bits():
         draft_token_ids = _int32(draft_token_ids)
     target = _rows(target)
     operands: _Operands = [("target", target), ("draft_token_ids", draft_token_ids), *_random(seed, offset)]
     sequences, drafts = draft_token_ids.shape
     if draft is not None and draft.size > 0:
         operands.append(("draft", _rows(draft)))
-    counts = jax.ShapeDtypeStruct((sequences,), jnp.int32)
-    tokens = jax.ShapeDtypeStruct((sequences, drafts + 1), draft_token_ids.dtype)
+    counts = _result((sequences,), jnp.int32)
+    tokens = _result((sequences, drafts + 1), draft_token_ids.dtype)
     found = _call("verify", operands, (tokens, counts, counts, counts), options, target, sequences,
                   probabilities)
     return tuple(found[:4 if row_status else 3])

@@ -118,6 +118,7 @@ class CustomCalls(support.Expects, unittest.TestCase):
                       np.int32([-1, 5, 2**31 - 1, 7]), np.uint32([2**32 - 1, 5, 6, 7])):
             expected = self.library.sample(logits, seeds=seeds.astype(np.uint64), offset=3).token_ids.tolist()
             self.assertEqual(calls.sample(logits, seeds, 3).tolist(), expected, seeds.dtype)
+            self.assertEqual(calls.sample(logits, np.repeat(seeds, 2)[::2], 3).tolist(), expected)
             if seeds.itemsize == 4:
                 self.assertEqual(calls.sample(logits, jnp.asarray(seeds), jnp.array(3)).tolist(), expected)
         self.assertEqual(calls.sample(logits, 2**64 - 1, 0).tolist(), calls.sample(logits, -1, 0).tolist())
@@ -267,6 +268,7 @@ class CustomCalls(support.Expects, unittest.TestCase):
                 jax.jit(lambda logits: calls.sample(logits, 1, 1, **options))(self.logits)
         self.expect_like(TypeError, "seed is float32; it must be of integers", calls.sample, self.logits,
                          jnp.ones(6), 1)
+        self.expect_like(TypeError, "float", calls.sample, self.logits, 1.5, 1)
         self.expect_like(ValueError, "random.num_seeds is 5", calls.sample, self.logits, self.seeds[:5], 1)
         self.expect_like(ValueError, "^input has no dimensions", calls.sample, self.logits[0, 0], 1, 1)
         ids = np.zeros((2, 2), np.int32)
