@@ -15,8 +15,8 @@ Seeds and offsets are numbers, or arrays of integers of one element or one for e
 bits beyond 64 are cut off.
 
 Rows are all dimensions but the last, so batches need no vmap, which runs its elements one after the other.
-Nothing has a gradient. XLA gathers sharded arrays, so that tokens do not depend on the sharding; in shard_map a
-call has the rows of its shard alone.
+Nothing has a gradient. XLA gathers sharded arrays, so that tokens do not depend on the sharding; in
+shard_map a call has the rows of its shard alone.
 """
 
 import functools

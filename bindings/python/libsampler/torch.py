@@ -145,7 +145,8 @@ class _Settings:
                 **{name: row_parameter(name, tensors[i]) for i, name in self.row_names})
         if self.pipeline_names or self.pipeline:
             arrays: dict[str, Any] = {
-                name: libsampler.TokenLists(tensors[i], tensors[i + 1]) if name in _options.LISTS else tensors[i]
+                name: tensors[i] if name not in _options.LISTS
+                else libsampler.TokenLists(tensors[i], tensors[i + 1])
                 for i, name in self.pipeline_names}
             result["pipeline"] = libsampler.Pipeline(**arrays, **self.pipeline)
         return result
