@@ -253,6 +253,17 @@ class CustomCalls(support.Expects, unittest.TestCase):
             thread.join()
         self.assertEqual(found, [[tokens] * 10 for tokens in expected])
 
+    def test_bad_rows_are_no_errors(self):
+        top_p = np.float32([0.5, np.nan, 1, 1, 1, 1])
+        found, status = calls.sample(self.logits, self.seeds, self.offsets, top_p=top_p, row_status=True)
+        self.assertEqual((found[1], status.tolist()), (-1, [0, 4, 0, 0, 0, 0]))
+        self.assertEqual(found[0], self.drawn(top_p=0.5)[0])
+
+    def test_errors_of_running_calls(self):
+        call = jax.ffi.ffi_call("libsampler_sample", jax.ShapeDtypeStruct((6,), jnp.int32))
+        self.expect_like(jax.errors.JaxRuntimeError, "INVALID_ARGUMENT: out_row_status is missing",
+                         lambda: call(self.logits, operands="input").block_until_ready())
+
     def test_errors(self):
         for error, pattern, options in (
             (TypeError, "topk is no option", {"topk": 5}),
