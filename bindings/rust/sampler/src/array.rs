@@ -6,6 +6,8 @@ use std::ptr::null_mut;
 
 use sampler_sys as sys;
 
+use crate::RowStatus;
+
 /// Address, number and type of the elements of an array, and on which side it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
@@ -171,5 +173,7 @@ elements! {
     i64: i64 = 0;
     u8: u8 = 0;
     u32: u32 = 0;
+    u32: RowStatus = 0;
+    RowStatus: RowStatus = 0;
     u64: u64 = 0;
 }

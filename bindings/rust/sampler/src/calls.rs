@@ -17,7 +17,7 @@ use crate::{error, Error, Sampler};
 /// max_drafts + 1]` of [`Session::advance`](crate::Session::advance). Ids are of the type of
 /// `out_token_ids`. The default reports nothing, and what a call does not report must be left out.
 ///
-/// Reports go by `logprob_kind`: with [`LogprobKind::PROCESSED`] tokens that were not kept have no
+/// Reports go by `logprob_kind`: with [`LogprobKind::Processed`] tokens that were not kept have no
 /// part, and greedy rows are a single token.
 #[derive(Debug, Default)]
 pub struct ReportArgs<'a> {
@@ -103,8 +103,8 @@ pub struct SampleArgs<'a> {
     pub draw_method: DrawMethod,
     /// `[output rows]` The tokens. -1, or the sampler's fallback token, for a bad row. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
-    /// `[output rows]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[output rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
     /// Edits of the logits.
     pub pipeline: Option<&'a Pipeline<'a>>,
     /// What else is told of each output row.
@@ -138,11 +138,11 @@ pub struct ScoreArgs<'a> {
     /// A list for each output row: the tokens that were kept when its token was drawn, as
     /// `out_kept_offsets` and `out_kept_token_ids` of an earlier call. They replace filters, windows
     /// and [`Pipeline::allowed`]. Logits only; `reports.logprob_kind` must be
-    /// [`LogprobKind::PROCESSED`]; dynamic temperature and adaptive-p must be off. None: filters and
+    /// [`LogprobKind::Processed`]; dynamic temperature and adaptive-p must be off. None: filters and
     /// windows decide.
     pub kept: TokenLists<'a>,
-    /// `[output rows]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[output rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
     /// What is told of each output row: `out_logprobs`, say.
     pub reports: ReportArgs<'a>,
 }
@@ -164,8 +164,8 @@ pub struct UnmaskArgs<'a> {
     /// `[num_rows]` A candidate for each row, as [`Sampler::sample`] drew it. A negative one never
     /// stands. Required.
     pub candidate_token_ids: Array<'a, Id>,
-    /// `[num_rows]` Bits of [`row_status`]. The candidate of a bad row never stands.
-    pub candidate_status: Array<'a, u32>,
+    /// `[num_rows]` Why a row is bad. The candidate of a bad row never stands.
+    pub candidate_status: Array<'a, RowStatus>,
     /// `[num_rows, score_stride]` What the confidence is made of: one number a row, or two.
     pub scores: Array<'a, f32>,
     /// Distance of two rows' scores. 0: side by side.
@@ -175,7 +175,7 @@ pub struct UnmaskArgs<'a> {
     pub token_ids: ArrayMut<'a, Id>,
     /// 0 where there are no `token_ids`.
     pub mask_token_id: i64,
-    /// `[num_rows]` As in [`SampleArgs`], for [`Confidence::RANDOM`] and `order_temperature`.
+    /// `[num_rows]` As in [`SampleArgs`], for [`Confidence::Random`] and `order_temperature`.
     pub slots: Array<'a, i32>,
     /// How many slots there are. 0 where there are no `slots`.
     pub num_slots: usize,
@@ -208,8 +208,8 @@ pub struct UnmaskArgs<'a> {
     pub out_edited_counts: ArrayMut<'a, i32>,
     /// `[num_blocks]` How many rows are masked still.
     pub out_masked_counts: ArrayMut<'a, i32>,
-    /// `[num_blocks]` Bits of [`row_status`], of each block.
-    pub out_block_status: ArrayMut<'a, u32>,
+    /// `[num_blocks]` Why each block is bad.
+    pub out_block_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`Sampler::filter`].
@@ -236,9 +236,9 @@ pub struct FilterArgs<'a> {
     pub output_stride: usize,
     /// `[input.num_rows]` How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
     pub out_kept_counts: ArrayMut<'a, i32>,
-    /// `[input.num_rows]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
-    /// Edits of the logits: [`OutputKind::VALUES`] writes the logits that they left.
+    /// `[input.num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
+    /// Edits of the logits: [`OutputKind::Values`] writes the logits that they left.
     pub pipeline: Option<&'a Pipeline<'a>>,
 }
 
@@ -260,8 +260,8 @@ pub struct SelectArgs<'a> {
     pub out_token_ids: ArrayMut<'a, Id>,
     /// `[input.num_rows]` How many tokens each row yielded; 0 for a bad row.
     pub out_counts: ArrayMut<'a, i32>,
-    /// `[input.num_rows]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[input.num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// The rule that drafts are accepted by, and the numbers of the rules, which are not NaN and not
@@ -270,26 +270,26 @@ pub struct SelectArgs<'a> {
 pub struct AcceptanceParams<'a> {
     /// When a draft is accepted.
     pub rule: Acceptance,
-    /// A number of `RELAXED`. 0: 1.
+    /// A number of `Relaxed`. 0: 1.
     pub relaxed_top_k: i32,
-    /// A number of `RELAXED`.
+    /// A number of `Relaxed`.
     pub relaxed_delta: f32,
-    /// A number of `TYPICAL`. 0: 0.09.
+    /// A number of `Typical`. 0: 0.09.
     pub typical_threshold: f32,
-    /// A number of `TYPICAL`. 0: 0.3.
+    /// A number of `Typical`. 0: 0.3.
     pub typical_scale: f32,
-    /// A number of `THRESHOLD`. 0: 1.
+    /// A number of `Threshold`. 0: 1.
     pub threshold_single: f32,
-    /// A number of `THRESHOLD`. 0: 1.
+    /// A number of `Threshold`. 0: 1.
     pub threshold_total: f32,
-    /// The least entropy that `DEFERRED` doubts, in nats. 0: 0.3.
+    /// The least entropy that `Deferred` doubts, in nats. 0: 0.3.
     pub deferred_entropy: f32,
-    /// First tokens whose entropy `DEFERRED` looks at. 0: 3.
+    /// First tokens whose entropy `Deferred` looks at. 0: 3.
     pub deferred_top_k: i32,
-    /// The window of `DEFERRED`. 0: min(6, the most drafts of a sequence - 1), at least 1.
+    /// The window of `Deferred`. 0: min(6, the most drafts of a sequence - 1), at least 1.
     pub deferred_window: i32,
     /// `[the most drafts of a sequence]` In [0, 1]. Host memory on every sampler. Required by
-    /// `SYNTHETIC`.
+    /// `Synthetic`.
     pub synthetic_rates: Array<'a, f32>,
 }
 
@@ -383,15 +383,15 @@ pub struct VerifyArgs<'a> {
     pub forced_token_ids: Array<'a, Id>,
     /// Randomness. One offset serves all positions of a sequence.
     pub random: Random<'a>,
-    /// The rule, by default [`Acceptance::STANDARD`], and the numbers of the rules.
+    /// The rule, by default [`Acceptance::Standard`], and the numbers of the rules.
     pub acceptance: AcceptanceParams<'a>,
-    /// By slot: numbers of [`Acceptance`]: `Acceptance::BLOCK.raw()`; 0 is that of `acceptance`.
+    /// By slot: numbers of [`Acceptance`]: `Acceptance::Block.raw()`; 0 is that of `acceptance`.
     /// Another one, or one that does not go with what the call has, makes its sequence bad. None:
     /// the same for all.
     pub acceptances: Array<'a, i32>,
     /// How siblings of a tree were drafted.
     pub sibling_rule: SiblingRule,
-    /// How `SAMPLE_MATCH` draws. The other rules: [`DrawMethod::INVERSE_CDF`].
+    /// How `SampleMatch` draws. The other rules: [`DrawMethod::InverseCdf`].
     pub draw_method: DrawMethod,
     /// Whether the counts are added to what the two arrays hold; else they overwrite it.
     pub accumulate_counts: bool,
@@ -399,12 +399,12 @@ pub struct VerifyArgs<'a> {
     /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
     /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. Of trees
-    /// and of rules but `STANDARD` it is `out_emitted_counts`.
+    /// and of rules but `Standard` it is `out_emitted_counts`.
     pub out_accepted_counts: ArrayMut<'a, i32>,
     /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
     pub out_emitted_counts: ArrayMut<'a, i32>,
-    /// `[num_sequences]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_sequences]` Why a sequence is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
     /// What else is told of every emitted token, in the order of `out_token_ids`: of the target's
     /// distribution at its position; as for a bad row where no token stands. `out_values`,
     /// `num_chosen`, `out_kept_offsets` and `out_removed_by` must be left out.
@@ -436,8 +436,8 @@ pub struct ResidualArgs<'a> {
     pub output: ArrayMut<'a, Real>,
     /// Distance of two rows of `output` in elements, at least `num_cols`. 0: `num_cols`.
     pub output_stride: usize,
-    /// `[target.num_rows]` Bits of [`row_status`].
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[target.num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 // ---- For C --------------------------------------------------------------------------------------
@@ -671,7 +671,7 @@ impl UnmaskArgs<'_> {
     fn raw(&self, place: Place, _: &mut Pointees) -> Result<sys::sampler_unmask_args, Error> {
         let (rows, blocks) = (self.num_rows, self.num_blocks);
         let slots = count_slots(&self.slots, self.num_slots, rows);
-        let width = if self.confidence == Confidence::MARGIN { 2 } else { 1 };
+        let width = if self.confidence == Confidence::Margin { 2 } else { 1 };
         let parameters = place.of_parameters();
         Ok(sys::sampler_unmask_args {
             exec: self.exec.raw(place)?,
@@ -810,7 +810,7 @@ impl SelectArgs<'_> {
 
 impl VerifyArgs<'_> {
     fn is_packed(&self) -> bool {
-        self.layout.packing != Packing::DENSE
+        self.layout.packing != Packing::Dense
     }
 
     /// Whether the target has any rows; else there are so many for each sequence.
@@ -856,26 +856,26 @@ impl VerifyArgs<'_> {
         let draft_token_ids = &self.draft_token_ids;
         let (targets, bonuses) = (&self.layout.target_row_indices, &self.layout.bonus_row_indices);
         let offsets = match self.layout.packing {
-            Packing::DRAFT_ENDS => num_sequences,
+            Packing::DraftEnds => num_sequences,
             _ => num_sequences.saturating_add(1),
         };
         // Of packed drafts the length is their number, and tells that of what is laid out like them.
         let entries = draft_token_ids.memory().len;
         let of_positions = of_sequences(num_positions);
         let (ids, of_drafts, of_positions) = match self.layout.packing {
-            Packing::DENSE => {
+            Packing::Dense => {
                 let stride = or(self.layout.draft_token_stride, num_drafts);
                 let sequences = if num_drafts == 0 { 0 } else { num_sequences };
                 let ids = extent(sequences, num_drafts, stride);
                 (ids, of_sequences(num_drafts), of_positions)
             }
-            Packing::POSITIONS => (0, entries, entries),
+            Packing::Positions => (0, entries, entries),
             _ => (0, entries, entries.saturating_add(num_sequences)),
         };
         let of_targets = if bonuses.is_none() { of_positions } else { of_drafts };
         let (num_packed_drafts, num_packed_positions) = match self.layout.packing {
-            Packing::DENSE => (0, 0),
-            Packing::POSITIONS => (0, entries),
+            Packing::Dense => (0, 0),
+            Packing::Positions => (0, entries),
             _ if targets.is_none() || !bonuses.is_none() => (entries, 0),
             _ => (entries, of_positions),
         };
@@ -1018,7 +1018,7 @@ macro_rules! full_calls {
 
             /// How many bytes of workspace the call with these arguments needs: with so many it
             /// succeeds, with one fewer it fails with
-            /// [`WORKSPACE_TOO_SMALL`](Status::WORKSPACE_TOO_SMALL). Arrays that it requires may
+            /// [`WorkspaceTooSmall`](Status::WorkspaceTooSmall). Arrays that it requires may
             /// be missing.
             pub fn $workspace_size(&mut self, args: &$args<'_>) -> Result<usize, Error> {
                 let mut pointees = Pointees::NONE;
@@ -1325,7 +1325,7 @@ mod tests {
 
         let layout = &mut args.layout;
         (layout.num_sequences, layout.tree_rows, layout.draft_token_stride) = (2, 1, 9);
-        (layout.packing, layout.draft_rows_by_slot) = (Packing::DRAFTS, false);
+        (layout.packing, layout.draft_rows_by_slot) = (Packing::Drafts, false);
         (args.draft_params, args.draft_row_params, args.pipeline) = (None, None, None);
         let raw = args.raw(ON_CUDA, &mut to).unwrap();
         let layout = to.layout;
@@ -1341,7 +1341,7 @@ mod tests {
         args.layout.bonus_row_indices = Array::default();
         args.raw(ON_CUDA, &mut to).unwrap();
         assert_eq!((to.layout.num_packed_drafts, to.layout.num_packed_positions), (6, 8));
-        args.layout.packing = Packing::POSITIONS;
+        args.layout.packing = Packing::Positions;
         args.raw(ON_CUDA, &mut to).unwrap();
         assert_eq!((to.layout.num_packed_drafts, to.layout.num_packed_positions), (0, 6));
     }

@@ -55,7 +55,7 @@ fn refusal(of: &str, name: &str, memory: Memory, needed: usize, on_device: bool)
 }
 
 pub(crate) fn invalid_argument(message: String) -> Error {
-    Error::new(Status::INVALID_ARGUMENT, message)
+    Error::new(Status::InvalidArgument, message)
 }
 
 /// From the first element of the first of `count` blocks to the last of the last. What exceeds

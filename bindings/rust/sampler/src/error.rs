@@ -51,6 +51,6 @@ fn last_error(status: sys::sampler_status) -> Error {
 pub(crate) fn ensure_loaded() -> Result<(), Error> {
     #[cfg(feature = "dlopen")]
     // SAFETY: what the system finds by that name is libsampler, as for a program linked with it.
-    unsafe { sys::load(None) }.map_err(|error| Error::new(Status::SYSTEM, error.to_string()))?;
+    unsafe { sys::load(None) }.map_err(|error| Error::new(Status::System, error.to_string()))?;
     Ok(())
 }

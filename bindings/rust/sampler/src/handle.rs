@@ -12,7 +12,7 @@ use sampler_sys as sys;
 use crate::check::Place;
 use crate::hooks::{call_parallel_for, Hook, MemoryHook, ParallelForFunction};
 use crate::views::{to_c, Stream};
-use crate::{error, Allocator, DeviceType, Error, LogLevel};
+use crate::{error, Allocator, DeviceType, Error, Isa, LogLevel};
 
 /// A sampler: a device, its threads and, if wanted, a workspace.
 ///
@@ -57,9 +57,9 @@ unsafe impl Send for Sampler {}
 impl Sampler {
     /// Builds a sampler: starts its threads and allocates its workspace.
     ///
-    /// Fails with `INVALID_ARGUMENT`, `ABI_MISMATCH`, `UNSUPPORTED` (no CUDA in this build or on
-    /// this machine), `OUT_OF_MEMORY`, `SYSTEM` (no thread could be started, or the library not be
-    /// loaded) or `CUDA`.
+    /// Fails with `InvalidArgument`, `AbiMismatch`, `Unsupported` (no CUDA in this build or on
+    /// this machine), `OutOfMemory`, `System` (no thread could be started, or the library not be
+    /// loaded) or `Cuda`.
     pub fn new(options: Options) -> Result<Sampler, Error> {
         error::ensure_loaded()?;
         let log = options.log.map(|log| Hook::new(Mutex::new(log)));
@@ -94,7 +94,7 @@ impl Sampler {
         Ok(Sampler {
             handle,
             place: Place {
-                on_cuda: options.device_type == DeviceType::CUDA,
+                on_cuda: options.device_type == DeviceType::Cuda,
                 host_parameters: options.host_parameters,
             },
             stream: Stream::default(),
@@ -148,7 +148,7 @@ pub struct Options {
     pub log: Option<LogFunction>,
     /// Runs a call's tasks on the caller's threads instead of the sampler's. It gets their number
     /// and a task, to be run exactly once with each index below that number, in any order and on any
-    /// threads; where that is not so, as after a panic in it, the call fails with `CALLBACK`.
+    /// threads; where that is not so, as after a panic in it, the call fails with `Callback`.
     pub parallel_for: Option<ParallelForFunction>,
     /// Memory for the sampler and its workspace. None: the C library's.
     pub allocator: Option<Arc<dyn Allocator>>,
@@ -185,13 +185,13 @@ pub struct Capabilities {
     pub version: u32,
     /// Number of its ABI.
     pub abi_version: u32,
-    /// Bits of [`isa`](crate::isa): what is compiled in.
-    pub isa_compiled: u32,
+    /// What is compiled in.
+    pub isa_compiled: Isa,
     /// What of it the machine can use.
-    pub isa_usable: u32,
-    /// What a sampler built now would use. 0 when the environment variable `SAMPLER_ISA` names none
+    pub isa_usable: Isa,
+    /// What a sampler built now would use. None when the environment variable `SAMPLER_ISA` names none
     /// that is usable.
-    pub isa_active: u32,
+    pub isa_active: Isa,
     /// Whether the library was built with CUDA.
     pub cuda_compiled: bool,
     /// How many CUDA devices a sampler can be built for.
@@ -209,9 +209,9 @@ pub fn capabilities() -> Result<Capabilities, Error> {
     Ok(Capabilities {
         version: raw.version,
         abi_version: raw.abi_version,
-        isa_compiled: raw.isa_compiled,
-        isa_usable: raw.isa_usable,
-        isa_active: raw.isa_active,
+        isa_compiled: raw.isa_compiled.into(),
+        isa_usable: raw.isa_usable.into(),
+        isa_active: raw.isa_active.into(),
         cuda_compiled: raw.cuda_compiled != 0,
         num_cuda_devices: raw.num_cuda_devices,
         num_processors: raw.num_processors,
@@ -236,5 +236,5 @@ pub fn version() -> Result<&'static str, Error> {
 pub unsafe fn load(path: &std::path::Path) -> Result<(), Error> {
     // SAFETY: the caller says that it is libsampler.
     unsafe { sys::load(Some(path)) }
-        .map_err(|error| Error::new(crate::Status::SYSTEM, error.to_string()))
+        .map_err(|error| Error::new(crate::Status::System, error.to_string()))
 }

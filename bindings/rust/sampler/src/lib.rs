@@ -58,7 +58,7 @@
 //!
 //! # CUDA
 //!
-//! A sampler of [`DeviceType::CUDA`] takes arrays in memory of its device, which the unsafe
+//! A sampler of [`DeviceType::Cuda`] takes arrays in memory of its device, which the unsafe
 //! functions [`Array::device`] and [`ArrayMut::device`] make of an address; host slices are errors
 //! there, except the parameters of a sampler with [`host_parameters`](Options::host_parameters). A
 //! call enqueues on its [`Stream`] and returns.

@@ -44,7 +44,7 @@ unsafe impl Sync for Shared {}
 /// Drafts of an [`NgramStorage`] or a [`PromptLookup`], which share their memory with its clones.
 ///
 /// It works on host memory and needs no sampler. A call that finds another thread's in it fails with
-/// `INVALID_ARGUMENT`. A context is a text's end, the latest token last.
+/// `InvalidArgument`. A context is a text's end, the latest token last.
 #[derive(Clone)]
 pub struct Ngram(Arc<Shared>);
 
@@ -246,7 +246,7 @@ impl NgramStorage {
     }
 
     /// Replaces the contents by serialised ones. Every byte is checked; on failure, such as
-    /// `CORRUPT_DATA`, the contents are as before.
+    /// `CorruptData`, the contents are as before.
     pub fn deserialize(&self, data: &[u8]) -> Result<(), Error> {
         let (memory, bytes) = (data.as_ptr().cast(), data.len());
         // SAFETY: it is alive, and the data are as long as is said.

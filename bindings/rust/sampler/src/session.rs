@@ -12,7 +12,7 @@ use sampler_sys as sys;
 use crate::array::{Array, ArrayMut, Lent, Real};
 use crate::calls::{token_id_type, AcceptanceParams, ReportArgs};
 use crate::check::{invalid_argument, Place};
-use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule};
+use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule, RowStatus};
 use crate::hooks::caught;
 use crate::views::{or, to_c, Params, Pipeline, Rows, Stream, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
@@ -32,7 +32,7 @@ pub struct SessionOptions<'a> {
     /// Type of the logits.
     pub logits_dtype: Dtype,
     /// The session keeps the drafter's rows, `max_drafts` rows of logits a sequence, which
-    /// `STANDARD`, `BLOCK`, `RELAXED` and `DEFERRED` need of a drafter's drafts.
+    /// `Standard`, `Block`, `Relaxed` and `Deferred` need of a drafter's drafts.
     pub keep_drafter_rows: bool,
     /// Drafts of a sequence and step at most, in [0, 1024]. 0: nothing is drafted.
     pub max_drafts: usize,
@@ -40,7 +40,7 @@ pub struct SessionOptions<'a> {
     /// drafts. 0: `max_context`.
     pub drafter_context: usize,
     /// Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes on
-    /// without drafts. 0: no sequence has [`DraftSource::PROMPT_LOOKUP`].
+    /// without drafts. 0: no sequence has [`DraftSource::PromptLookup`].
     pub lookup_tokens: usize,
     /// End tokens of a sequence at most, in [0, 2^20].
     pub max_end_tokens: usize,
@@ -60,14 +60,14 @@ pub struct SessionOptions<'a> {
     /// session's texts are the history. Where `stop` is none it is the end tokens of each sequence.
     pub pipeline: Option<Pipeline<'a>>,
     /// How drafts are accepted: the rule of sequences that name none, by default
-    /// [`Acceptance::SAMPLE_MATCH`], and the numbers of the rules, where the most drafts of a sequence
+    /// [`Acceptance::SampleMatch`], and the numbers of the rules, where the most drafts of a sequence
     /// are `max_drafts`. Copied.
     pub acceptance: AcceptanceParams<'a>,
     /// Sequences may have [`AddArgs::draft_top_k`].
     pub has_draft_trees: bool,
     /// Sequences may have [`AddArgs::adaptive_gamma`], which takes a row of f32 and 20 KB.
     pub has_adaptive_gamma: bool,
-    /// Of [`GammaRule::MEASURED`]: the time in nanoseconds since any moment, never less than before.
+    /// Of [`GammaRule::Measured`]: the time in nanoseconds since any moment, never less than before.
     /// None: the system's monotonic clock.
     pub clock: Option<fn() -> i64>,
     /// On a CUDA sampler the stream of all of the session's work, in whose order logits are read. It
@@ -138,7 +138,7 @@ impl SessionOptions<'_> {
 ///
 /// A sequence is a text with its own parameters, seed, limits and drafts. It has a number in [0,
 /// `max_sequences`), which callers may use for their caches. With
-/// [`Acceptance::SAMPLE_MATCH`] its n-th new token, from 0, is what [`Sampler::sample`] draws
+/// [`Acceptance::SampleMatch`] its n-th new token, from 0, is what [`Sampler::sample`] draws
 /// for its text with its seed, offset n and stream 0. It does not depend on the other sequences, on
 /// how spans are batched, or on drafts.
 ///
@@ -204,36 +204,36 @@ pub struct AddArgs<'a> {
     pub stop_sequences: TokenLists<'a>,
     /// Where its drafts come from.
     pub draft_source: DraftSource,
-    /// The rule that they are accepted by. [`Acceptance::DEFAULT`]: the session's.
+    /// The rule that they are accepted by. [`Acceptance::Default`]: the session's.
     pub acceptance: Acceptance,
     /// Drafts a step at most, in [0, `max_drafts`]. 0: `max_drafts`.
     pub num_drafts: usize,
-    /// Of `PROMPT_LOOKUP`: the shortest match, in [0, 2^27]. 0: 1.
+    /// Of `PromptLookup`: the shortest match, in [0, 2^27]. 0: 1.
     pub min_match: usize,
-    /// The n-grams of `NGRAM`. They learn the text now, unless `ngram_has_text`, and later each new
+    /// The n-grams of [`DraftSource::Ngram`]. They learn the text now, unless `ngram_has_text`, and later each new
     /// token. Where a call fails later, as while another thread's call is in it, the sequence goes on without drafts.
     pub ngram: Option<&'a Ngram>,
-    /// With `NGRAM`: it has learned these tokens, as those of a sequence that was removed.
+    /// With `Ngram`: it has learned these tokens, as those of a sequence that was removed.
     pub ngram_has_text: bool,
-    /// Of `NGRAM`: a context that is unknown is followed by the draft that the n-grams give for it;
+    /// Of `Ngram`: a context that is unknown is followed by the draft that the n-grams give for it;
     /// else by none.
     pub draft_unknown: bool,
-    /// Of `NGRAM`, without `draft_unknown`: drafts end before the first that was counted fewer times
+    /// Of `Ngram`, without `draft_unknown`: drafts end before the first that was counted fewer times
     /// after its context. 0: off.
     pub ngram_least_count: usize,
-    /// Of `NGRAM`: or whose share of what followed there is below this, in [0, 1]. 0: off.
+    /// Of `Ngram`: or whose share of what followed there is below this, in [0, 1]. 0: off.
     pub ngram_least_share: f32,
-    /// Of `MODEL`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
+    /// Of `Model`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
     /// the last of its step. 0: off.
     pub least_draft_probability: f32,
     /// How many drafts a step gets, `num_drafts` at most, with
-    /// [`SessionOptions::has_adaptive_gamma`]. `BY_ENTROPY` is of `MODEL` without `draft_top_k`.
+    /// [`SessionOptions::has_adaptive_gamma`]. `ByEntropy` is of `Model` without `draft_top_k`.
     pub adaptive_gamma: GammaRule,
-    /// Of `BY_ENTROPY`, in [0, 1): how much the entropy is smoothed.
+    /// Of `ByEntropy`, in [0, 1): how much the entropy is smoothed.
     pub ema_beta: f32,
-    /// Of `BY_ENTROPY`, in [0, `num_drafts`]: the least number of drafts.
+    /// Of `ByEntropy`, in [0, `num_drafts`]: the least number of drafts.
     pub gamma_min: usize,
-    /// Of `MODEL`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
+    /// Of `Model`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
     /// drawn, one a position. Else they are the drafter's so many likeliest tokens of each position:
     /// the first goes on, the others hang beside it, and the target runs them as a tree, as
     /// [`Plan::parents`] says.
@@ -248,7 +248,7 @@ pub struct AddArgs<'a> {
 pub struct Resumed {
     /// The values of adaptive stages, as in [`Pipeline`]: NaN where one has not begun.
     pub adaptive_values: [f32; sys::SAMPLER_NUM_ADAPTIVE_VALUES as usize],
-    /// By [`GammaRule::BY_ENTROPY`] the entropy of its steps, in nats, smoothed by
+    /// By [`GammaRule::ByEntropy`] the entropy of its steps, in nats, smoothed by
     /// [`AddArgs::ema_beta`]; NaN before the first.
     pub drafter_entropy: f64,
     /// Steps that gave a token.
@@ -281,11 +281,11 @@ pub struct Sequence<'a> {
     pub cache_length: usize,
     /// How many of the tokens the drafter's cache holds.
     pub drafter_cache_length: usize,
-    /// Why it has ended; `NONE`: it runs.
+    /// Why it has ended; `None`: it runs.
     pub finish_reason: FinishReason,
-    /// Of `BAD_ROW`: bits of [`row_status`](crate::row_status).
-    pub row_status: u32,
-    /// Of `STOP_SEQUENCE`: which, from 0.
+    /// Of `BadRow`: why the row is bad.
+    pub row_status: RowStatus,
+    /// Of `StopSequence`: which, from 0.
     pub stop_sequence: Option<usize>,
     /// Steps that gave a token.
     pub num_steps: usize,
@@ -434,8 +434,8 @@ pub struct AdvanceArgs<'a> {
     pub out_token_ids: ArrayMut<'a, i32>,
     /// `[spans]` How many new tokens. Required.
     pub out_counts: ArrayMut<'a, i64>,
-    /// `[spans]` Numbers of [`FinishReason`]. Not that of `NONE`: the sequence has finished, and is
-    /// not planned any more.
+    /// `[spans]` Numbers of [`FinishReason`]: `FinishReason::from(number)`. Not `None`: the sequence
+    /// has finished, and is not planned any more.
     pub out_finish_reasons: ArrayMut<'a, i32>,
     /// `[spans]` To which length to cut the target's cache. Drafts that were not kept are cut off.
     pub out_cache_lengths: ArrayMut<'a, i64>,
@@ -443,8 +443,8 @@ pub struct AdvanceArgs<'a> {
     pub out_drafter_cache_lengths: ArrayMut<'a, i64>,
     /// `[spans]` Drafts that became text.
     pub out_accepted_counts: ArrayMut<'a, i64>,
-    /// `[spans]` Bits of [`row_status`](crate::row_status), where the reason is `BAD_ROW`.
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[spans]` Why, where the reason is `BadRow`.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
     /// Log-probabilities of the new tokens, and of the first `num_top_logprobs`, in [0,
     /// `max_top_logprobs`], in rank order: `logprob_kind`, `out_logprobs`, `num_top_logprobs`,
     /// `out_top_token_ids`, of `i32`, and `out_top_logprobs`. All else must be left out.
@@ -595,7 +595,7 @@ impl<'a> Session<'a> {
             cache_length: raw.cache_length as usize,
             drafter_cache_length: raw.drafter_cache_length as usize,
             finish_reason: FinishReason::from_raw(raw.finish_reason),
-            row_status: raw.row_status,
+            row_status: raw.row_status.into(),
             stop_sequence: usize::try_from(raw.stop_sequence).ok(),
             num_steps: raw.num_steps as usize,
             num_drafted: raw.num_drafted as usize,
@@ -680,9 +680,9 @@ impl<'a> Session<'a> {
     }
 
     /// Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
-    /// without a token (NaN, +inf, all -inf) finishes its sequence, `BAD_ROW`, with what came before
+    /// without a token (NaN, +inf, all -inf) finishes its sequence, `BadRow`, with what came before
     /// it; a bad row of the drafter only ends the drafts of its step. A span that is not as its
-    /// sequence was planned last is `INVALID_ARGUMENT`.
+    /// sequence was planned last is `InvalidArgument`.
     pub fn advance(&mut self, args: &AdvanceArgs<'_>) -> Result<(), Error> {
         let (rows, drafter_rows) = (rows_of(args.spans), rows_of(args.drafter_spans));
         let spans = args.spans.len();
@@ -747,7 +747,7 @@ mod tests {
         let rates = [0.5; 200];
         let (mut options, mut next) = (SessionOptions::default(), 100);
         options.acceptance = AcceptanceParams {
-            rule: Acceptance::BLOCK,
+            rule: Acceptance::Block,
             typical_threshold: 0.1,
             typical_scale: 0.2,
             relaxed_top_k: 3,
@@ -763,7 +763,7 @@ mod tests {
         macro_rules! check {
             ($($number:ident)*) => {{
                 $(next += 1; options.$number = next;)*
-                options.logits_dtype = Dtype::BF16;
+                options.logits_dtype = Dtype::Bf16;
                 options.params.top_k = 7;
                 let pipeline = Pipeline { max_history_tokens: 9, ..Pipeline::default() };
                 for pipeline in [None, Some(pipeline)] {

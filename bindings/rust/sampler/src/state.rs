@@ -9,7 +9,7 @@ use sampler_sys as sys;
 
 use crate::array::{Array, ArrayMut, Id, Lent};
 use crate::check::Place;
-use crate::constants::{TokenKind, NUM_ADAPTIVE_VALUES};
+use crate::constants::{RowStatus, TokenKind, NUM_ADAPTIVE_VALUES};
 use crate::handle::Owner;
 use crate::views::{or, to_c, Exec, Params, RowParams, TokenLists};
 use crate::{error, Error, Sampler};
@@ -94,8 +94,8 @@ pub struct AppendArgs<'a> {
     pub token_kind: TokenKind,
     /// `[num_rows]` How many tokens each slot has afterwards; -1 for a bad slot.
     pub out_lengths: ArrayMut<'a, i32>,
-    /// `[num_rows]` Bits of [`row_status`](crate::row_status).
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`State::accept`].
@@ -126,8 +126,8 @@ pub struct AcceptArgs<'a> {
     pub offsets: ArrayMut<'a, u64>,
     /// `[num_rows]` How many tokens each slot has afterwards; -1 for a bad slot.
     pub out_lengths: ArrayMut<'a, i32>,
-    /// `[num_rows]` Bits of [`row_status`](crate::row_status).
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`State::truncate`].
@@ -141,8 +141,8 @@ pub struct TruncateArgs<'a> {
     pub num_rows: usize,
     /// `[num_rows]` How many tokens to keep. More than there are: all; negative: none. Required.
     pub lengths: Array<'a, i32>,
-    /// `[num_rows]` Bits of [`row_status`](crate::row_status).
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`State::copy`].
@@ -157,9 +157,9 @@ pub struct CopyArgs<'a> {
     /// `[rows]` Within one state none may be a source of another row. It tells how many rows there
     /// are. Required.
     pub destination_slots: Array<'a, i32>,
-    /// `[rows]` Bits of [`row_status`](crate::row_status). `STATE_FULL`: the source's tokens do not
+    /// `[rows]` Why a row is bad. `STATE_FULL`: the source's tokens do not
     /// fit in the destination, which is as it was.
-    pub out_row_status: ArrayMut<'a, u32>,
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`State::reset`].
@@ -175,8 +175,8 @@ pub struct ResetArgs<'a> {
     /// `[num_rows, NUM_ADAPTIVE_VALUES]` To begin with; a NaN is the start of its stage, an infinity
     /// makes the row bad. None: all start.
     pub adaptive_values: Array<'a, f32>,
-    /// `[num_rows]` Bits of [`row_status`](crate::row_status).
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Arguments of [`State::read`].
@@ -198,8 +198,8 @@ pub struct ReadArgs<'a> {
     pub out_prompt_lengths: ArrayMut<'a, i32>,
     /// `[num_rows, NUM_ADAPTIVE_VALUES]` NaN where a stage has not begun.
     pub out_adaptive_values: ArrayMut<'a, f32>,
-    /// `[num_rows]` Bits of [`row_status`](crate::row_status).
-    pub out_row_status: ArrayMut<'a, u32>,
+    /// `[num_rows]` Why a row is bad.
+    pub out_row_status: ArrayMut<'a, RowStatus>,
 }
 
 /// Slots for C, and how many rows there are.
@@ -211,7 +211,7 @@ fn rows(place: Place, slots: &Array<i32>, num_rows: usize) -> Result<(*mut i32, 
 impl State {
     /// Makes a state of empty slots.
     ///
-    /// Fails with `INVALID_ARGUMENT`, `OUT_OF_MEMORY` or `CUDA`.
+    /// Fails with `InvalidArgument`, `OutOfMemory` or `Cuda`.
     pub fn new(sampler: &mut Sampler, options: StateOptions) -> Result<State, Error> {
         let mut handle = null_mut();
         // SAFETY: the sampler is alive and serves no other call, and the options are set up.
@@ -411,8 +411,8 @@ impl State {
     /// and gives how many slots that were. Every byte is checked; on failure all slots are as
     /// before.
     ///
-    /// Fails with `INVALID_ARGUMENT` (more slots or longer sequences than the state has room for) or
-    /// `CORRUPT_DATA`.
+    /// Fails with `InvalidArgument` (more slots or longer sequences than the state has room for) or
+    /// `CorruptData`.
     pub fn deserialize(
         &mut self,
         sampler: &mut Sampler,

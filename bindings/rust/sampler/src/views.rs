@@ -47,7 +47,7 @@ impl<'a> Rows<'a> {
         num_rows: usize,
         num_cols: usize,
     ) -> Self {
-        Rows { kind: InputKind::PROBABILITIES, ..Rows::logits(values, num_rows, num_cols) }
+        Rows { kind: InputKind::Probabilities, ..Rows::logits(values, num_rows, num_cols) }
     }
 
     /// For C. `name` is the argument.
@@ -151,7 +151,7 @@ pub struct Params {
     pub no_repeat_ngram_size: i32,
     /// [`Pipeline::stop`] is banned before the output has so many tokens. <= 0: no minimum.
     pub min_new_tokens: i32,
-    /// What bad words are looked for in. `OUTPUT`: the output; the others: all.
+    /// What bad words are looked for in. `Output`: the output; the others: all.
     pub bad_word_scope: PenaltyScope,
     /// The temperature follows the entropy of what it sees, from max(0, `temperature` - range) to
     /// `temperature` + range. Logits only. <= 0: off.
@@ -192,10 +192,10 @@ pub struct Params {
     /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
     /// <= 1: one.
     pub min_keep: i32,
-    /// The order of all stages; a default one ends it. Edits come first, `ADAPTIVE` last. A stage
-    /// that is on must be listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means
-    /// without a list, or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by
-    /// side. `temperature_order` must be `FIRST`. The default, none: the order of the constants.
+    /// The order of all stages; a default one ends it. Edits come first, `Adaptive` last. A stage
+    /// that is on must be listed, none twice. `filter_order` must be `Sequential`, whatever it means
+    /// without a list, or `Joint`: then the listed ones of top-k, top-p and min-p stand side by
+    /// side. `temperature_order` must be `First`. The default, none: the order of the constants.
     pub stages: [Stage; MAX_STAGES],
     /// Mirostat or adaptive-p. Changes nothing in a greedy row; what is drawn moves it on: see
     /// [`Pipeline::adaptive_values`] and [`State::accept`](crate::State::accept).
@@ -229,7 +229,7 @@ impl Params {
     /// - `vllm_v2`: vLLM's second model runner, whose top-k has k tokens, whatever ties
     /// - `hf_vllm_aligned`: temperature, top-k with ties and top-p, greedy at 0: what small engines
     ///   do
-    /// - `nano_vllm`: the temperature alone. Its draw is [`DrawMethod::GUMBEL`]
+    /// - `nano_vllm`: the temperature alone. Its draw is [`DrawMethod::Gumbel`]
     ///
     /// the newest version that is known, or another one, as in `vllm@0.33`:
     /// [`preset_names`](Params::preset_names) lists them.
@@ -308,7 +308,7 @@ pub struct RowParams<'a> {
     pub eta_cutoff: Array<'a, f32>,
     /// top-h.
     pub top_h: Array<'a, f32>,
-    /// Numbers of [`PLessKind`]: `PLessKind::PLAIN.raw()`. Another one makes the row bad.
+    /// Numbers of [`PLessKind`]: `PLessKind::Plain.raw()`. Another one makes the row bad.
     pub p_less: Array<'a, i32>,
     /// Taus of min-k.
     pub min_k: Array<'a, f32>,
@@ -675,8 +675,8 @@ mod tests {
                 cutoff_ties: TieRule p_less: PLessKind adaptive_kind: AdaptiveKind
         );
         assert_eq!(params.raw().stages, [0; MAX_STAGES]);
-        params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
-        params.stages[31] = Stage::MIN_P;
+        params.stages[..3].copy_from_slice(&[Stage::Dry, Stage::TopK, Stage::Temperature]);
+        params.stages[31] = Stage::MinP;
         let mut numbers = [0; MAX_STAGES];
         numbers[..3].copy_from_slice(&[4, 16, 6]);
         numbers[31] = 18;
@@ -741,7 +741,7 @@ mod tests {
             }};
         }
         pipeline.max_history_tokens = 11;
-        pipeline.token_bitmask_rule = MaskRule::FORBIDS;
+        pipeline.token_bitmask_rule = MaskRule::Forbids;
         let raw = check_pipeline!(
             { history 7, 70; biased 1, 13; bias_contexts 13, 5; allowed 7, 14; banned 7, 15; stop 1, 16;
                 unpenalized 7, 19; bad_words 3, 17; dry_breakers 4, 18; }

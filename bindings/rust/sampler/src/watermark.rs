@@ -5,7 +5,7 @@ use sampler_sys as sys;
 use crate::views::to_c;
 use crate::{error, Error};
 
-/// What [`DrawMethod::WATERMARK`](crate::DrawMethod::WATERMARK) draws with, for
+/// What [`DrawMethod::Watermark`](crate::DrawMethod::Watermark) draws with, for
 /// [`Random`](crate::Random).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatermarkNumbers {

@@ -31,7 +31,7 @@ fn sample_nothing(sampler: &mut Sampler) -> Result<(), Error> {
 #[track_caller]
 fn assert_refused<T: std::fmt::Debug>(result: Result<T, Error>, message: &str) {
     let error = result.unwrap_err();
-    let refused = (Status::INVALID_ARGUMENT, message);
+    let refused = (Status::InvalidArgument, message);
     assert_eq!((error.status, &error.message[..]), refused);
 }
 
@@ -46,7 +46,7 @@ fn draws_what_the_readme_says() {
 fn the_defaults_build_a_sampler_without_workspace() {
     let mut sampler = Sampler::new(Options::default()).unwrap();
     let error = draw(&mut sampler, 0).unwrap_err();
-    assert_eq!(error.status, Status::WORKSPACE_TOO_SMALL);
+    assert_eq!(error.status, Status::WorkspaceTooSmall);
     assert!(error.message.starts_with("the sampler's workspace has 0 bytes; this call needs "));
 }
 
@@ -65,7 +65,7 @@ fn options_out_of_range_are_refused() {
     );
     refused(Options { device_id: 1, ..options() }, "device_id is 1; it must be 0");
     refused(
-        Options { device_type: DeviceType::from_raw(2), ..options() },
+        Options { device_type: DeviceType::from(2), ..options() },
         "device_type is 2; it must be one of its constants, 0 to 1",
     );
     refused(
@@ -77,7 +77,7 @@ fn options_out_of_range_are_refused() {
 #[test]
 fn cuda_is_offered_or_refused_with_the_reason() {
     let capabilities = capabilities().unwrap();
-    let result = Sampler::new(Options { device_type: DeviceType::CUDA, ..options() });
+    let result = Sampler::new(Options { device_type: DeviceType::Cuda, ..options() });
     if capabilities.num_cuda_devices > 0 {
         assert_refused(
             draw(&mut result.unwrap(), 0),
@@ -92,7 +92,7 @@ fn cuda_is_offered_or_refused_with_the_reason() {
     };
     let error = result.unwrap_err();
     let message = format!("device_type is SAMPLER_DEVICE_CUDA; {reason}");
-    assert_eq!((error.status, error.message), (Status::UNSUPPORTED, message));
+    assert_eq!((error.status, error.message), (Status::Unsupported, message));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn nan_and_unknown_constants_are_refused() {
     refused(Params { top_p: f32::NAN, ..default() }, "params->top_p is NaN; it must be a number");
     refused(Params { min_p: f32::NAN, ..default() }, "params->min_p is NaN; it must be a number");
     refused(
-        Params { filter_order: FilterOrder::from_raw(-1), ..default() },
+        Params { filter_order: FilterOrder::from(-1), ..default() },
         "params->filter_order is -1; it must be one of its constants, 0 to 2",
     );
 }
@@ -211,7 +211,7 @@ fn arrays_are_indexed_by_slot() {
     let mut sampler = small_sampler();
     let rows = [LOGITS, LOGITS].concat();
     let (slots, temperatures, streams) = ([2, 0], [f32::NAN, 1.0, 0.0], [5, 6, 7]);
-    let (mut token_ids, mut row_status) = ([0i32; 2], [7u32; 2]);
+    let (mut token_ids, mut row_status) = ([0i32; 2], [RowStatus::from(77); 2]);
     let mut args = SampleArgs {
         input: Rows::logits(&rows, 2, 5),
         slots: (&slots).into(),
@@ -240,7 +240,7 @@ fn arrays_are_indexed_by_slot() {
         "random.num_seeds is 3; it must be 1 or the number of slots, 4",
     );
     assert_eq!(token_ids, [1, -1]);
-    assert_eq!(row_status, [row_status::OK, row_status::INVALID_PARAMETER]);
+    assert_eq!(row_status, [RowStatus::OK, RowStatus::INVALID_PARAMETER]);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn a_workspace_is_told_to_the_byte() {
     args.out_token_ids = (&mut token_ids).into();
     args.exec.workspace = (&mut too_small).into();
     let error = sampler.sample(&args).unwrap_err();
-    assert_eq!(error.status, Status::WORKSPACE_TOO_SMALL);
+    assert_eq!(error.status, Status::WorkspaceTooSmall);
     let message = format!("exec.workspace_bytes is {}; this call needs {bytes}", bytes - 1);
     assert_eq!(error.message, message);
     args.exec.workspace = (&mut workspace).into();
@@ -432,7 +432,7 @@ fn check_rows(
 
 #[test]
 fn simple_rows_are_filters() {
-    let (probabilities, values) = (OutputKind::PROBABILITIES, OutputKind::VALUES);
+    let (probabilities, values) = (OutputKind::Probabilities, OutputKind::Values);
     let params = Params { temperature: 0.8, ..Params::default() };
     check_rows(params, probabilities, |sampler, input, output| sampler.softmax(input, 0.8, output));
     let params = Params { top_k: 3, ..Params::default() };
@@ -589,9 +589,9 @@ fn the_log_hears_of_samplers_and_errors() {
     drop(sampler);
     let lines = Arc::try_unwrap(lines).unwrap().into_inner().unwrap();
     assert_eq!(lines.len(), 2);
-    assert_eq!(lines[0].0, LogLevel::INFO);
+    assert_eq!(lines[0].0, LogLevel::Info);
     assert!(lines[0].1.starts_with("sampler created on the CPU"));
-    assert_eq!(lines[1], (LogLevel::ERROR, message));
+    assert_eq!(lines[1], (LogLevel::Error, message));
 }
 
 #[test]
@@ -625,8 +625,8 @@ fn capabilities_and_version() {
     let capabilities = capabilities().unwrap();
     assert_eq!(capabilities.abi_version, 1);
     assert!(capabilities.num_processors >= 1);
-    assert_eq!(capabilities.isa_compiled & isa::SCALAR, isa::SCALAR);
-    assert_eq!(capabilities.isa_usable & !capabilities.isa_compiled, 0);
+    assert!(capabilities.isa_usable.contains(Isa::SCALAR));
+    assert!(capabilities.isa_compiled.contains(capabilities.isa_usable));
     let (major, rest) = (capabilities.version / 10000, capabilities.version % 10000);
     // A candidate for a release has its number after that: "-rc1".
     let release = version().unwrap().split("-rc").next().unwrap().to_string();
@@ -635,10 +635,47 @@ fn capabilities_and_version() {
 
 #[test]
 fn numbers_without_a_name_are_kept() {
-    let status = Status::from_raw(1234);
+    let status = Status::from(1234);
     assert_eq!((status.raw(), status.name()), (1234, None));
     assert_eq!(status.to_string(), "Status 1234");
-    assert_eq!(format!("{:?}", TieRule::KEEP), "SAMPLER_TIES_KEEP");
-    let error = Error { status: Status::UNSUPPORTED, message: "no".into() };
+    assert_eq!(format!("{status:?}"), "Unknown(1234)");
+    assert!(matches!(status, Status::Unknown(_)));
+    assert_eq!((Status::from(6), i32::from(Status::System)), (Status::System, 6));
+    assert_eq!(format!("{:?} {0}", TieRule::Keep), "Keep SAMPLER_TIES_KEEP");
+    let (stage, of_byte) = (Stage::default(), Stage::from(16u8));
+    assert_eq!((stage, stage.raw(), stage.name(), of_byte), (Stage::None, 0, None, Stage::TopK));
+    assert_eq!(UnmaskChange::from(2u8), UnmaskChange::Edited);
+    let error = Error { status: Status::Unsupported, message: "no".into() };
     assert_eq!(error.to_string(), "SAMPLER_ERROR_UNSUPPORTED: no");
+}
+
+#[test]
+fn bit_sets_are_told_by_name() {
+    let mut status = RowStatus::EMPTY | RowStatus::INVALID_SLOT;
+    assert!(status.contains(RowStatus::INVALID_SLOT) && status.contains(status));
+    assert!(!status.contains(RowStatus::INVALID_SLOT | RowStatus::STATE_FULL));
+    assert!(!status.is_ok() && RowStatus::default().is_ok());
+    assert_eq!(status.to_string(), "SAMPLER_ROW_EMPTY | SAMPLER_ROW_INVALID_SLOT");
+    status |= RowStatus::from(1 << 20);
+    assert_eq!(format!("{status:?}"), "EMPTY | INVALID_SLOT | 0x100000");
+    assert_eq!((status.raw(), u32::from(RowStatus::EMPTY)), (1 << 20 | 66, 2));
+    assert_eq!(format!("{:?} {}", RowStatus::OK, RowStatus::OK), "OK SAMPLER_ROW_OK");
+    assert_eq!(format!("{:?}", Isa::default()), "0x0");
+}
+
+/// Arrays of the set and of its numbers are one to a call.
+#[test]
+fn bit_sets_are_lent_as_they_are() {
+    let (mut sampler, row) = (small_sampler(), [f32::NAN; 5]);
+    let (mut set, mut number, mut token_ids) = ([RowStatus::OK; 1], [0u32; 1], [0i32; 1]);
+    for out_row_status in [(&mut set).into(), (&mut number).into()] {
+        let args = SampleArgs {
+            input: Rows::logits(&row, 1, 5),
+            out_token_ids: (&mut token_ids).into(),
+            out_row_status,
+            ..SampleArgs::default()
+        };
+        sampler.sample(&args).unwrap();
+    }
+    assert_eq!((set, number), ([RowStatus::INVALID_VALUE], [1]));
 }

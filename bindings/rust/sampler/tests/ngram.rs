@@ -46,19 +46,19 @@ fn a_storage_counts() {
     copy.deserialize(&data).unwrap();
     assert_eq!(proposed(&copy, &[1, 2], 0, 0.0), all);
     *data.last_mut().unwrap() ^= 1;
-    assert_eq!(copy.deserialize(&data).unwrap_err().status, Status::CORRUPT_DATA);
+    assert_eq!(copy.deserialize(&data).unwrap_err().status, Status::CorruptData);
     copy.update(&[3, 1], &[9, 9, 9]).unwrap();
     assert_eq!(copy.next_token(&[3, 1], 0, 0).unwrap(), (9, true));
     copy.reset().unwrap();
     assert_eq!(proposed(&copy, &[1, 2], 0, 0.0), []);
     let error = copy.update(&[1], &[100]).unwrap_err();
-    assert_eq!(error.status, Status::INVALID_ARGUMENT);
+    assert_eq!(error.status, Status::InvalidArgument);
     assert!(error.message.contains("100"), "{error}");
     let options = NgramStorageOptions { order: 17, vocabulary_size: 5, ..Default::default() };
     let error = NgramStorage::new(options).unwrap_err();
     assert!(error.message.contains("order is 17"), "{error}");
     let one_level = NgramStorage::new(NgramStorageOptions {
-        kind: NgramKind::ONE_LEVEL,
+        kind: NgramKind::OneLevel,
         vocabulary_size: 9,
         ..NgramStorageOptions::default()
     })
@@ -82,7 +82,7 @@ fn a_lookup_finds() {
     assert_eq!(lookup.propose_next(&mut drafts).unwrap(), 3);
     assert_eq!(drafts, [3, 4, 1]);
     assert_eq!(proposed(&lookup, &[1, 2, 3, 4, 1, 2], 0, 0.0)[..2], [3, 4]);
-    assert_eq!(lookup.append(&[1, 2, 3]).unwrap_err().status, Status::INVALID_ARGUMENT);
+    assert_eq!(lookup.append(&[1, 2, 3]).unwrap_err().status, Status::InvalidArgument);
     lookup.reset().unwrap();
     assert_eq!(lookup.propose_next(&mut drafts).unwrap(), 0);
 }
@@ -92,7 +92,7 @@ fn caches_are_pruned() {
     let count = prune_count(5, 2).unwrap();
     assert_eq!(count, PruneCount { target: 3, drafter: 2, missing: 0 });
     assert_eq!(prune_count(5, 5).unwrap().missing, 1);
-    assert_eq!(prune_count(2, 3).unwrap_err().status, Status::INVALID_ARGUMENT);
+    assert_eq!(prune_count(2, 3).unwrap_err().status, Status::InvalidArgument);
 }
 
 #[derive(Default)]
@@ -154,7 +154,7 @@ fn memory_comes_from_the_callers_allocator() {
     std::panic::set_hook(Box::new(|_| ()));
     let error = Sampler::new(options()).unwrap_err();
     std::panic::set_hook(hook);
-    assert_eq!(error.status, Status::OUT_OF_MEMORY);
+    assert_eq!(error.status, Status::OutOfMemory);
     assert_eq!(bytes(), 0);
 }
 
@@ -186,5 +186,5 @@ fn tasks_run_where_the_caller_says() {
     let error = sampler(Box::new(|count, task| (1..count).for_each(task)))
         .argmax(&Rows::logits(&row, 4, 10), &mut ids)
         .unwrap_err();
-    assert_eq!(error.status, Status::CALLBACK);
+    assert_eq!(error.status, Status::Callback);
 }

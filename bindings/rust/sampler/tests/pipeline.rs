@@ -37,8 +37,8 @@ fn sample(
     pipeline: &Pipeline,
     row_params: RowParams,
     offset: u64,
-) -> Result<([i32; 2], [u32; 2]), Error> {
-    let (mut token_ids, mut row_status) = ([77; 2], [77; 2]);
+) -> Result<([i32; 2], [RowStatus; 2]), Error> {
+    let (mut token_ids, mut row_status) = ([77; 2], [RowStatus::from(77); 2]);
     let result = new_sampler().sample(&SampleArgs {
         input: Rows::logits(&LOGITS, 2, 5),
         params: params(),
@@ -74,7 +74,7 @@ fn tokens_are_those_of_rows_edited_by_hand() {
     };
     let mut drawn = BTreeSet::new();
     for offset in 0..200 {
-        let by_hand = (sample_row_edited_by_hand(offset), [row_status::OK; 2]);
+        let by_hand = (sample_row_edited_by_hand(offset), [RowStatus::OK; 2]);
         assert_eq!(sample(&pipeline(), RowParams::default(), offset).unwrap(), by_hand);
         assert_eq!(sample(&ids_of_64_bits, RowParams::default(), offset).unwrap(), by_hand);
         drawn.insert(by_hand.0[0]);
@@ -85,12 +85,13 @@ fn tokens_are_those_of_rows_edited_by_hand() {
 #[test]
 fn a_filter_writes_what_the_edits_left() {
     let mut output = [0.0f32; 10];
+    let pipeline = pipeline();
     let args = FilterArgs {
         input: Rows::logits(&LOGITS, 2, 5),
         params: params(),
-        output_kind: OutputKind::VALUES,
+        output_kind: OutputKind::Values,
         output: (&mut output).into(),
-        pipeline: Some(&pipeline()),
+        pipeline: Some(&pipeline),
         ..FilterArgs::default()
     };
     new_sampler().filter(&args).unwrap();
@@ -108,7 +109,7 @@ fn stages_are_in_their_order() {
         let args = FilterArgs {
             input: Rows::logits(&LOGITS[..5], 1, 5),
             params,
-            output_kind: OutputKind::VALUES,
+            output_kind: OutputKind::Values,
             output: (&mut output).into(),
             pipeline: Some(&pipeline),
             ..FilterArgs::default()
@@ -116,11 +117,11 @@ fn stages_are_in_their_order() {
         new_sampler().filter(&args).map(|()| output[1])
     };
     assert_eq!(filter(&[]).unwrap(), 2.0);
-    assert_eq!(filter(&[Stage::BIAS, Stage::PENALTIES, Stage::TOP_K]).unwrap(), 2.0);
-    let reversed = filter(&[Stage::PENALTIES, Stage::BIAS, Stage::TOP_K]).unwrap();
+    assert_eq!(filter(&[Stage::Bias, Stage::Penalties, Stage::TopK]).unwrap(), 2.0);
+    let reversed = filter(&[Stage::Penalties, Stage::Bias, Stage::TopK]).unwrap();
     assert_eq!(reversed, 2.5 / 1.5 + 0.5);
     assert_eq!(
-        filter(&[Stage::BIAS, Stage::PENALTIES, Stage::TOP_K, Stage::TOP_K]).unwrap_err().message,
+        filter(&[Stage::Bias, Stage::Penalties, Stage::TopK, Stage::TopK]).unwrap_err().message,
         "params->stages has SAMPLER_STAGE_TOP_K twice; it must have each stage once"
     );
 }
@@ -131,7 +132,7 @@ fn bad_offsets_are_a_row_status() {
     for offsets in [[0, 3, 5], [0, 3, 2], [0, 4, i64::MAX]] {
         let pipeline = Pipeline { history: TokenLists::new(&offsets, &HISTORY), ..pipeline() };
         let (token_ids, row_status) = sample(&pipeline, RowParams::default(), 0).unwrap();
-        assert_eq!(row_status, [row_status::OK, row_status::INVALID_LIST]);
+        assert_eq!(row_status, [RowStatus::OK, RowStatus::INVALID_LIST]);
         assert!(token_ids[0] >= 0 && token_ids[1] == -1);
     }
 }
@@ -145,10 +146,10 @@ fn tokens_are_forced() {
         let (token_ids, row_status) = sample(&pipeline(), row_params, 0).unwrap();
         assert!(token_ids[0] >= 0);
         if forced < 5 {
-            assert_eq!((token_ids[1] as i64, row_status), (forced, [row_status::OK; 2]));
+            assert_eq!((token_ids[1] as i64, row_status), (forced, [RowStatus::OK; 2]));
         } else {
             assert_eq!(token_ids[1], -1);
-            assert_eq!(row_status, [row_status::OK, row_status::INVALID_PARAMETER]);
+            assert_eq!(row_status, [RowStatus::OK, RowStatus::INVALID_PARAMETER]);
         }
     }
 }
@@ -157,7 +158,7 @@ fn tokens_are_forced() {
 fn wrong_lengths_are_refused() {
     fn refused(pipeline: Pipeline, message: &str) {
         let error = sample(&pipeline, RowParams::default(), 0).unwrap_err();
-        assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+        assert_eq!((error.status, &error.message[..]), (Status::InvalidArgument, message));
     }
     let default = pipeline;
     let none: [i64; 0] = [];

@@ -12,16 +12,16 @@ fn presets_are_those_of_the_engines() {
     let llama = Params::preset("llama.cpp").unwrap();
     assert_eq!((llama.temperature, llama.top_k), (0.8, 40));
     assert_eq!((llama.top_p, llama.min_p, llama.penalty_window), (0.95, 0.05, 64));
-    assert_eq!(llama.penalty_scope, PenaltyScope::ALL);
+    assert_eq!(llama.penalty_scope, PenaltyScope::All);
     for (first, then) in
-        [(Stage::DRY, Stage::TOP_K), (Stage::TOP_K, Stage::TOP_P), (Stage::XTC, Stage::TEMPERATURE)]
+        [(Stage::Dry, Stage::TopK), (Stage::TopK, Stage::TopP), (Stage::Xtc, Stage::Temperature)]
     {
         assert!(place(&llama, first) < place(&llama, then));
     }
     let vllm = Params::preset("vllm").unwrap();
-    assert_eq!((vllm.temperature, vllm.top_k_ties), (1.0, TieRule::KEEP));
-    assert_eq!(vllm.penalty_form, PenaltyForm::RECIPROCAL);
-    assert_eq!(vllm.bad_word_scope, PenaltyScope::OUTPUT);
+    assert_eq!((vllm.temperature, vllm.top_k_ties), (1.0, TieRule::Keep));
+    assert_eq!(vllm.penalty_form, PenaltyForm::Reciprocal);
+    assert_eq!(vllm.bad_word_scope, PenaltyScope::Output);
 
     // What they say is taken.
     let options = Options { max_rows: 1, max_cols: 5, ..Options::default() };
@@ -63,7 +63,7 @@ fn other_names_are_refused() {
     let names = Params::preset_names().unwrap().join(", ");
     for name in ["", "llama", "vllm@9", "vllm@"] {
         let error = Params::preset(name).unwrap_err();
-        assert_eq!(error.status, Status::INVALID_ARGUMENT);
+        assert_eq!(error.status, Status::InvalidArgument);
         let message =
             format!("name is \"{name}\"; it must be one of {names}, the version may be left out");
         assert_eq!(error.message, message);

@@ -31,7 +31,7 @@ fn scores_are_what_was_reported() {
     let params = Params { top_p: 0.8, ..Params::default() };
     for offset in 0..20 {
         let (mut token, mut kept, mut offsets) = ([77i64; 1], [77i64; 5], [77i64; 2]);
-        let (mut drawn, mut scored, mut status) = ([77.0; 1], [7.0; 1], [77; 1]);
+        let (mut drawn, mut scored, mut status) = ([77.0; 1], [7.0; 1], [RowStatus::from(77); 1]);
         sampler
             .sample(&SampleArgs {
                 input: Rows::logits(&LOGITS, 1, 5),
@@ -39,7 +39,7 @@ fn scores_are_what_was_reported() {
                 random: Random::new(0, offset),
                 out_token_ids: (&mut token).into(),
                 reports: ReportArgs {
-                    logprob_kind: LogprobKind::PROCESSED,
+                    logprob_kind: LogprobKind::Processed,
                     out_logprobs: (&mut drawn).into(),
                     kept_capacity: 5,
                     out_kept_token_ids: (&mut kept).into(),
@@ -62,7 +62,7 @@ fn scores_are_what_was_reported() {
                 kept: lists,
                 out_row_status: (&mut status).into(),
                 reports: ReportArgs {
-                    logprob_kind: LogprobKind::PROCESSED,
+                    logprob_kind: LogprobKind::Processed,
                     out_logprobs: (&mut scored).into(),
                     ..ReportArgs::default()
                 },
@@ -71,9 +71,9 @@ fn scores_are_what_was_reported() {
             assert!(sampler.score_workspace_size(&args).unwrap() > 0);
             sampler.score(&args).unwrap();
             if token[0] < 0 {
-                assert!(scored[0].is_nan() && status == [row_status::INVALID_PARAMETER]);
+                assert!(scored[0].is_nan() && status == [RowStatus::INVALID_PARAMETER]);
             } else {
-                assert_eq!((scored, status), (drawn, [row_status::OK]));
+                assert_eq!((scored, status), (drawn, [RowStatus::OK]));
             }
         }
         let mixed = ScoreArgs {
@@ -98,9 +98,9 @@ fn reports_are_those_of_the_definition() {
         ..Pipeline::default()
     };
     for (kind, row, top) in [
-        (LogprobKind::RAW, LOGITS, [1, 0, 2, 4]),
-        (LogprobKind::EDITED, edited, [0, 2, 1, 4]),
-        (LogprobKind::PROCESSED, kept, [0, 2, 1, -1]),
+        (LogprobKind::Raw, LOGITS, [1, 0, 2, 4]),
+        (LogprobKind::Edited, edited, [0, 2, 1, 4]),
+        (LogprobKind::Processed, kept, [0, 2, 1, -1]),
     ] {
         let (logprobs, of_kept) = (logprobs_of(&row), logprobs_of(&kept));
         for offset in 0..20 {
@@ -139,7 +139,7 @@ fn reports_are_those_of_the_definition() {
             };
             new_sampler().sample(&args).unwrap();
             assert_eq!((top_ids, bitmask, kept_ids), (top, [0b00111, 0], [0, 1, 2, -1]));
-            let top_k = Stage::TOP_K.raw() as u8;
+            let top_k = Stage::TopK.raw() as u8;
             assert_eq!(removed, [0, 0, 0, top_k, top_k]);
             for (&id, &got) in top.iter().zip(&top_logprobs) {
                 assert!(if id < 0 { got.is_nan() } else { is_near(got, logprobs[id as usize]) });
@@ -195,7 +195,7 @@ fn wrong_lengths_are_refused() {
             ..SampleArgs::default()
         };
         let error = new_sampler().sample(&args).unwrap_err();
-        assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+        assert_eq!((error.status, &error.message[..]), (Status::InvalidArgument, message));
         assert_eq!(token_ids, [77; 2]);
     }
     let default = ReportArgs::default;
@@ -279,7 +279,7 @@ fn wrong_lengths_are_refused() {
     );
     refused(
         "reports->logprob_kind is 3; it must be one of its constants, 0 to 2",
-        ReportArgs { logprob_kind: LogprobKind::from_raw(3), ..default() },
+        ReportArgs { logprob_kind: LogprobKind::from(3), ..default() },
     );
 }
 
@@ -290,7 +290,7 @@ fn adaptive_values_move_on() {
     let options = StateOptions { num_slots: 3, max_tokens: 8, ..StateOptions::default() };
     let mut state = State::new(&mut sampler, options).unwrap();
     let params = Params { top_p: 0.75, ..Params::default() };
-    let kinds = [AdaptiveKind::MIROSTAT_V1, AdaptiveKind::MIROSTAT_V2, AdaptiveKind::P]
+    let kinds = [AdaptiveKind::MirostatV1, AdaptiveKind::MirostatV2, AdaptiveKind::P]
         .map(AdaptiveKind::raw);
     let row_params = RowParams {
         adaptive_kind: (&kinds).into(),
@@ -350,7 +350,7 @@ fn adaptive_values_move_on() {
 fn unmasking() {
     let mut sampler = Sampler::new(Options::default()).unwrap();
     let (mut tokens, mut changes) = ([1, 1, 1, 3, 1, 1], [77; 6]);
-    let (mut masked, mut status) = ([77; 2], [77; 2]);
+    let (mut masked, mut status) = ([77; 2], [RowStatus::from(77); 2]);
     sampler
         .unmask(&UnmaskArgs {
             num_rows: 6,
@@ -370,20 +370,19 @@ fn unmasking() {
         })
         .unwrap();
     assert_eq!(tokens, [1, 6, 1, 8, 1, 4]);
-    let [kept, committed, edited] =
-        [UnmaskChange::KEPT, UnmaskChange::COMMITTED, UnmaskChange::EDITED]
-            .map(|change| change.raw() as u8);
-    assert_eq!(changes, [kept, committed, kept, edited, kept, committed]);
-    assert_eq!((masked, status), ([2, 1], [0; 2]));
+    use UnmaskChange::{Committed, Edited, Kept};
+    let wanted = [Kept, Committed, Kept, Edited, Kept, Committed];
+    assert_eq!(changes.map(UnmaskChange::from), wanted);
+    assert_eq!((masked, status), ([2, 1], [RowStatus::OK; 2]));
     let (mut confidences, mut committed, mut edited) = ([0.0; 6], [77; 2], [77; 2]);
     sampler
         .unmask(&UnmaskArgs {
             num_rows: 6,
             block_offsets: (&[0, 4, 6]).into(),
             num_blocks: 2,
-            confidence: Confidence::ENTROPY,
+            confidence: Confidence::Entropy,
             candidate_token_ids: (&[5, 6, 7, 8, 9, 4]).into(),
-            candidate_status: (&[row_status::INVALID_VALUE, 0, 0, 0, 0, 0]).into(),
+            candidate_status: (&[1, 0, 0, 0, 0, 0]).into(),
             scores: (&[0.5, 0.0, 0.25, 0.0, 1.0, 0.0, 0.75, 0.0, 0.125, 0.0, 0.5, 0.0]).into(),
             score_stride: 2,
             token_ids: (&mut tokens).into(),
@@ -410,7 +409,7 @@ fn unmasking() {
     let too_short = UnmaskArgs {
         num_rows: 2,
         num_blocks: 1,
-        confidence: Confidence::MARGIN, // two scores a row
+        confidence: Confidence::Margin, // two scores a row
         candidate_token_ids: (&[5, 6]).into(),
         scores: (&[-0.5, -0.125]).into(),
         ..UnmaskArgs::default()
@@ -437,7 +436,7 @@ fn watermarks() {
                     streams: (&[numbers.stream]).into(),
                     ..Random::default()
                 },
-                draw_method: DrawMethod::WATERMARK,
+                draw_method: DrawMethod::Watermark,
                 out_token_ids: (&mut token).into(),
                 ..SampleArgs::default()
             })

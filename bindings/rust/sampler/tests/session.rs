@@ -46,7 +46,7 @@ fn drawn_alone(prompt: &[i32], count: usize, seed: u64, params: Params) -> Drawn
             out_token_ids: (&mut ids).into(),
             reports: ReportArgs {
                 out_logprobs: (&mut logprobs).into(),
-                logprob_kind: LogprobKind::PROCESSED,
+                logprob_kind: LogprobKind::Processed,
                 num_top_logprobs: 2,
                 out_top_token_ids: (&mut top).into(),
                 out_top_logprobs: (&mut top_logprobs).into(),
@@ -133,7 +133,8 @@ impl Caller {
         let (mut lengths, mut drafter_lengths) = (counts.clone(), counts.clone());
         let mut accepted = counts.clone();
         let (mut logprobs, mut top_logprobs) = (vec![0.0; places], vec![0.0; 2 * places]);
-        let (mut reasons, mut status) = (vec![-7; spans.len()], vec![7; spans.len()]);
+        let (mut reasons, mut status) =
+            (vec![-7; spans.len()], vec![RowStatus::from(77); spans.len()]);
         let mut top = vec![-7; 2 * places];
         session
             .advance(&AdvanceArgs {
@@ -150,7 +151,7 @@ impl Caller {
                 out_row_status: (&mut status).into(),
                 reports: ReportArgs {
                     out_logprobs: (&mut logprobs).into(),
-                    logprob_kind: LogprobKind::PROCESSED,
+                    logprob_kind: LogprobKind::Processed,
                     num_top_logprobs: 2,
                     out_top_token_ids: (&mut top).into(),
                     out_top_logprobs: (&mut top_logprobs).into(),
@@ -164,8 +165,8 @@ impl Caller {
             let (sequence, count) = (span.sequence() as usize, counts[i] as usize);
             let known = session.get(span.sequence()).unwrap();
             let first = i * (self.max_drafts + 1);
-            assert_eq!(status[i], 0);
-            assert_eq!(reasons[i], known.finish_reason.raw());
+            assert_eq!(status[i], RowStatus::OK);
+            assert_eq!(FinishReason::from(reasons[i]), known.finish_reason);
             assert_eq!(ids[first..first + count], known.token_ids[known.token_ids.len() - count..]);
             assert_eq!(lengths[i] as usize, known.cache_length);
             assert_eq!(drafter_lengths[i] as usize, known.drafter_cache_length);
@@ -212,7 +213,7 @@ fn texts_are_those_drawn_alone() {
         let mut session = Session::new(sampler(), &options()).unwrap();
         let mut caller = Caller::new(4, 3);
         let cold = Params { temperature: 0.5, top_k: 5, ..Params::default() };
-        let sources = [DraftSource::NONE, DraftSource::MODEL, DraftSource::PROMPT_LOOKUP];
+        let sources = [DraftSource::None, DraftSource::Model, DraftSource::PromptLookup];
         let mut wanted = vec![];
         for (i, &draft_source) in sources.iter().enumerate() {
             let prompt = [1, 2, 3, 1, 2, 3, i as i32];
@@ -233,7 +234,7 @@ fn texts_are_those_drawn_alone() {
         for (i, wanted) in wanted.iter().enumerate() {
             let found = session.get(i as i32).unwrap();
             assert_eq!(found.token_ids, wanted.text, "of {:?}", sources[i]);
-            assert_eq!((found.prompt_length, found.finish_reason), (7, FinishReason::LENGTH));
+            assert_eq!((found.prompt_length, found.finish_reason), (7, FinishReason::Length));
             assert_eq!(found.num_drafted > 0, i > 0, "of {:?}", sources[i]);
             assert_eq!(caller.logprobs[i], wanted.logprobs);
             assert_eq!(caller.top[i], wanted.top);
@@ -265,7 +266,7 @@ fn drafts_come_from_n_grams() {
         params: Some(params),
         seed: 7,
         max_new_tokens: 40,
-        draft_source: DraftSource::NGRAM,
+        draft_source: DraftSource::Ngram,
         ngram: Some(&ngram),
         ..AddArgs::default()
     };
@@ -294,14 +295,14 @@ fn numbers_of_drafts_adapt() {
     let options = SessionOptions { has_adaptive_gamma: true, clock: Some(clock), ..options() };
     let wanted = drawn_alone(&[4, 5], 30, 3, Params::default());
     let mut drafted = vec![];
-    for adaptive_gamma in [GammaRule::FIXED, GammaRule::BY_ENTROPY, GammaRule::MEASURED] {
+    for adaptive_gamma in [GammaRule::Fixed, GammaRule::ByEntropy, GammaRule::Measured] {
         let mut session = Session::new(sampler(), &options).unwrap();
-        let by_entropy = adaptive_gamma == GammaRule::BY_ENTROPY;
+        let by_entropy = adaptive_gamma == GammaRule::ByEntropy;
         let add = AddArgs {
             token_ids: &[4, 5],
             seed: 3,
             max_new_tokens: 30,
-            draft_source: DraftSource::MODEL,
+            draft_source: DraftSource::Model,
             adaptive_gamma,
             ema_beta: if by_entropy { 0.5 } else { 0.0 },
             gamma_min: by_entropy.into(),
@@ -314,7 +315,7 @@ fn numbers_of_drafts_adapt() {
         let found = session.get(0).unwrap();
         assert_eq!(found.token_ids, wanted.text, "{adaptive_gamma}");
         drafted.push(found.num_drafted);
-        let is_measured = adaptive_gamma == GammaRule::MEASURED;
+        let is_measured = adaptive_gamma == GammaRule::Measured;
         assert_eq!(TICKS.load(Ordering::Relaxed) > 0, is_measured);
     }
     assert!(drafted[1] < drafted[0], "{drafted:?}");
@@ -336,9 +337,9 @@ fn rules_of_acceptance_and_trees() {
     };
     let mut accepted = vec![];
     for rule in 0..9 {
-        let acceptance = Acceptance::from_raw(rule);
+        let acceptance = Acceptance::from(rule);
         for draft_top_k in [0, 2] {
-            let rules = [Acceptance::BLOCK, Acceptance::DEFERRED];
+            let rules = [Acceptance::Block, Acceptance::Deferred];
             if draft_top_k > 0 && rules.contains(&acceptance) {
                 continue;
             }
@@ -350,7 +351,7 @@ fn rules_of_acceptance_and_trees() {
                     params: Some(params),
                     seed: 3,
                     max_new_tokens: 30,
-                    draft_source: DraftSource::MODEL,
+                    draft_source: DraftSource::Model,
                     acceptance,
                     draft_top_k,
                     ..AddArgs::default()
@@ -368,7 +369,7 @@ fn rules_of_acceptance_and_trees() {
             let found = session.get(0).unwrap();
             assert!(found.num_drafted > 0, "{acceptance}");
             assert_eq!((found.token_ids.len(), is_tree), (32, draft_top_k > 0), "{acceptance}");
-            if [Acceptance::DEFAULT, Acceptance::SAMPLE_MATCH].contains(&acceptance) {
+            if [Acceptance::Default, Acceptance::SampleMatch].contains(&acceptance) {
                 assert_eq!(found.token_ids, wanted.text, "{draft_top_k}");
             }
             if draft_top_k == 0 {
@@ -382,7 +383,7 @@ fn rules_of_acceptance_and_trees() {
     let mut session = Session::new(sampler(), &options).unwrap();
     let add = AddArgs {
         token_ids: &[4, 5],
-        draft_source: DraftSource::MODEL,
+        draft_source: DraftSource::Model,
         least_draft_probability: 1.0,
         ..AddArgs::default()
     };
@@ -406,8 +407,8 @@ fn drafts_are_verified_by_the_drafters_rows() {
         let add = AddArgs {
             token_ids: &[4, 5],
             seed,
-            draft_source: DraftSource::MODEL,
-            acceptance: Acceptance::STANDARD,
+            draft_source: DraftSource::Model,
+            acceptance: Acceptance::Standard,
             num_drafts: 2,
             ..AddArgs::default()
         };
@@ -417,7 +418,7 @@ fn drafts_are_verified_by_the_drafters_rows() {
     let mut accepted = 0;
     for sequence in 0..4 {
         let found = session.get(sequence).unwrap();
-        assert_eq!((found.token_ids.len(), found.finish_reason), (60, FinishReason::CONTEXT));
+        assert_eq!((found.token_ids.len(), found.finish_reason), (60, FinishReason::Context));
         assert!(found.num_drafted <= 2 * found.num_steps && found.is_drafting);
         accepted += found.num_accepted;
     }
@@ -425,8 +426,8 @@ fn drafts_are_verified_by_the_drafters_rows() {
     let mut session = Session::new(sampler(), &self::options()).unwrap();
     let add = AddArgs {
         token_ids: &[4],
-        draft_source: DraftSource::MODEL,
-        acceptance: Acceptance::STANDARD,
+        draft_source: DraftSource::Model,
+        acceptance: Acceptance::Standard,
         ..AddArgs::default()
     };
     assert!(session.add(&add).unwrap_err().message.contains("keep_drafter_rows"));
@@ -443,7 +444,7 @@ fn a_text_goes_on_where_its_caches_end() {
         drafter_cache_length: 3,
         seed: 3,
         max_new_tokens: 9,
-        draft_source: DraftSource::PROMPT_LOOKUP,
+        draft_source: DraftSource::PromptLookup,
         num_drafts: 2,
         min_match: 50, // nothing is as long
         ..AddArgs::default()
@@ -462,7 +463,7 @@ fn a_text_goes_on_where_its_caches_end() {
 #[test]
 fn a_text_goes_on_as_it_would_have() {
     let params = Params {
-        adaptive_kind: AdaptiveKind::MIROSTAT_V2,
+        adaptive_kind: AdaptiveKind::MirostatV2,
         adaptive_target: 2.0,
         adaptive_rate: 0.4,
         ..Params::default()
@@ -515,7 +516,7 @@ fn texts_end_at_end_tokens_and_stop_sequences() {
     let ended = session.add(&AddArgs { end_token_ids: &ended, ..add }).unwrap();
     Caller::new(4, 3).run(&mut session, 0);
     let found = session.get(stopped).unwrap();
-    assert!(found.finish_reason == FinishReason::STOP_SEQUENCE && found.token_ids.len() <= 8);
+    assert!(found.finish_reason == FinishReason::StopSequence && found.token_ids.len() <= 8);
     let end = found.token_ids.len();
     match found.stop_sequence {
         Some(0) => assert_eq!(found.token_ids[end - 1], ids[0]),
@@ -523,7 +524,7 @@ fn texts_end_at_end_tokens_and_stop_sequences() {
     }
     assert_eq!(found.token_ids, &whole[..end]);
     let found = session.get(ended).unwrap();
-    assert_eq!((found.finish_reason, found.stop_sequence), (FinishReason::END_TOKEN, None));
+    assert_eq!((found.finish_reason, found.stop_sequence), (FinishReason::EndToken, None));
     assert_eq!(found.token_ids, &whole[..found.token_ids.len()]);
     assert!(found.token_ids.len() <= 10);
 }
@@ -575,7 +576,7 @@ fn masks_and_biases_are_those_of_the_pipeline() {
     let mut session = Session::new(sampler(), &options).unwrap();
     session.add(&AddArgs { token_ids: &[4], ..AddArgs::default() }).unwrap();
     let mut plan = Plan::default();
-    for (mask, token, reason) in [(0, 3, FinishReason::NONE), (1, -1, FinishReason::BAD_ROW)] {
+    for (mask, token, reason) in [(0, 3, FinishReason::None), (1, -1, FinishReason::BadRow)] {
         session.plan(&PlanArgs::default(), &mut plan).unwrap();
         let logits = logits_after(plan.token_ids(), 0);
         let (mut ids, mut counts, mut reasons) = ([-7; 1], [0i64; 1], [0; 1]);
@@ -593,7 +594,7 @@ fn masks_and_biases_are_those_of_the_pipeline() {
         assert_eq!((ids, reasons), ([token], [reason.raw()]));
     }
     let found = session.get(0).unwrap();
-    assert_eq!((found.token_ids, found.row_status), (&[4, 3][..], row_status::EMPTY));
+    assert_eq!((found.token_ids, found.row_status), (&[4, 3][..], RowStatus::EMPTY));
 }
 
 #[test]
@@ -609,7 +610,7 @@ fn wrong_arrays_are_refused() {
     let halfs = vec![F16(0); COLS];
     fn refused(session: &mut Session, args: &AdvanceArgs, message: &str) {
         let error = session.advance(args).unwrap_err();
-        assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+        assert_eq!((error.status, &error.message[..]), (Status::InvalidArgument, message));
     }
     let (mut ids, mut counts) = ([-7; 2], [-7i64; 1]);
     macro_rules! args {

@@ -85,13 +85,13 @@ fn a_state_is_the_history() {
     let mut state = State::new(&mut sampler, options).unwrap();
     let mut texts = vec![vec![1, 2, 3, 1, 2], vec![7], vec![]];
     let prompts = [5, 1, 0];
-    append(&mut sampler, &mut state, &texts, TokenKind::PROMPT);
+    append(&mut sampler, &mut state, &texts, TokenKind::Prompt);
     let params = Params {
         repetition_penalty: 1.3,
         frequency_penalty: 0.25,
         dry_multiplier: 0.8,
         no_repeat_ngram_size: 3,
-        adaptive_kind: AdaptiveKind::MIROSTAT_V2,
+        adaptive_kind: AdaptiveKind::MirostatV2,
         adaptive_target: 3.0,
         adaptive_rate: 0.2,
         top_p: 0.98,
@@ -182,7 +182,7 @@ fn a_state_is_the_history() {
 fn bad_rows_are_statuses() {
     let mut sampler = new_sampler();
     let mut state = new_state(&mut sampler, 4);
-    let (mut lengths, mut row_status) = ([77; 4], [77; 4]);
+    let (mut lengths, mut row_status) = ([77; 4], [RowStatus::from(77); 4]);
     let args = AppendArgs {
         slots: (&[2, 3, 0, 1]).into(),
         tokens: TokenLists::new(&[0, 2, 3, 8, 9], &[5i64, 6, 7, 1, 2, 3, 4, 5, 1 << 31]),
@@ -193,12 +193,7 @@ fn bad_rows_are_statuses() {
     state.append(&mut sampler, &args).unwrap();
     assert_eq!(
         row_status,
-        [
-            row_status::OK,
-            row_status::INVALID_SLOT,
-            row_status::STATE_FULL,
-            row_status::INVALID_LIST
-        ]
+        [RowStatus::OK, RowStatus::INVALID_SLOT, RowStatus::STATE_FULL, RowStatus::INVALID_LIST]
     );
     assert_eq!(lengths[..3], [2, -1, 0]);
     let (texts, prompts, _) = read(&mut sampler, &state);
@@ -227,14 +222,14 @@ fn several_tokens_are_accepted() {
 fn sequences_are_copied_and_reset() {
     let mut sampler = new_sampler();
     let (mut small, mut large) = (new_state(&mut sampler, 4), new_state(&mut sampler, 9));
-    append(&mut sampler, &mut large, &[vec![1, 2, 3, 4, 5], vec![6, 7], vec![]], TokenKind::OUTPUT);
+    append(&mut sampler, &mut large, &[vec![1, 2, 3, 4, 5], vec![6, 7], vec![]], TokenKind::Output);
     let args = CopyArgs {
         source_slots: (&[1]).into(),
         destination_slots: (&[2]).into(),
         ..CopyArgs::default()
     };
     large.copy(&mut sampler, &args).unwrap();
-    let mut row_status = [77; 2];
+    let mut row_status = [RowStatus::from(77); 2];
     let args = CopyArgs {
         source: Some(&large),
         source_slots: (&[0, 2]).into(),
@@ -245,7 +240,7 @@ fn sequences_are_copied_and_reset() {
     small.copy(&mut sampler, &args).unwrap();
     assert_eq!(read(&mut sampler, &large).0, [vec![1, 2, 3, 4, 5], vec![6, 7], vec![6, 7]]);
     assert_eq!(read(&mut sampler, &small).0, [vec![6, 7], vec![], vec![]]);
-    assert_eq!(row_status, [row_status::STATE_FULL, row_status::OK]);
+    assert_eq!(row_status, [RowStatus::STATE_FULL, RowStatus::OK]);
 
     let values = [4.0, 1.0, 2.0, 0.5];
     let args = ResetArgs {
@@ -263,14 +258,14 @@ fn sequences_are_copied_and_reset() {
 
 fn expect<T>(result: Result<T, Error>, message: &str) {
     let error = result.map(|_| ()).unwrap_err();
-    assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+    assert_eq!((error.status, &error.message[..]), (Status::InvalidArgument, message));
 }
 
 #[test]
 fn sequences_are_serialized() {
     let (mut sampler, mut other_sampler) = (new_sampler(), new_sampler());
     let mut state = new_state(&mut sampler, 9);
-    append(&mut sampler, &mut state, &[vec![1, 2, 3, 4, 5], vec![6, 7], vec![]], TokenKind::PROMPT);
+    append(&mut sampler, &mut state, &[vec![1, 2, 3, 4, 5], vec![6, 7], vec![]], TokenKind::Prompt);
     let data = state.serialize(&mut sampler, 0, 2).unwrap();
     let mut other = new_state(&mut other_sampler, 5);
     assert_eq!(other.deserialize(&mut other_sampler, 1, &data), Ok(2));
@@ -296,7 +291,7 @@ fn sequences_are_serialized() {
     damaged[0] ^= 1;
     for bad in [&[][..], &data[..data.len() - 1], &damaged] {
         let error = other.deserialize(&mut other_sampler, 0, bad).unwrap_err();
-        assert_eq!(error.status, Status::CORRUPT_DATA);
+        assert_eq!(error.status, Status::CorruptData);
     }
     assert_eq!(read(&mut other_sampler, &other).0[0], []);
 }
@@ -355,7 +350,7 @@ fn wrong_arguments_are_refused() {
         "out_lengths has 1 elements; this call needs 2",
     );
     expect(
-        state.append(s, &AppendArgs { token_kind: TokenKind::from_raw(2), ..append() }),
+        state.append(s, &AppendArgs { token_kind: TokenKind::from(2), ..append() }),
         "token_kind is 2; it must be one of its constants, 0 to 1",
     );
 
@@ -467,7 +462,7 @@ fn a_state_keeps_its_sampler() {
     let mut sampler = new_sampler();
     for state in &states {
         let args = ReadArgs::default();
-        assert_eq!(state.read(&mut sampler, &args).unwrap_err().status, Status::INVALID_ARGUMENT);
+        assert_eq!(state.read(&mut sampler, &args).unwrap_err().status, Status::InvalidArgument);
     }
     // On other threads, in any order.
     let threads: Vec<_> =

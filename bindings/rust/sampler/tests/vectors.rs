@@ -133,6 +133,7 @@ buffers! {
     i32: I32;
     i64: I64;
     u32: U32;
+    RowStatus: U32;
     u64: U64;
     u8: U8;
 }
@@ -188,7 +189,7 @@ impl<'a> Case<'a> {
         let (max_rows, max_cols) = if has_workspace { (16, 1500) } else { (0, 0) };
         let options = self.json.get("options");
         Sampler::new(Options {
-            device_type: if on_device() { DeviceType::CUDA } else { DeviceType::CPU },
+            device_type: if on_device() { DeviceType::Cuda } else { DeviceType::Cpu },
             num_threads,
             max_rows,
             max_cols,
@@ -332,23 +333,23 @@ numbers! {
     u64: |number| number as u64;
     usize: |number| number as usize;
     bool: |number| number != 0;
-    InputKind: |number| InputKind::from_raw(number as i32);
-    TieRule: |number| TieRule::from_raw(number as i32);
-    SumRule: |number| SumRule::from_raw(number as i32);
-    FilterOrder: |number| FilterOrder::from_raw(number as i32);
-    TemperatureOrder: |number| TemperatureOrder::from_raw(number as i32);
-    PenaltyScope: |number| PenaltyScope::from_raw(number as i32);
-    PenaltyForm: |number| PenaltyForm::from_raw(number as i32);
-    PLessKind: |number| PLessKind::from_raw(number as i32);
-    AdaptiveKind: |number| AdaptiveKind::from_raw(number as i32);
-    MaskRule: |number| MaskRule::from_raw(number as i32);
-    DrawMethod: |number| DrawMethod::from_raw(number as i32);
-    LogprobKind: |number| LogprobKind::from_raw(number as i32);
-    OutputKind: |number| OutputKind::from_raw(number as i32);
-    Acceptance: |number| Acceptance::from_raw(number as i32);
-    SiblingRule: |number| SiblingRule::from_raw(number as i32);
-    Packing: |number| Packing::from_raw(number as i32);
-    TokenKind: |number| TokenKind::from_raw(number as i32);
+    InputKind: |number| InputKind::from(number as i32);
+    TieRule: |number| TieRule::from(number as i32);
+    SumRule: |number| SumRule::from(number as i32);
+    FilterOrder: |number| FilterOrder::from(number as i32);
+    TemperatureOrder: |number| TemperatureOrder::from(number as i32);
+    PenaltyScope: |number| PenaltyScope::from(number as i32);
+    PenaltyForm: |number| PenaltyForm::from(number as i32);
+    PLessKind: |number| PLessKind::from(number as i32);
+    AdaptiveKind: |number| AdaptiveKind::from(number as i32);
+    MaskRule: |number| MaskRule::from(number as i32);
+    DrawMethod: |number| DrawMethod::from(number as i32);
+    LogprobKind: |number| LogprobKind::from(number as i32);
+    OutputKind: |number| OutputKind::from(number as i32);
+    Acceptance: |number| Acceptance::from(number as i32);
+    SiblingRule: |number| SiblingRule::from(number as i32);
+    Packing: |number| Packing::from(number as i32);
+    TokenKind: |number| TokenKind::from(number as i32);
 }
 
 impl<'a, T> Member<'a> for Array<'a, T>
@@ -373,7 +374,7 @@ impl<'a> Member<'a> for [Stage; MAX_STAGES] {
     fn read(members: &Members<'a>, name: &str, default: Self) -> Self {
         members.asked.borrow_mut().insert(name.into());
         match members.inputs.get(name) {
-            Some(Buffer::I32(stages)) => std::array::from_fn(|i| Stage::from_raw(stages[i])),
+            Some(Buffer::I32(stages)) => std::array::from_fn(|i| Stage::from(stages[i])),
             _ => default,
         }
     }
@@ -566,7 +567,7 @@ macro_rules! replay {
                 if bytes > 0 {
                     let mut too_small = vec![0u8; bytes - 1];
                     let error = run(&mut case, &mut sampler, (&mut too_small).into()).unwrap_err();
-                    assert_eq!(error.status, Status::WORKSPACE_TOO_SMALL);
+                    assert_eq!(error.status, Status::WorkspaceTooSmall);
                 }
                 let mut workspace = vec![0u8; bytes];
                 let result = run(&mut case, &mut sampler, (&mut workspace).into());
@@ -586,7 +587,7 @@ macro_rules! replay {
                     let before = case.outputs.clone();
                     let mut sampler = case.sampler(true, 1);
                     let error = run(&mut case, &mut sampler, ArrayMut::default()).unwrap_err();
-                    assert_eq!(error.status, Status::INVALID_ARGUMENT);
+                    assert_eq!(error.status, Status::InvalidArgument);
                     let needs = name.split_once('.').map_or("this call", |(of, _)| of);
                     let (len, needed) = (buffer.len() - 1, buffer.len());
                     let message = format!("{name} has {len} elements; {needs} needs {needed}");
@@ -719,7 +720,7 @@ fn pointers_are_checked_where_asked() {
         return;
     }
     let mut sampler = Sampler::new(Options {
-        device_type: DeviceType::CUDA,
+        device_type: DeviceType::Cuda,
         max_rows: 1,
         max_cols: 2,
         host_parameters: true,

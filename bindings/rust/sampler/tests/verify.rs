@@ -26,7 +26,7 @@ fn greedy() -> Params {
 fn refused(message: &str, args: VerifyArgs) {
     const ROWS: [f32; 240] = [0.0; 240];
     let (mut token_ids, drafts) = ([77i32; 6], [0i32; 4]);
-    let draft_token_ids = if args.layout.packing == Packing::DENSE {
+    let draft_token_ids = if args.layout.packing == Packing::Dense {
         (&drafts).into()
     } else {
         (&drafts[..3]).into()
@@ -40,7 +40,7 @@ fn refused(message: &str, args: VerifyArgs) {
         ..args
     };
     let error = new_sampler().verify(&args).unwrap_err();
-    assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+    assert_eq!((error.status, &error.message[..]), (Status::InvalidArgument, message));
     assert_eq!(token_ids, [77; 6]);
 }
 
@@ -103,17 +103,17 @@ fn short_inputs_are_refused() {
         acceptances [ids] 1 / 2;
         acceptances [ids] 6 / 7, slots: (&[0, 0]).into(), num_slots: 7;
         acceptance.synthetic_rates [reals] 1 / 2;
-        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::DRAFTS;
-        layout.packing_offsets [ids] 1 / 2, layout.packing: Packing::DRAFT_ENDS;
-        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::POSITIONS;
+        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::Drafts;
+        layout.packing_offsets [ids] 1 / 2, layout.packing: Packing::DraftEnds;
+        layout.packing_offsets [ids] 2 / 3, layout.packing: Packing::Positions;
         layout.target_row_indices [ids] 5 / 6;
         layout.target_row_indices [ids] 3 / 4, layout.bonus_row_indices: (&ids[..2]).into();
         layout.bonus_row_indices [ids] 1 / 2;
         layout.draft_row_indices [ids] 3 / 4;
-        layout.draft_row_indices [ids] 2 / 3, layout.packing: Packing::DRAFTS;
-        layout.target_row_indices [ids] 4 / 5, layout.packing: Packing::DRAFTS;
-        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::POSITIONS;
-        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::DRAFTS,
+        layout.draft_row_indices [ids] 2 / 3, layout.packing: Packing::Drafts;
+        layout.target_row_indices [ids] 4 / 5, layout.packing: Packing::Drafts;
+        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::Positions;
+        layout.target_row_indices [ids] 2 / 3, layout.packing: Packing::Drafts,
             layout.bonus_row_indices: (&ids[..2]).into();
         layout.parents [ids] 3 / 4;
         layout.parents [ids] 1 / 2, layout.tree_rows: 1;
@@ -147,7 +147,7 @@ fn short_rows_are_refused() {
     let ids = [0i32; 6];
     let default = DraftLayout::default;
     for layout in [
-        DraftLayout { packing: Packing::DRAFTS, ..default() },
+        DraftLayout { packing: Packing::Drafts, ..default() },
         DraftLayout { draft_rows_by_slot: true, ..default() },
         DraftLayout { draft_row_indices: (&ids).into(), ..default() },
     ] {
@@ -155,7 +155,7 @@ fn short_rows_are_refused() {
     }
     let mut token_ids = [77i32; 6];
     for layout in [
-        DraftLayout { packing: Packing::DRAFTS, ..default() },
+        DraftLayout { packing: Packing::Drafts, ..default() },
         DraftLayout { target_row_indices: (&ids).into(), ..default() },
     ] {
         let args = VerifyArgs {
@@ -183,19 +183,19 @@ fn what_breaks_a_rule_is_refused() {
         |message: &str, reports| refused(message, VerifyArgs { reports, ..VerifyArgs::default() });
     refused_rule(
         "acceptance->rule is 9; it must be one of its constants, 0 to 8",
-        Acceptance::from_raw(9),
+        Acceptance::from(9),
     );
     refused_rule(
         "acceptance->rule is 8; SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates",
-        Acceptance::SYNTHETIC,
+        Acceptance::Synthetic,
     );
     refused(
         "sibling_rule is -1; it must be one of its constants, 0 to 1",
-        VerifyArgs { sibling_rule: SiblingRule::from_raw(-1), ..VerifyArgs::default() },
+        VerifyArgs { sibling_rule: SiblingRule::from(-1), ..VerifyArgs::default() },
     );
     refused_layout(
         "layout->packing is 4; it must be one of its constants, 0 to 3",
-        DraftLayout { packing: Packing::from_raw(4), ..DraftLayout::default() },
+        DraftLayout { packing: Packing::from(4), ..DraftLayout::default() },
     );
     refused_layout(
         "layout->num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2",
@@ -203,11 +203,11 @@ fn what_breaks_a_rule_is_refused() {
     );
     refused_layout(
         "layout->packing_offsets is NULL; it is required",
-        DraftLayout { packing: Packing::DRAFTS, ..DraftLayout::default() },
+        DraftLayout { packing: Packing::Drafts, ..DraftLayout::default() },
     );
     refused_reports(
         "reports->logprob_kind is 3; it must be one of its constants, 0 to 2",
-        ReportArgs { logprob_kind: LogprobKind::from_raw(3), ..ReportArgs::default() },
+        ReportArgs { logprob_kind: LogprobKind::from(3), ..ReportArgs::default() },
     );
     refused_reports(
         "reports->num_top_logprobs is 41; it must be below 41",
@@ -253,7 +253,7 @@ fn sample_match_is_sampling() {
         }
         // The second draft is another token than the one that is drawn.
         let drafts = [tokens[0], (tokens[1] + 1) % 5];
-        let (mut got, mut emitted, mut status) = ([77; 3], [77; 1], [77; 1]);
+        let (mut got, mut emitted, mut status) = ([77; 3], [77; 1], [RowStatus::from(77); 1]);
         let (mut got_logprobs, mut got_ranks, mut got_entropies) = ([77.0; 3], [77; 3], [77.0; 3]);
         let (mut got_top_ids, mut got_top_logprobs) = ([77; 6], [77.0; 6]);
         let (mut got_bitmask, mut got_kept_counts) = ([77; 3], [77; 3]);
@@ -262,7 +262,7 @@ fn sample_match_is_sampling() {
         let args = VerifyArgs {
             target: Rows::logits(&rows, 3, NUM_COLS),
             acceptance: AcceptanceParams {
-                rule: Acceptance::SAMPLE_MATCH,
+                rule: Acceptance::SampleMatch,
                 ..AcceptanceParams::default()
             },
             num_drafts: 2,
@@ -293,7 +293,7 @@ fn sample_match_is_sampling() {
             ..VerifyArgs::default()
         };
         sampler.verify(&args).unwrap();
-        assert_eq!((emitted, status), ([1], [row_status::OK]));
+        assert_eq!((emitted, status), ([1], [RowStatus::OK]));
         assert_eq!(got, [tokens[0], tokens[1], -1]);
         assert_eq!((positions, kv_indices), ([0, 1, -1], [30, 20, -1]));
         assert!(observations.iter().all(|x| x.is_nan()));
@@ -333,7 +333,7 @@ fn trees_are_walked_down() {
         (DraftLayout { parents: (&no_parents).into(), ..default() }, false),
     ] {
         let (mut got, mut positions, mut emitted, mut status) =
-            ([77; 4], [77; 4], [77; 1], [77; 1]);
+            ([77; 4], [77; 4], [77; 1], [RowStatus::from(77); 1]);
         let args = VerifyArgs {
             target: Rows::logits(&rows, 4, NUM_COLS),
             num_drafts: 3,
@@ -349,9 +349,9 @@ fn trees_are_walked_down() {
         sampler.verify(&args).unwrap();
         if is_tree {
             assert_eq!((got, positions, emitted), ([1, 2, 4, -1], [0, 2, 3, -1], [2]));
-            assert_eq!(status, [row_status::OK]);
+            assert_eq!(status, [RowStatus::OK]);
         } else {
-            assert_eq!((got, status), ([-1; 4], [row_status::INVALID_TREE]));
+            assert_eq!((got, status), ([-1; 4], [RowStatus::INVALID_TREE]));
         }
     }
 }
@@ -372,7 +372,7 @@ fn packed_batches_are_unpacked() {
             &packed[..],
             Array::default(),
             DraftLayout {
-                packing: Packing::DRAFTS,
+                packing: Packing::Drafts,
                 packing_offsets: (&draft_offsets).into(),
                 ..default()
             },
@@ -382,7 +382,7 @@ fn packed_batches_are_unpacked() {
             &packed[..],
             Array::default(),
             DraftLayout {
-                packing: Packing::DRAFT_ENDS,
+                packing: Packing::DraftEnds,
                 packing_offsets: (&draft_offsets[1..]).into(),
                 ..default()
             },
@@ -392,7 +392,7 @@ fn packed_batches_are_unpacked() {
             &by_position[..],
             Array::default(),
             DraftLayout {
-                packing: Packing::POSITIONS,
+                packing: Packing::Positions,
                 packing_offsets: (&position_offsets).into(),
                 ..default()
             },
@@ -402,7 +402,7 @@ fn packed_batches_are_unpacked() {
             &packed[..],
             Array::default(),
             DraftLayout {
-                packing: Packing::DRAFTS,
+                packing: Packing::Drafts,
                 packing_offsets: (&draft_offsets).into(),
                 target_row_indices: (&[5, 4, 3, 2, 1, 0]).into(),
                 ..default()
@@ -413,7 +413,7 @@ fn packed_batches_are_unpacked() {
             &packed[..],
             Array::default(),
             DraftLayout {
-                packing: Packing::DRAFTS,
+                packing: Packing::Drafts,
                 packing_offsets: (&draft_offsets).into(),
                 target_row_indices: (&[5, 4, 1]).into(),
                 bonus_row_indices: (&[3, 2, 0]).into(),
@@ -431,7 +431,7 @@ fn packed_batches_are_unpacked() {
         ),
     ];
     for (i, (rows, token_ids, counts, layout)) in layouts.into_iter().enumerate() {
-        let (mut got, mut emitted, mut status) = ([77; 9], [77; 3], [77; 3]);
+        let (mut got, mut emitted, mut status) = ([77; 9], [77; 3], [RowStatus::from(77); 3]);
         let args = VerifyArgs {
             target: Rows::logits(rows, 6, NUM_COLS),
             num_drafts: 2,
@@ -447,7 +447,7 @@ fn packed_batches_are_unpacked() {
         if let Err(error) = sampler.verify(&args) {
             panic!("layout {i}: {error}");
         }
-        assert_eq!((emitted, status), ([1, 0, 1], [row_status::OK; 3]), "layout {i}");
+        assert_eq!((emitted, status), ([1, 0, 1], [RowStatus::OK; 3]), "layout {i}");
         assert_eq!(got, [1, 2, -1, 4, -1, -1, 0, 1, -1], "layout {i}");
     }
 }
@@ -542,7 +542,7 @@ fn stages_are_of_the_target() {
     let rows = rows_of(&[1, 2]);
     let pipeline = Pipeline { banned: TokenLists::new(&[0, 1], &[1]), ..Pipeline::default() };
     for (pipeline, wanted) in [(None, [1, 2]), (Some(&pipeline), [0, -1])] {
-        let (mut got, mut status) = ([77; 2], [77; 1]);
+        let (mut got, mut status) = ([77; 2], [RowStatus::from(77); 1]);
         let args = VerifyArgs {
             target: Rows::logits(&rows, 2, NUM_COLS),
             num_drafts: 1,
@@ -554,6 +554,6 @@ fn stages_are_of_the_target() {
             ..VerifyArgs::default()
         };
         sampler.verify(&args).unwrap();
-        assert_eq!((got, status), (wanted, [row_status::OK]));
+        assert_eq!((got, status), (wanted, [RowStatus::OK]));
     }
 }
