@@ -124,6 +124,31 @@ arrays! {
     ArrayMut [mut] mut as_mut_ptr;
 }
 
+impl<T> ArrayMut<'_, T> {
+    /// The same array for a while.
+    pub fn reborrow(&mut self) -> ArrayMut<'_, T> {
+        ArrayMut::new(self.memory)
+    }
+}
+
+/// What structs of arguments that have an [`ArrayMut`] offer in place of a copy.
+macro_rules! reborrow {
+    ($($args:ident)*) => {$(
+        impl $args<'_> {
+            /// The same arguments for a while: `..args.reborrow()` is all that a call has like the
+            /// one before.
+            pub fn reborrow(&mut self) -> $args<'_> {
+                // SAFETY: nothing of it is dropped. What it borrows exclusively is borrowed from
+                // `self`, which nobody can use as long as there is the copy.
+                unsafe { std::ptr::read(self) }
+            }
+        }
+
+        const _: () = assert!(!std::mem::needs_drop::<$args>());
+    )*};
+}
+pub(crate) use reborrow;
+
 /// Logits or probabilities: [`f32`], [`F16`] or [`Bf16`].
 #[derive(Clone, Copy, Debug)]
 pub enum Real {}

@@ -4,7 +4,7 @@ use std::ptr::null;
 
 use sampler_sys as sys;
 
-use crate::array::{Array, ArrayMut, Id, Lent, Real};
+use crate::array::{reborrow, Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
 use crate::views::{or, to_c, Exec, Params, Pipeline, Random, RowParams, Rows, TokenLists};
@@ -295,7 +295,7 @@ pub struct AcceptanceParams<'a> {
 
 /// Where the drafts and rows of [`Sampler::verify`] lie. The default: dense chains, one sequence after
 /// the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DraftLayout<'a> {
     /// Distance of two sequences' first rows in `target` in elements, at least what the rows of one
     /// take. 0: contiguous.
@@ -439,6 +439,8 @@ pub struct ResidualArgs<'a> {
     /// `[target.num_rows]` Why a row is bad.
     pub out_row_status: ArrayMut<'a, RowStatus>,
 }
+
+reborrow!(ReportArgs SampleArgs ScoreArgs UnmaskArgs FilterArgs SelectArgs VerifyArgs ResidualArgs);
 
 // ---- For C --------------------------------------------------------------------------------------
 

@@ -54,7 +54,55 @@
 //! # }
 //! ```
 //!
-//! A call checks their lengths before the library sees them. It allocates nothing unless it fails.
+//! Arguments that calls have in common are built once. Each call gives what changes, or is looked at,
+//! in between, and the rest by `reborrow`, which lends the others for as long as the call's arguments
+//! live:
+//!
+//! ```
+//! use sampler::*;
+//!
+//! # fn main() -> Result<(), Error> {
+//! # let mut sampler = Sampler::new(Options { max_rows: 1, max_cols: 5, ..Options::default() })?;
+//! let (mut logits, mut token_ids) = ([2.0, 2.5, 1.5, -1.0, 0.0], [0; 1]);
+//! let params = Params { temperature: 0.8, top_k: 3, ..Params::default() };
+//! let mut args = SampleArgs { params, ..SampleArgs::default() };
+//! for step in 0..3 {
+//!     sampler.sample(&SampleArgs {
+//!         input: Rows::logits(&logits, 1, 5),
+//!         random: Random::new(1, step),
+//!         out_token_ids: (&mut token_ids).into(),
+//!         ..args.reborrow()
+//!     })?;
+//!     logits[token_ids[0] as usize] -= 1.0;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What is lent cannot be lent again meanwhile:
+//!
+//! ```compile_fail,E0499
+//! # use sampler::*;
+//! # fn twice(mut args: SampleArgs<'_>) {
+//! let (one, other) = (args.reborrow(), args.reborrow());
+//! drop((one, other));
+//! # }
+//! ```
+//!
+//! nor be reached otherwise as long as any of the arguments are there:
+//!
+//! ```compile_fail,E0502
+//! # use sampler::*;
+//! # fn main() {
+//! let mut token_ids = [0; 1];
+//! let mut args = SampleArgs { out_token_ids: (&mut token_ids).into(), ..SampleArgs::default() };
+//! let step = args.reborrow();
+//! println!("{token_ids:?}");
+//! drop(step);
+//! # }
+//! ```
+//!
+//! A call checks the arrays' lengths before the library sees them. It allocates nothing unless it fails.
 //!
 //! # CUDA
 //!

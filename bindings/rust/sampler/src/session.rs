@@ -9,7 +9,7 @@ use std::slice;
 
 use sampler_sys as sys;
 
-use crate::array::{Array, ArrayMut, Lent, Real};
+use crate::array::{reborrow, Array, ArrayMut, Lent, Real};
 use crate::calls::{token_id_type, AcceptanceParams, ReportArgs};
 use crate::check::{invalid_argument, Place};
 use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule, RowStatus};
@@ -450,6 +450,8 @@ pub struct AdvanceArgs<'a> {
     /// `out_top_token_ids`, of `i32`, and `out_top_logprobs`. All else must be left out.
     pub reports: ReportArgs<'a>,
 }
+
+reborrow!(AdvanceArgs);
 
 impl<'a> Session<'a> {
     /// An empty session. The sampler is dropped where this fails.

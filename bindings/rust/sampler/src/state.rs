@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sampler_sys as sys;
 
-use crate::array::{Array, ArrayMut, Id, Lent};
+use crate::array::{reborrow, Array, ArrayMut, Id, Lent};
 use crate::check::Place;
 use crate::constants::{RowStatus, TokenKind, NUM_ADAPTIVE_VALUES};
 use crate::handle::Owner;
@@ -201,6 +201,8 @@ pub struct ReadArgs<'a> {
     /// `[num_rows]` Why a row is bad.
     pub out_row_status: ArrayMut<'a, RowStatus>,
 }
+
+reborrow!(AppendArgs AcceptArgs TruncateArgs CopyArgs ResetArgs ReadArgs);
 
 /// Slots for C, and how many rows there are.
 fn rows(place: Place, slots: &Array<i32>, num_rows: usize) -> Result<(*mut i32, usize), Error> {

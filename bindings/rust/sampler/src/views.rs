@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use sampler_sys as sys;
 
-use crate::array::{Array, ArrayMut, Id, Lent, Real};
+use crate::array::{reborrow, Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
 use crate::{error, Error, State};
@@ -611,6 +611,8 @@ pub struct Exec<'a> {
     /// alignment. None: the sampler's.
     pub workspace: ArrayMut<'a, u8>,
 }
+
+reborrow!(Exec);
 
 impl Exec<'_> {
     pub(crate) fn raw(&self, place: Place) -> Result<sys::sampler_exec, Error> {

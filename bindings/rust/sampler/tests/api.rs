@@ -347,6 +347,70 @@ fn a_workspace_is_told_to_the_byte() {
     );
 }
 
+/// Arguments that are lent for each step, and given anew, have the same outputs.
+#[test]
+fn arguments_are_lent_for_a_step() {
+    let mut sampler = small_sampler();
+    let (slots, temperatures) = ([1, 0], [1.5, 0.75]);
+    let args = || SampleArgs {
+        slots: (&slots).into(),
+        num_slots: 2,
+        row_params: RowParams { temperature: (&temperatures).into(), ..RowParams::default() },
+        reports: ReportArgs { logprob_kind: LogprobKind::Processed, ..ReportArgs::default() },
+        ..SampleArgs::default()
+    };
+    let sizes = SampleArgs { input: Rows::logits(&[0.0; 10], 2, 5), ..args() };
+    let bytes = sampler.sample_workspace_size(&sizes).unwrap();
+    let (mut workspace, mut other_workspace) = (vec![0u8; bytes], vec![0u8; bytes]);
+    let mut entropies = [77.0; 2];
+    let mut lent = args();
+    lent.exec.workspace = (&mut workspace).into();
+    lent.reports.out_entropies = (&mut entropies).into();
+
+    let mut logits = [LOGITS, LOGITS].concat();
+    let (mut drawn, mut logprobs) = ([77; 2], [77.0; 2]);
+    let mut last_entropies = [0.0; 2];
+    for step in 0..20 {
+        let rest = lent.reborrow();
+        sampler
+            .sample(&SampleArgs {
+                input: Rows::logits(&logits, 2, 5),
+                random: Random::new(1, step),
+                out_token_ids: (&mut drawn).into(),
+                reports: ReportArgs { out_logprobs: (&mut logprobs).into(), ..rest.reports },
+                ..rest
+            })
+            .unwrap();
+        let (mut wanted, mut wanted_logprobs) = ([0; 2], [0.0; 2]);
+        sampler
+            .sample(&SampleArgs {
+                exec: Exec { workspace: (&mut other_workspace).into(), ..Exec::default() },
+                input: Rows::logits(&logits, 2, 5),
+                random: Random::new(1, step),
+                out_token_ids: (&mut wanted).into(),
+                reports: ReportArgs {
+                    out_logprobs: (&mut wanted_logprobs).into(),
+                    out_entropies: (&mut last_entropies).into(),
+                    ..args().reports
+                },
+                ..args()
+            })
+            .unwrap();
+        assert_eq!((drawn, logprobs), (wanted, wanted_logprobs));
+        for (row, &token) in drawn.iter().enumerate() {
+            logits[row * 5 + token as usize] -= 0.25;
+        }
+    }
+    assert_eq!(entropies, last_entropies);
+
+    let (mut array, mut row) = (ArrayMut::from(&mut drawn), [0.0, 1.0]);
+    for token in [1, 0] {
+        sampler.argmax(&Rows::logits(&row, 1, 2), array.reborrow()).unwrap();
+        row[token] = -1.0;
+    }
+    assert_eq!(drawn[0], 0);
+}
+
 #[test]
 fn a_fallback_token_stands_for_bad_rows() {
     let mut sampler = Sampler::new(Options { fallback_token_id: Some(3), ..options() }).unwrap();
