@@ -96,13 +96,24 @@ check_device() {
   SAMPLER_TEST_DEVICE_REACHES_HOST=1 crates test --test vectors
 }
 
+# What the comment at the start of an example says that it prints.
+text_of_example() {
+  # shellcheck disable=SC2016
+  sed -n '/^\/\/! ```text$/,/^\/\/! ```$/{/```/d;s/^\/\/! //;p}' \
+    "$project_dir/bindings/rust/sampler/examples/$1.rs"
+}
+
 check_examples() {
   local examples=$CARGO_TARGET_DIR/release/examples recorded=$project_dir/examples/recorded_logits
+  local example
   crates build --release --examples
   # shellcheck disable=SC2016  # The text between ```text and ```.
   expect_output "$(sed -n '/^```text$/,/^```$/{/^```/d;p}' "$project_dir/README.md")" \
     "$examples/readme"
   expect_output "$(cat "$recorded/tokens.txt")" "$examples/recorded_logits" "$recorded/logits.f16"
+  for example in batch session; do
+    expect_output "$(text_of_example $example)" "$examples/$example"
+  done
   "$examples/overhead" | python3 -c 'import json; assert json.loads(input())["ns_per_call"] > 0'
 }
 
