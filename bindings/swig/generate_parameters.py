@@ -135,7 +135,7 @@ def java(params, row_params):
 def rust(params, row_params):
     def from_raw(member):
         if member.length:
-            return f"c.{member.name}.map({enum_name(member)}::from_raw)"
+            return f"{enum_name(member)}::array_from_raw(c.{member.name})"
         return f"{enum_name(member)}::from_raw(c.{member.name})" if member.enum else f"c.{member.name}"
 
     def raw(member):
@@ -147,7 +147,7 @@ def rust(params, row_params):
         f"// {NOTE}", "//! Parameters for C, and from it.", "",
         "use sampler_sys as sys;", "", "use crate::check::Place;", "use crate::constants::*;",
         "use crate::views::{Params, RowParams};", "use crate::Error;", "",
-        "#[rustfmt::skip]", "impl Params {", "    pub(crate) fn from_raw(c: &sys::sampler_params) -> Params {",
+        "#[rustfmt::skip]", "impl Params {", "    pub(crate) const fn from_raw(c: &sys::sampler_params) -> Params {",
         "        Params {", *(f"            {member.name}: {from_raw(member)}," for member in params),
         "        }", "    }", "", "    pub(crate) fn raw(&self) -> sys::sampler_params {",
         "        sys::sampler_params {", *(f"            {member.name}: {raw(member)}," for member in params),

@@ -605,6 +605,18 @@ impl RowStatus {
     }
 }
 
+impl Stage {
+    pub(crate) const fn array_from_raw<const N: usize>(raw: [i32; N]) -> [Self; N] {
+        let mut stages = [Self::None; N];
+        let mut i = 0;
+        while i < N {
+            stages[i] = Self::from_raw(raw[i]);
+            i += 1;
+        }
+        stages
+    }
+}
+
 // Bytes that calls write.
 impl From<u8> for Stage {
     fn from(raw: u8) -> Self {

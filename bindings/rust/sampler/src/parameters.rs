@@ -10,7 +10,7 @@ use crate::Error;
 
 #[rustfmt::skip]
 impl Params {
-    pub(crate) fn from_raw(c: &sys::sampler_params) -> Params {
+    pub(crate) const fn from_raw(c: &sys::sampler_params) -> Params {
         Params {
             temperature: c.temperature,
             top_p: c.top_p,
@@ -50,7 +50,7 @@ impl Params {
             xtc_threshold: c.xtc_threshold,
             typical_p_ties: TieRule::from_raw(c.typical_p_ties),
             min_keep: c.min_keep,
-            stages: c.stages.map(Stage::from_raw),
+            stages: Stage::array_from_raw(c.stages),
             adaptive_kind: AdaptiveKind::from_raw(c.adaptive_kind),
             adaptive_target: c.adaptive_target,
             adaptive_rate: c.adaptive_rate,

@@ -215,7 +215,9 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params::from_raw(&sys::sampler_params::INIT)
+        // Not made anew in each call.
+        const DEFAULT: Params = Params::from_raw(&sys::sampler_params::INIT);
+        DEFAULT
     }
 }
 
