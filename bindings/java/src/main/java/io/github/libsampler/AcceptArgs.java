@@ -77,8 +77,8 @@ public final class AcceptArgs extends StateArguments<AcceptArgs> {
   }
 
   /**
-   * Sets numbers that each grow by the tokens that its slot took, as the offsets of {@link Random}
-   * may be.
+   * Sets numbers that each grow by the tokens that its slot took, as the offsets of {@link
+   * Randomness} may be.
    *
    * @param offsets [slots of the state] I64, in and out; null, the default: offsets are the
    *     caller's business

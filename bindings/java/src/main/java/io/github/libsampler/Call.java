@@ -585,7 +585,7 @@ final class Call {
     in(PIPELINE + member, "pipeline->", name, array, types, Lengths.product(count, step));
   }
 
-  void random(int at, Random random, long numSlots) {
+  void random(int at, Randomness random, long numSlots) {
     final String of = "random.";
     final Array seeds = random.seeds;
     final Array offsets = random.offsets;

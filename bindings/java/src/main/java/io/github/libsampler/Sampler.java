@@ -369,13 +369,13 @@ public final class Sampler implements AutoCloseable {
   public void chainSpeculative(Rows target, Rows draft, int[] draftTokenIds, int numDrafts,
       long seed, long offset, int[] outTokenIds, int[] outAcceptedCounts, int[] outEmittedCounts) {
     call(new VerifyArgs().target(target).draft(draft).draftTokenIds(Array.i32(draftTokenIds))
-        .numDrafts(numDrafts).random(new Random(seed, offset))
+        .numDrafts(numDrafts).random(new Randomness(seed, offset))
         .outTokenIds(Array.i32(outTokenIds)).outAcceptedCounts(Array.i32(outAcceptedCounts))
         .outEmittedCounts(Array.i32(outEmittedCounts)), false);
   }
 
   private void draw(Rows input, Params params, long seed, long offset, int[] outTokenIds) {
-    call(new SampleArgs().input(input).params(params).random(new Random(seed, offset))
+    call(new SampleArgs().input(input).params(params).random(new Randomness(seed, offset))
         .outTokenIds(Array.i32(outTokenIds)), false);
   }
 
@@ -504,7 +504,7 @@ public final class Sampler implements AutoCloseable {
 
     /**
      * Sets whether a CUDA sampler takes the numbers per row or slot (the arrays of {@link
-     * RowParams} and {@link Random}, and selectedCounts) as arrays and direct buffers. A CPU
+     * RowParams} and {@link Randomness}, and selectedCounts) as arrays and direct buffers. A CPU
      * sampler ignores it.
      *
      * @param hostParameters false, the default: they are device memory like all other arrays

@@ -15,7 +15,7 @@ public final class ScoreArgs extends Arguments {
   private int numSlots;
   private Params params;
   private RowParams rowParams;
-  private Random random = Random.DEFAULT;
+  private Randomness random = Randomness.DEFAULT;
   private Array tokenIds;
   private TokenLists kept = TokenLists.NONE;
   private Array outRowStatus;
@@ -123,8 +123,8 @@ public final class ScoreArgs extends Arguments {
    * @param random null, the default: seed 0 and offset 0
    * @return this
    */
-  public ScoreArgs random(Random random) {
-    this.random = random == null ? Random.DEFAULT : random;
+  public ScoreArgs random(Randomness random) {
+    this.random = random == null ? Randomness.DEFAULT : random;
     return this;
   }
 

@@ -20,7 +20,7 @@ public final class UnmaskArgs extends Arguments {
   private long maskTokenId;
   private Array slots;
   private int numSlots;
-  private Random random = Random.DEFAULT;
+  private Randomness random = Randomness.DEFAULT;
   private float orderTemperature;
   private float threshold;
   private float entropyBound;
@@ -190,8 +190,8 @@ public final class UnmaskArgs extends Arguments {
    * @param random null, the default: seed 0 and offset 0
    * @return this
    */
-  public UnmaskArgs random(Random random) {
-    this.random = random == null ? Random.DEFAULT : random;
+  public UnmaskArgs random(Randomness random) {
+    this.random = random == null ? Randomness.DEFAULT : random;
     return this;
   }
 

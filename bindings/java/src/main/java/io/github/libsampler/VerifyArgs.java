@@ -17,7 +17,7 @@ public final class VerifyArgs extends Arguments {
   private int numSlots;
   private Params params;
   private RowParams rowParams;
-  private Random random = Random.DEFAULT;
+  private Randomness random = Randomness.DEFAULT;
   private boolean accumulateCounts;
   private Array outTokenIds;
   private Array outAcceptedCounts;
@@ -162,8 +162,8 @@ public final class VerifyArgs extends Arguments {
    * @param random null, the default: seed 0 and offset 0
    * @return this
    */
-  public VerifyArgs random(Random random) {
-    this.random = random == null ? Random.DEFAULT : random;
+  public VerifyArgs random(Randomness random) {
+    this.random = random == null ? Randomness.DEFAULT : random;
     return this;
   }
 

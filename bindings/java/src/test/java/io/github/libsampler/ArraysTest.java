@@ -279,12 +279,12 @@ final class ArraysTest {
           .rowParams(new RowParams().topK(Array.i32(new int[4])));
       expectRefusal("row_params->top_k has 4 elements; row_params needs 5",
           () -> sampler.sample(args));
-      args.rowParams(null).random(new Random().streams(Array.i32(new int[4])));
+      args.rowParams(null).random(new Randomness().streams(Array.i32(new int[4])));
       expectRefusal("random.streams has 4 elements; random needs 5", () -> sampler.sample(args));
-      args.random(new Random().seeds(Array.i64(new long[4])));
+      args.random(new Randomness().seeds(Array.i64(new long[4])));
       expectRefusal("random.num_seeds is 4; it must be 1 or the number of slots, 5",
           () -> sampler.sample(args));
-      args.random(new Random().seeds(Array.i64(new long[4])).numSeeds(5));
+      args.random(new Randomness().seeds(Array.i64(new long[4])).numSeeds(5));
       expectRefusal("random.seeds has 4 elements; random needs 5", () -> sampler.sample(args));
     }
   }

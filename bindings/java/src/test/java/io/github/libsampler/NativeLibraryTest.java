@@ -4,16 +4,27 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each way in which the native library is found, or not, in a process of its own. */
 final class NativeLibraryTest {
   private static final String JAR = System.getProperty("sampler.test.jar");
+
+  private static final String PACKAGE = "io.github.libsampler.";
+
+  /** A class of the package, as the jar has it. */
+  private static final Pattern CLASS = Pattern.compile("io/github/libsampler/(\\w+)\\.class");
 
   /** libsampler_java.so, beside libsampler.so.1. */
   private static final Path LIBRARY = Path.of(System.getProperty("sampler.test.library"));
@@ -41,6 +52,41 @@ final class NativeLibraryTest {
       }
       Files.lines(Path.of("/proc/self/maps")).filter(line -> line.contains("libsampler"))
           .map(line -> line.replaceAll("^[^/]*", "")).distinct().forEach(System.out::println);
+    }
+  }
+
+  /** So that a program may import all of the packages that most programs import. */
+  @Test
+  void classesHaveNamesOfTheirOwn() throws IOException, ClassNotFoundException {
+    final List<String> collisions = new ArrayList<>();
+    int numClasses = 0;
+    try (JarFile jar = new JarFile(JAR)) {
+      for (JarEntry entry : Collections.list(jar.entries())) {
+        final Matcher name = CLASS.matcher(entry.getName());
+        if (!name.matches()
+            || !Modifier.isPublic(Class.forName(PACKAGE + name.group(1)).getModifiers())) {
+          continue;
+        }
+        ++numClasses;
+        for (String other : List.of("java.io.", "java.lang.", "java.nio.", "java.util.",
+            "java.util.concurrent.", "java.util.function.", "java.util.random.",
+            "java.util.stream.")) {
+          if (exists(other + name.group(1))) {
+            collisions.add(other + name.group(1));
+          }
+        }
+      }
+    }
+    assertTrue(numClasses > 50, numClasses + " classes");
+    assertEquals(List.of(), collisions);
+  }
+
+  private static boolean exists(String name) {
+    try {
+      Class.forName(name);
+      return true;
+    } catch (ClassNotFoundException e) {
+      return false;
     }
   }
 

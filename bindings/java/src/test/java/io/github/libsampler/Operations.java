@@ -24,12 +24,12 @@ final class Operations {
 
   /** What arguments are made of, and has arrays. */
   private static final List<Class<?>> PARTS =
-      List.of(Rows.class, RowParams.class, Random.class, Pipeline.class, TokenLists.class,
+      List.of(Rows.class, RowParams.class, Randomness.class, Pipeline.class, TokenLists.class,
           ReportArgs.class, DraftLayout.class, AcceptanceParams.class);
 
   /** Parts that stand for none. */
   private static final List<Object> DEFAULTS =
-      List.of(Rows.NONE, Random.DEFAULT, TokenLists.NONE);
+      List.of(Rows.NONE, Randomness.DEFAULT, TokenLists.NONE);
 
   private Operations() {}
 

@@ -51,7 +51,7 @@ final class PipelineTest {
     final int[] tokens = new int[2];
     final int[] status = {77, 77};
     final int[] wanted = new int[2];
-    final Random random = new Random();
+    final Randomness random = new Randomness();
     final SampleArgs args = newArguments(tokens, status).random(random);
     final SampleArgs byHand = new SampleArgs().input(new Rows(EDITED, 2, 5)).random(random)
         .outTokenIds(Array.i32(wanted));

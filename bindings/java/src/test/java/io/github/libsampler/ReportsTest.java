@@ -45,7 +45,7 @@ final class ReportsTest {
         LogprobKind.RAW, LOGITS, LogprobKind.EDITED, edited, LogprobKind.PROCESSED, kept);
     final Map<LogprobKind, int[]> tops = Map.of(LogprobKind.RAW, new int[] {1, 0, 2, 4},
         LogprobKind.EDITED, new int[] {0, 2, 1, 4}, LogprobKind.PROCESSED, new int[] {0, 2, 1, -1});
-    final Random random = new Random();
+    final Randomness random = new Randomness();
     final int[] token = new int[1];
     final float[] logprob = new float[1];
     final int[] rank = new int[1];
@@ -127,7 +127,8 @@ final class ReportsTest {
       sampler.unmask(args.confidence(Confidence.ENTROPY).scoreStride(2)
           .scores(Array.f32(new float[] {0.5f, 0, 0.25f, 0, 1, 0, 0.75f, 0, 0.125f, 0, 0.5f, 0}))
           .threshold(0).editThreshold(0).entropyBound(0.5f).orderTemperature(0.5f)
-          .random(new Random().seed(3)).slots(Array.i32(new int[] {0, 1, 0, 1, 0, 1})).numSlots(2)
+          .random(new Randomness().seed(3))
+          .slots(Array.i32(new int[] {0, 1, 0, 1, 0, 1})).numSlots(2)
           .candidateStatus(Array.i32(new int[] {RowStatus.INVALID_VALUE, 0, 0, 0, 0, 0}))
           .numCommitted(7).numStepsLeft(7).blockNumCommitted(Array.i32(new int[] {1, 2}))
           .blockNumStepsLeft(Array.i32(new int[] {0, 1})).outConfidences(Array.f32(confidences))
@@ -158,7 +159,7 @@ final class ReportsTest {
         }
         final Watermark.Numbers numbers = Watermark.random(key, context);
         sampler.sample(new SampleArgs().input(new Rows(new float[64], 1, 64))
-            .random(new Random().seed(numbers.seed()).offset(numbers.offset())
+            .random(new Randomness().seed(numbers.seed()).offset(numbers.offset())
                 .streams(Array.i32(new int[] {numbers.stream()})))
             .drawMethod(DrawMethod.WATERMARK).outTokenIds(Array.i64(token)));
         text[step] = token[0];
@@ -182,7 +183,7 @@ final class ReportsTest {
     final float[] scored = new float[1];
     final int[] status = {77};
     final Params params = new Params().topP(0.8f);
-    final Random random = new Random();
+    final Randomness random = new Randomness();
     final Rows rows = new Rows(LOGITS, 1, 5);
     final SampleArgs sample = new SampleArgs().input(rows).random(random).params(params)
         .outTokenIds(Array.i64(token)).reports(new ReportArgs().logprobKind(LogprobKind.PROCESSED)

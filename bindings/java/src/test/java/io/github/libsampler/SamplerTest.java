@@ -20,7 +20,7 @@ final class SamplerTest {
 
   private static SampleArgs readmeArguments(int[] tokenId) {
     return new SampleArgs().input(new Rows(LOGITS, 1, 5))
-        .params(new Params().temperature(0.8f).topK(3).topP(0.95f)).random(new Random(1, 0))
+        .params(new Params().temperature(0.8f).topK(3).topP(0.95f)).random(new Randomness(1, 0))
         .outTokenIds(Array.i32(tokenId));
   }
 
@@ -53,7 +53,7 @@ final class SamplerTest {
     final var memory = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     final int numCalls = 100_000;
     try (Sampler sampler = newSampler()) {
-      final Random random = new Random(1, 0);
+      final Randomness random = new Randomness(1, 0);
       final SampleArgs args = readmeArguments(new int[1]).random(random)
           .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f})))
           .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
@@ -131,9 +131,9 @@ final class SamplerTest {
       expectArgumentError(sampler, "out_token_ids is NULL; it is required",
           a -> a.outTokenIds(null));
       expectArgumentError(sampler, "random.num_seeds is 2; it must be 1 or the number of slots, 1",
-          a -> a.random(new Random().seeds(Array.i64(new long[2]))));
+          a -> a.random(new Randomness().seeds(Array.i64(new long[2]))));
       expectArgumentError(sampler, "random.num_seeds is 1; it must be 0",
-          a -> a.random(new Random().numSeeds(1)));
+          a -> a.random(new Randomness().numSeeds(1)));
       expectArgumentError(sampler, "num_slots is 2; it must be 0", a -> a.numSlots(2));
       expectArgumentError(sampler, "exec.workspace is NULL and exec.workspace_bytes 8; it must be 0"
           + " then", a -> a.exec(new Exec().workspaceAddress(0, 8)));
@@ -165,7 +165,7 @@ final class SamplerTest {
       sampler.sample(args.params(new Params().temperature(0).topK(Integer.MIN_VALUE).topP(-1)));
       assertEquals(1, tokenId[0]);
       sampler.sample(args.params(new Params().temperature(Float.NEGATIVE_INFINITY))
-          .random(new Random(-1, Long.MIN_VALUE)));
+          .random(new Randomness(-1, Long.MIN_VALUE)));
       assertEquals(1, tokenId[0]);
       tokenId[0] = 42;
       sampler.sample(args.input(new Rows(new float[0], 0, 5)).outTokenIds(Array.i32(new int[0])));
@@ -186,21 +186,21 @@ final class SamplerTest {
     final int[] tokens = new int[numRows];
     try (Sampler sampler = Sampler.builder().maxRows(numRows).maxCols(numCols).build()) {
       sampler.argmax(rows, tokens);
-      expectTokens(sampler, rows, new Params().temperature(0), new Random(), tokens);
+      expectTokens(sampler, rows, new Params().temperature(0), new Randomness(), tokens);
       sampler.categorical(rows, 1.5f, 3, 4, tokens);
-      expectTokens(sampler, rows, new Params().temperature(1.5f), new Random(3, 4), tokens);
+      expectTokens(sampler, rows, new Params().temperature(1.5f), new Randomness(3, 4), tokens);
       sampler.topK(rows, 4, 1.5f, 3, 5, tokens);
       expectTokens(
-          sampler, rows, new Params().topK(4).temperature(1.5f), new Random(3, 5), tokens);
+          sampler, rows, new Params().topK(4).temperature(1.5f), new Randomness(3, 5), tokens);
       sampler.topP(rows, 0.2f, 1.5f, 3, 6, tokens);
       expectTokens(
-          sampler, rows, new Params().topP(0.2f).temperature(1.5f), new Random(3, 6), tokens);
+          sampler, rows, new Params().topP(0.2f).temperature(1.5f), new Randomness(3, 6), tokens);
       sampler.minP(rows, 0.8f, 1.5f, 3, 7, tokens);
       expectTokens(
-          sampler, rows, new Params().minP(0.8f).temperature(1.5f), new Random(3, 7), tokens);
+          sampler, rows, new Params().minP(0.8f).temperature(1.5f), new Randomness(3, 7), tokens);
       sampler.topKTopP(rows, 9, 0.4f, 1.5f, 3, 8, tokens);
       expectTokens(sampler, rows, new Params().topK(9).topP(0.4f).temperature(1.5f),
-          new Random(3, 8), tokens);
+          new Randomness(3, 8), tokens);
 
       final float[] output = new float[logits.length];
       final OutputKind probabilities = OutputKind.PROBABILITIES;
@@ -225,7 +225,7 @@ final class SamplerTest {
   }
 
   private static void expectTokens(
-      Sampler sampler, Rows rows, Params params, Random random, int[] found) {
+      Sampler sampler, Rows rows, Params params, Randomness random, int[] found) {
     final int[] wanted = new int[found.length];
     sampler.sample(new SampleArgs().input(rows).params(params).random(random)
         .outTokenIds(Array.i32(wanted)));
@@ -254,7 +254,7 @@ final class SamplerTest {
           sampler.chainSpeculative(
               target, rows, draftTokenIds, 1, 9, offset, found[0], found[1], found[2]);
           sampler.verify(new VerifyArgs().target(target).draft(rows).numDrafts(1)
-              .draftTokenIds(Array.i32(draftTokenIds)).random(new Random(9, offset))
+              .draftTokenIds(Array.i32(draftTokenIds)).random(new Randomness(9, offset))
               .outTokenIds(Array.i32(wanted[0])).outAcceptedCounts(Array.i32(wanted[1]))
               .outEmittedCounts(Array.i32(wanted[2])));
           assertArrayEquals(wanted, found);

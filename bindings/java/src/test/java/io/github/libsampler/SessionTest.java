@@ -50,7 +50,7 @@ final class SessionTest {
           final int[] first = new int[2];
           final float[] firstLogprobs = new float[2];
           sampler.sample(new SampleArgs().input(new Rows(logitsAfter(text, 0), 1, COLS))
-              .params(params).random(new Random().seed(seed).offset(offset))
+              .params(params).random(new Randomness().seed(seed).offset(offset))
               .reports(new ReportArgs().logprobKind(LogprobKind.PROCESSED)
                   .outLogprobs(Array.f32(logprob)).numTopLogprobs(2)
                   .outTopTokenIds(Array.i32(first)).outTopLogprobs(Array.f32(firstLogprobs)))

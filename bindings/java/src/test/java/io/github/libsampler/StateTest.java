@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -85,7 +86,7 @@ final class StateTest {
   @Test
   void drawsAreThoseOfTheHistory() {
     final int numCols = 40;
-    final java.util.Random numbers = new java.util.Random(1);
+    final Random numbers = new Random(1);
     final List<List<Integer>> texts = new ArrayList<>();
     for (List<Integer> text : List.of(List.of(1, 2, 3, 1, 2), List.of(7), List.<Integer>of())) {
       texts.add(new ArrayList<>(text));
@@ -103,7 +104,7 @@ final class StateTest {
     final Map<List<Integer>, List<Integer>> after = new HashMap<>(); // values by slot and length
     final SampleArgs args = new SampleArgs().input(new Rows(logits, NUM_TEXTS, numCols))
         .exec(new Exec().workspace(ByteBuffer.allocateDirect(1 << 20))).params(params)
-        .random(new Random().seed(9).offsets(Array.i64(offsets)));
+        .random(new Randomness().seed(9).offsets(Array.i64(offsets)));
     try (Sampler sampler = newSampler();
         State state = sampler.newState(new StateOptions().numSlots(NUM_TEXTS)
             .maxTokens(NUM_TOKENS).keepAdaptiveValues(true))) {

@@ -46,7 +46,7 @@ final class ThreadsTest {
   private static int[] tokens(Sampler sampler, long seed) {
     final int[] result = new int[NUM_STEPS];
     final int[] tokenId = new int[1];
-    final Random random = new Random().seed(seed);
+    final Randomness random = new Randomness().seed(seed);
     final SampleArgs args = arguments(tokenId).random(random);
     for (int step = 0; step < NUM_STEPS; ++step) {
       random.offset(step);

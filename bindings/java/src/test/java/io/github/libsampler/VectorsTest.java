@@ -100,7 +100,7 @@ final class VectorsTest {
     final Buffer tokenId = Operations.directCopy(new int[] {7}, 0);
     final SampleArgs args = new SampleArgs()
         .input(new Rows(Array.onDevice(Raw.javaAddress(values), ElementType.F32), 1, 2))
-        .random(new Random().seeds(Array.i64(new long[] {1})))
+        .random(new Randomness().seeds(Array.i64(new long[] {1})))
         .outTokenIds(Array.onDevice(Raw.javaAddress(tokenId), ElementType.I32));
     final Sampler.Builder builder =
         Sampler.builder().deviceType(DeviceType.CUDA).maxRows(1).maxCols(2).hostParameters(true);

@@ -276,7 +276,7 @@ final class VerifyTest {
   void sampleMatchIsSampling() {
     final Params params = new Params().topK(3);
     final Rows[] rows = {rowsOf(1), rowsOf(2), rowsOf(4)};
-    final Random random = new Random();
+    final Randomness random = new Randomness();
     try (Sampler sampler = newSampler()) {
       for (int offset = 0; offset < 20; ++offset) {
         final int[] tokens = new int[3];
@@ -452,7 +452,7 @@ final class VerifyTest {
       boolean isAccepted, float[] draft, BiConsumer<VerifyArgs, DraftLayout> change) {
     final float[] target = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
     final int[] emitted = new int[2];
-    final Random random = new Random().seed(3);
+    final Randomness random = new Randomness().seed(3);
     final DraftLayout layout = new DraftLayout();
     final VerifyArgs args = new VerifyArgs().layout(layout).numDrafts(1).random(random)
         .target(new Rows(target, 4, 2).kind(InputKind.PROBABILITIES))
@@ -497,7 +497,7 @@ final class VerifyTest {
    */
   private static void checkDraftParams(boolean isAccepted, Params params, RowParams rowParams) {
     final int[] emitted = new int[1];
-    final Random random = new Random().seed(3);
+    final Randomness random = new Randomness().seed(3);
     final VerifyArgs args = new VerifyArgs().target(rowsOf(1, 2)).draft(rowsOf(1)).numDrafts(1)
         .draftTokenIds(i32(1)).random(random).draftParams(params).draftRowParams(rowParams)
         .outTokenIds(Array.i32(new int[2])).outEmittedCounts(Array.i32(emitted));

@@ -5,8 +5,8 @@ package io.github.libsampler;
  * sequence takes a seed, or a stream of one, and its position as the offset. Arrays are indexed as
  * those of {@link RowParams}. All numbers are taken as unsigned.
  */
-public final class Random {
-  static final Random DEFAULT = new Random();
+public final class Randomness {
+  static final Randomness DEFAULT = new Randomness();
 
   long seed;
   long offset;
@@ -17,7 +17,7 @@ public final class Random {
   int numOffsets;
 
   /** Creates seed 0 and offset 0. */
-  public Random() {}
+  public Randomness() {}
 
   /**
    * Creates randomness for all rows.
@@ -25,7 +25,7 @@ public final class Random {
    * @param seed the seed
    * @param offset the offset: another one for each step
    */
-  public Random(long seed, long offset) {
+  public Randomness(long seed, long offset) {
     this.seed = seed;
     this.offset = offset;
   }
@@ -36,7 +36,7 @@ public final class Random {
    * @param seed 0 by default
    * @return this
    */
-  public Random seed(long seed) {
+  public Randomness seed(long seed) {
     this.seed = seed;
     return this;
   }
@@ -47,7 +47,7 @@ public final class Random {
    * @param offset 0 by default
    * @return this
    */
-  public Random offset(long offset) {
+  public Randomness offset(long offset) {
     this.offset = offset;
     return this;
   }
@@ -58,7 +58,7 @@ public final class Random {
    * @param seeds [numSeeds] I64; null, the default: none
    * @return this
    */
-  public Random seeds(Array seeds) {
+  public Randomness seeds(Array seeds) {
     this.seeds = seeds;
     return this;
   }
@@ -69,7 +69,7 @@ public final class Random {
    * @param offsets [numOffsets] I64; null, the default: none
    * @return this
    */
-  public Random offsets(Array offsets) {
+  public Randomness offsets(Array offsets) {
     this.offsets = offsets;
     return this;
   }
@@ -82,7 +82,7 @@ public final class Random {
    * @param streams [number of slots] I32; null, the default: none
    * @return this
    */
-  public Random streams(Array streams) {
+  public Randomness streams(Array streams) {
     this.streams = streams;
     return this;
   }
@@ -94,7 +94,7 @@ public final class Random {
    *     device memory does not tell
    * @return this
    */
-  public Random numSeeds(int numSeeds) {
+  public Randomness numSeeds(int numSeeds) {
     this.numSeeds = numSeeds;
     return this;
   }
@@ -106,7 +106,7 @@ public final class Random {
    *     device memory does not tell
    * @return this
    */
-  public Random numOffsets(int numOffsets) {
+  public Randomness numOffsets(int numOffsets) {
     this.numOffsets = numOffsets;
     return this;
   }
