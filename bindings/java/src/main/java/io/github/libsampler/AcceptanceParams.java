@@ -163,8 +163,7 @@ public final class AcceptanceParams {
     call.put(to + Layout.ACCEPTANCE_PARAMS_DEFERRED_TOP_K, deferredTopK);
     call.put(to + Layout.ACCEPTANCE_PARAMS_DEFERRED_WINDOW, deferredWindow);
     final Array rates = syntheticRates;
-    final boolean isCopied = buffers != null && rates != null && rates.memory instanceof float[];
     call.onHost(to + Layout.ACCEPTANCE_PARAMS_SYNTHETIC_RATES, "acceptance->", "synthetic_rates",
-        isCopied ? buffers.copy((float[]) rates.memory) : rates, Call.F32, numDrafts);
+        buffers == null ? rates : buffers.fixed(rates), Call.F32, numDrafts);
   }
 }

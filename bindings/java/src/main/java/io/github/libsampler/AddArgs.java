@@ -10,7 +10,7 @@ public final class AddArgs {
   long seed;
   int maxNewTokens;
   int[] endTokenIds = {};
-  int[][] stopSequences = {};
+  TokenLists stopSequences = TokenLists.NONE;
   DraftSource draftSource = DraftSource.NONE;
   Acceptance acceptance = Acceptance.DEFAULT;
   int numDrafts;
@@ -121,11 +121,12 @@ public final class AddArgs {
   /**
    * Sets sequences of tokens that end the text where its new tokens end in one.
    *
-   * @param stopSequences none of them empty
+   * @param stopSequences of I32, none of them empty; arrays or direct buffers on every sampler;
+   *     null, the default: none
    * @return this
    */
-  public AddArgs stopSequences(int[][] stopSequences) {
-    this.stopSequences = Arguments.required("stopSequences", stopSequences);
+  public AddArgs stopSequences(TokenLists stopSequences) {
+    this.stopSequences = stopSequences == null ? TokenLists.NONE : stopSequences;
     return this;
   }
 

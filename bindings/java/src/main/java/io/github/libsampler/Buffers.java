@@ -3,13 +3,12 @@ package io.github.libsampler;
 import io.github.libsampler.internal.Raw;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Direct buffers of one call, which stay reachable as long as it does. */
+/** Direct buffers of one call, and what else it reads, which stay reachable as long as it does. */
 final class Buffers {
-  private final List<ByteBuffer> all = new ArrayList<>();
+  private final List<Object> all = new ArrayList<>();
 
   ByteBuffer ofBytes(long bytes) {
     if (bytes > Integer.MAX_VALUE - 8) {
@@ -33,15 +32,25 @@ final class Buffers {
     return Raw.javaAddress(buffer);
   }
 
-  long of(float[] values) {
-    final ByteBuffer buffer = ofBytes(4L * values.length);
-    buffer.asFloatBuffer().put(values);
-    return Raw.javaAddress(buffer);
-  }
-
-  /** A copy that does not move. */
-  Array copy(float[] values) {
-    final FloatBuffer copy = ofBytes(4L * values.length).asFloatBuffer();
-    return Array.of(copy.put(values).flip(), ElementType.F32);
+  /** The array itself, or where that is on the Java heap a copy, which does not move. */
+  Array fixed(Array array) {
+    if (array == null || !array.isOnHeap()) {
+      all.add(array);
+      return array;
+    }
+    final ByteBuffer copy = ofBytes(array.length * array.type.bytes);
+    final Object values = array.memory;
+    if (values instanceof float[]) {
+      copy.asFloatBuffer().put((float[]) values);
+    } else if (values instanceof short[]) {
+      copy.asShortBuffer().put((short[]) values);
+    } else if (values instanceof int[]) {
+      copy.asIntBuffer().put((int[]) values);
+    } else if (values instanceof long[]) {
+      copy.asLongBuffer().put((long[]) values);
+    } else {
+      copy.duplicate().put((byte[]) values);
+    }
+    return Array.of(copy.limit((int) array.length * array.type.bytes), array.type);
   }
 }

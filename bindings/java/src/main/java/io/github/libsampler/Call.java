@@ -550,17 +550,28 @@ final class Call {
 
   /** Lists, whose ids must be of the type of those before. Returns how many ids there are. */
   long lists(int at, String of, TokenLists lists) {
-    final Array offsets = lists.offsets;
     final Array tokenIds = lists.tokenIds;
+    ofOneType(of, "token_ids", tokenIds);
+    return lists(at, of, lists, lists.offsets, tokenIds, IDS, arraysOnDevice);
+  }
+
+  /** Lists of I32 in Java's memory on every sampler, which {@code buffers} keep from moving. */
+  void hostLists(int at, String of, TokenLists lists, Buffers buffers) {
+    lists(at, of, lists, buffers.fixed(lists.offsets), buffers.fixed(lists.tokenIds), I32, false);
+  }
+
+  private long lists(int at, String of, TokenLists lists, Array offsets, Array tokenIds,
+      int idTypes, boolean onDevice) {
     final long given = lists.numLists;
     final long numLists =
         given == 0 && offsets != null && offsets.length > 0 ? offsets.length - 1 : given;
     put(at + Layout.TOKEN_LISTS_NUM_LISTS, numLists);
-    in(at + Layout.TOKEN_LISTS_OFFSETS, of, "offsets", offsets, I64, numLists + 1);
+    array(at + Layout.TOKEN_LISTS_OFFSETS, of, "offsets", offsets, I64, numLists + 1, onDevice,
+        false);
     final long numTokenIds =
         count(at + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, tokenIds, lists.numTokenIds);
-    ofOneType(of, "token_ids", tokenIds);
-    in(at + Layout.TOKEN_LISTS_TOKEN_IDS, of, "token_ids", tokenIds, IDS, numTokenIds);
+    array(at + Layout.TOKEN_LISTS_TOKEN_IDS, of, "token_ids", tokenIds, idTypes, numTokenIds,
+        onDevice, false);
     return numTokenIds;
   }
 

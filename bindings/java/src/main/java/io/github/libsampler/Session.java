@@ -6,7 +6,6 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -70,11 +69,10 @@ public final class Session implements AutoCloseable {
     return call((call, handle, session) -> {
       final Buffers buffers = new Buffers();
       final int at = Call.ARGS;
-      final int stops = at + Layout.SESSION_ADD_ARGS_STOP_SEQUENCES;
       // Read once: other threads may change them.
       final int[] tokenIds = args.tokenIds;
       final int[] endTokenIds = args.endTokenIds;
-      final int[][] stopSequences = args.stopSequences.clone();
+      final TokenLists stopSequences = args.stopSequences;
       call.put(at + Layout.SESSION_ADD_ARGS_STRUCT_SIZE, (long) Layout.SESSION_ADD_ARGS_SIZE);
       call.put(at + Layout.SESSION_ADD_ARGS_TOKEN_IDS, buffers.of(tokenIds));
       call.put(at + Layout.SESSION_ADD_ARGS_NUM_TOKENS, (long) tokenIds.length);
@@ -86,17 +84,8 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADD_ARGS_MAX_NEW_TOKENS, (long) args.maxNewTokens);
       call.put(at + Layout.SESSION_ADD_ARGS_END_TOKEN_IDS, buffers.of(endTokenIds));
       call.put(at + Layout.SESSION_ADD_ARGS_NUM_END_TOKENS, (long) endTokenIds.length);
-      final int numStops = stopSequences.length;
-      final int[] stopTokens =
-          Arrays.stream(stopSequences).flatMapToInt(Arrays::stream).toArray();
-      final long[] offsets = new long[numStops + 1];
-      for (int i = 0; i < numStops; ++i) {
-        offsets[i + 1] = offsets[i] + stopSequences[i].length;
-      }
-      call.put(stops + Layout.TOKEN_LISTS_OFFSETS, numStops == 0 ? 0 : buffers.of(offsets));
-      call.put(stops + Layout.TOKEN_LISTS_TOKEN_IDS, numStops == 0 ? 0 : buffers.of(stopTokens));
-      call.put(stops + Layout.TOKEN_LISTS_NUM_LISTS, (long) numStops);
-      call.put(stops + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, (long) stopTokens.length);
+      call.keep(() -> call.hostLists(at + Layout.SESSION_ADD_ARGS_STOP_SEQUENCES,
+          "stop_sequences.", stopSequences, buffers));
       call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_SOURCE, args.draftSource.ordinal());
       call.put(at + Layout.SESSION_ADD_ARGS_ACCEPTANCE, args.acceptance.ordinal());
       final NgramMemory ngram = args.ngram == null ? null : args.ngram.memory;
@@ -312,16 +301,7 @@ public final class Session implements AutoCloseable {
       throw new InvalidArgumentException(
           name + " has " + logits.length + " elements; it needs " + needed);
     }
-    if (!logits.isOnHeap()) {
-      return logits.address;
-    }
-    final ByteBuffer copy = buffers.ofBytes(logits.length * logits.type.bytes);
-    if (logits.memory instanceof float[]) {
-      copy.asFloatBuffer().put((float[]) logits.memory);
-    } else {
-      copy.asShortBuffer().put((short[]) logits.memory);
-    }
-    return Raw.javaAddress(copy);
+    return buffers.fixed(logits).address;
   }
 
   /**
@@ -406,8 +386,6 @@ public final class Session implements AutoCloseable {
           numTop == 0 ? 0 : Raw.javaAddress(topLogprobs));
       memory.handle.checked(Raw.shimSessionAdvance(handle, session, call.argsAddress()));
       Reference.reachabilityFence(buffers);
-      Reference.reachabilityFence(logits);
-      Reference.reachabilityFence(drafterLogits);
       final List<Advanced> result = new ArrayList<>();
       for (int i = 0; i < count; ++i) {
         final int first = i * (memory.maxDrafts + 1);

@@ -12,6 +12,8 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Locale;
@@ -87,6 +89,39 @@ final class PipelineTest {
       sampler.sample(byHand.input(new Rows(LOGITS, 2, 5)));
       assertArrayEquals(wanted, tokens);
     }
+  }
+
+  /** Lists that were copied say what those with offsets say. */
+  @Test
+  void listsOfArrays() {
+    final int[] tokens = new int[2];
+    final int[] wanted = new int[2];
+    final int[] status = {77, 77};
+    final int[][] history = {{1, 3, 1}, {2}};
+    final int[][] biased = {{4, 0}};
+    try (Sampler sampler = newSampler()) {
+      for (int offset = 0; offset < 50; ++offset) {
+        final Randomness random = new Randomness(1, offset);
+        sampler.sample(newArguments(wanted, status).random(random));
+        final SampleArgs args = newArguments(tokens, status).random(random);
+        sampler.sample(args.pipeline(newPipeline().history(TokenLists.of(history))
+            .biased(TokenLists.direct(biased))));
+        assertArrayEquals(wanted, tokens);
+        sampler.sample(args.pipeline(newPipeline().history(TokenLists.direct(history))
+            .biased(TokenLists.of(biased))));
+        assertArrayEquals(wanted, tokens);
+        assertArrayEquals(new int[2], status);
+      }
+      expectRefusal(sampler, "pipeline->banned.num_lists is 3; it must be 1 or the number of slots,"
+          + " 2", p -> p.banned(TokenLists.of(new int[0], new int[] {1}, new int[0])));
+      history[0][0] = 4; // they are copies
+      final TokenLists lists = TokenLists.of(history);
+      history[0][0] = 0;
+      assertArrayEquals(new int[] {4, 3, 1, 2}, (int[]) lists.tokenIds.memory);
+    }
+    assertEquals("the buffer is on the Java heap; it must be direct, or an array",
+        assertThrows(InvalidArgumentException.class,
+            () -> new TokenLists(LongBuffer.allocate(2), IntBuffer.allocate(1))).getMessage());
   }
 
   /** The contents of offsets are the row's business. */

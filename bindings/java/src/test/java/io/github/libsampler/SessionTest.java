@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -273,7 +275,7 @@ final class SessionTest {
       assertTrue(before.isDrafting());
       final int[] stop = array(whole.subList(8, 10));
       final int stopped = session.add(new AddArgs().tokenIds(new int[] {4, 5}).seed(3)
-          .stopSequences(new int[][] {{COLS - 1, COLS - 1}, stop}));
+          .stopSequences(TokenLists.of(new int[] {COLS - 1, COLS - 1}, stop)));
       final int ended = session.add(
           new AddArgs().tokenIds(new int[] {4, 5}).seed(3).endTokenIds(new int[] {whole.get(7)}));
       for (int i = 0; i < 3; ++i) {
@@ -298,6 +300,87 @@ final class SessionTest {
           new Params().temperature(0)).text), text);
       session.remove(forked);
       assertThrows(InvalidArgumentException.class, () -> session.get(forked));
+    }
+  }
+
+  /** The same lists in each kind of memory, and what is no list of a sequence. */
+  @Test
+  void stopSequencesInAnyMemory() {
+    final List<Integer> whole = new Drawn(List.of(4, 5), 20, 3, null).text;
+    final int[] never = {COLS - 1, COLS - 1};
+    final int[] stop = array(whole.subList(8, 10));
+    final long[] offsets = {0, 2, 4};
+    final int[] ids = {never[0], never[1], stop[0], stop[1]};
+    final LongBuffer directOffsets =
+        (LongBuffer) Operations.directCopy(new long[] {0, 2, 4}, 1);
+    final IntBuffer directIds = (IntBuffer) Operations.directCopy(ids, 1);
+    final AddArgs args = new AddArgs().tokenIds(new int[] {4, 5}).seed(3);
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options())) {
+      for (TokenLists lists : List.of(TokenLists.of(never, stop), TokenLists.direct(never, stop),
+          new TokenLists(offsets, ids), new TokenLists(directOffsets, directIds),
+          new TokenLists(Array.i64(offsets), Array.of(directIds, ElementType.I32)),
+          new TokenLists(new long[] {0, 2, 4, 9}, Arrays.copyOf(ids, 6)).numLists(2)
+              .numTokenIds(4))) {
+        final int sequence = session.add(args.stopSequences(lists));
+        final Caller caller = new Caller();
+        caller.run(session, 0);
+        assertArrayEquals(array(whole.subList(0, 10)), session.get(sequence).tokenIds());
+        assertEquals(1, session.get(sequence).stopSequence());
+        session.remove(sequence);
+      }
+      for (TokenLists none : Arrays.asList(null, TokenLists.of(), TokenLists.direct(),
+          new TokenLists())) {
+        final int sequence = session.add(args.stopSequences(none).maxNewTokens(20));
+        new Caller().run(session, 0);
+        assertArrayEquals(array(whole), session.get(sequence).tokenIds());
+        session.remove(sequence);
+      }
+      final Call onDevice = new Call(ByteBuffer.allocateDirect(Call.SIZE), true, true);
+      assertEquals(2, onDevice.keep(() -> onDevice.hostLists(
+          Call.ARGS, "stop_sequences.", TokenLists.of(never, stop), new Buffers())).length);
+      refuses("stop_sequences.offsets has 3 elements; stop_sequences needs 4", session,
+          args.stopSequences(new TokenLists(offsets, ids).numLists(3)));
+      refuses("stop_sequences.token_ids has 4 elements; stop_sequences needs 5", session,
+          args.stopSequences(new TokenLists(offsets, ids).numTokenIds(5)));
+      refuses("stop_sequences.token_ids is of I64; it must be of I32", session,
+          args.stopSequences(new TokenLists(Array.i64(offsets), Array.i64(new long[4]))));
+      refuses("stop_sequences.offsets is an address of device memory; here it must be an array or"
+          + " a direct buffer", session, args.stopSequences(
+              new TokenLists(Array.onDevice(64, ElementType.I64), Array.i32(ids)).numLists(2)));
+      refuses("stop_sequences.num_lists is 3; it must be below 3", session,
+          args.stopSequences(TokenLists.of(never, stop, stop)));
+      refuses("stop_sequences.offsets[1] is 2 and the next one 2; a stop sequence must have a"
+          + " token, and lie in [0, num_token_ids), 2", session,
+          args.stopSequences(TokenLists.of(never, new int[0])));
+    }
+  }
+
+  private static void refuses(String message, Session session, AddArgs args) {
+    assertEquals(message,
+        assertThrows(InvalidArgumentException.class, () -> session.add(args)).getMessage());
+  }
+
+  /** Lists in the pipeline of a session, which reads them in each step. */
+  @Test
+  void listsOfThePipeline() {
+    final int[] wanted = array(new Drawn(List.of(4, 5), 20, 3, null).text);
+    final int[] banned = {wanted[2], wanted[3]};
+    final SessionOptions options =
+        options().pipeline(new Pipeline().banned(TokenLists.direct(banned)));
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options)) {
+      session.add(new AddArgs().tokenIds(new int[] {4, 5}).seed(3).maxNewTokens(20));
+      options.pipeline(null);
+      final Caller caller = new Caller();
+      do {
+        System.gc(); // nothing but the session holds the lists
+      } while (caller.step(session, 0));
+      final int[] text = session.get(0).tokenIds();
+      assertEquals(22, text.length);
+      assertTrue(Arrays.stream(text).skip(2).noneMatch(id -> id == banned[0] || id == banned[1]));
+      assertThrows(InvalidArgumentException.class, () -> sampler.newSession(
+          options.pipeline(new Pipeline().banned(TokenLists.of(banned)))));
     }
   }
 

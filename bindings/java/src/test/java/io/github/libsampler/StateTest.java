@@ -67,12 +67,8 @@ final class StateTest {
   }
 
   private static TokenLists lists(List<List<Integer>> texts) {
-    final long[] offsets = new long[texts.size() + 1];
-    for (int i = 0; i < texts.size(); ++i) {
-      offsets[i + 1] = offsets[i] + texts.get(i).size();
-    }
-    return new TokenLists(
-        offsets, texts.stream().flatMap(List::stream).mapToInt(Integer::intValue).toArray());
+    return TokenLists.of(texts.stream()
+        .map(text -> text.stream().mapToInt(Integer::intValue).toArray()).toArray(int[][]::new));
   }
 
   private static List<List<Integer>> texts() {
