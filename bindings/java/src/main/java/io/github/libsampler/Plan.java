@@ -6,12 +6,10 @@ import java.util.List;
 public final class Plan {
   final List<Span> spans;
   final List<Span> drafterSpans;
-  final int[][] parents;
 
-  Plan(List<Span> spans, List<Span> drafterSpans, int[][] parents) {
+  Plan(List<Span> spans, List<Span> drafterSpans) {
     this.spans = spans;
     this.drafterSpans = drafterSpans;
-    this.parents = parents;
   }
 
   /**
@@ -30,18 +28,5 @@ public final class Plan {
    */
   public List<Span> drafterSpans() {
     return drafterSpans;
-  }
-
-  /**
-   * Tells what each draft of a target's span follows, in a session with {@link
-   * SessionOptions#hasDraftTrees}: a lower one of its drafts, or -1, the text. In a tree drafts see
-   * those that they follow, and not the others; their positions in the text are their depths. The
-   * first path comes first, so that a cache that is cut holds the text: a kept draft beside that
-   * path is fed again.
-   *
-   * @return [spans, maxDrafts] of it, -1 after the drafts; rows of none without trees
-   */
-  public int[][] parents() {
-    return parents;
   }
 }

@@ -7,6 +7,7 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Sequences that come and go while others run, around models that the caller runs: {@link #plan}
@@ -148,11 +149,15 @@ public final class Session implements AutoCloseable {
 
   /** What C's memory has. */
   private static int[] tokens(long address, long count) {
-    final int[] tokens = new int[Math.toIntExact(count)];
     final ByteBuffer buffer = new Buffers().ofBytes(4 * count);
     Raw.shimCopyTokens(address, Raw.javaAddress(buffer), count);
-    buffer.asIntBuffer().get(tokens);
-    return tokens;
+    return ints(buffer, 0, Math.toIntExact(count));
+  }
+
+  private static int[] ints(ByteBuffer buffer, int first, int count) {
+    final int[] result = new int[count];
+    buffer.asIntBuffer().position(first).get(result);
+    return result;
   }
 
   private static float[] values(ByteBuffer found, int at) {
@@ -239,25 +244,30 @@ public final class Session implements AutoCloseable {
           Raw.javaAddress(counts) + Long.BYTES);
       memory.handle.checked(Raw.shimSessionPlan(handle, session, call.argsAddress()));
       Reference.reachabilityFence(buffers);
-      final int[][] parentsOf = new int[(int) counts.getLong(0)][drafts];
-      for (int i = 0; i < parentsOf.length; ++i) {
-        parents.asIntBuffer().position(i * drafts).get(parentsOf[i]);
-      }
-      return new Plan(read(spans, counts.getLong(0)), read(drafterSpans, counts.getLong(8)),
-          parentsOf);
+      return new Plan(
+          read(spans, counts.getLong(0),
+              (span, numDrafts) -> drafts == 0 ? IntStream.range(-1, numDrafts - 1).toArray()
+                  : ints(parents, span * drafts, numDrafts)),
+          read(drafterSpans, counts.getLong(8), (span, numDrafts) -> new int[0]));
     });
   }
 
-  private static List<Span> read(ByteBuffer spans, long count) {
+  /** What the drafts of a span follow. */
+  private interface Parents {
+    int[] of(int span, int numDrafts);
+  }
+
+  private static List<Span> read(ByteBuffer spans, long count, Parents parents) {
     final List<Span> result = new ArrayList<>();
     for (int i = 0; i < count; ++i) {
       final int at = i * Layout.SPAN_SIZE;
       final long address = spans.getLong(at + Layout.SPAN_TOKEN_IDS);
+      final int numLogits = (int) spans.getLong(at + Layout.SPAN_NUM_LOGITS);
       result.add(new Span(spans.getInt(at + Layout.SPAN_SEQUENCE),
           spans.getInt(at + Layout.SPAN_PLAN),
           spans.getLong(at + Layout.SPAN_START),
-          tokens(address, spans.getLong(at + Layout.SPAN_NUM_TOKENS)), address,
-          (int) spans.getLong(at + Layout.SPAN_NUM_LOGITS)));
+          tokens(address, spans.getLong(at + Layout.SPAN_NUM_TOKENS)), address, numLogits,
+          parents.of(i, Math.max(numLogits - 1, 0))));
     }
     return List.copyOf(result);
   }
@@ -390,14 +400,13 @@ public final class Session implements AutoCloseable {
       for (int i = 0; i < count; ++i) {
         final int first = i * (memory.maxDrafts + 1);
         final int given = (int) counts.getLong(8 * i);
-        final int[] tokens = new int[given];
+        final int[] tokens = ints(ids, first, given);
         final float[] own = new float[given];
-        final int[][] top = new int[given][numTop];
+        final int[][] top = new int[given][];
         final float[][] topOwn = new float[given][numTop];
-        ids.asIntBuffer().position(first).get(tokens);
         logprobs.asFloatBuffer().position(first).get(own);
         for (int j = 0; j < given; ++j) {
-          topIds.asIntBuffer().position((first + j) * numTop).get(top[j]);
+          top[j] = ints(topIds, (first + j) * numTop, numTop);
           topLogprobs.asFloatBuffer().position((first + j) * numTop).get(topOwn[j]);
         }
         result.add(new Advanced(spans.get(i).sequence, tokens,

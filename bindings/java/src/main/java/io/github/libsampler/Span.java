@@ -8,14 +8,17 @@ public final class Span {
   final int[] tokenIds;
   final long address;
   final int numLogits;
+  final int[] parents;
 
-  Span(int sequence, int plan, long start, int[] tokenIds, long address, int numLogits) {
+  Span(int sequence, int plan, long start, int[] tokenIds, long address, int numLogits,
+      int[] parents) {
     this.sequence = sequence;
     this.plan = plan;
     this.start = start;
     this.tokenIds = tokenIds;
     this.address = address;
     this.numLogits = numLogits;
+    this.parents = parents;
   }
 
   /**
@@ -46,7 +49,7 @@ public final class Span {
   }
 
   /**
-   * Tells which tokens to run; the last of them may be drafts.
+   * Tells which tokens to run; the last of them, as many as there are {@link #parents}, are drafts.
    *
    * @return at least one
    */
@@ -61,5 +64,17 @@ public final class Span {
    */
   public int numLogits() {
     return numLogits;
+  }
+
+  /**
+   * Tells what each draft follows: a lower one of the drafts, or -1, the text. In a chain draft i
+   * follows i - 1. In a tree ({@link AddArgs#draftTopK}) drafts see those that they follow, and not
+   * the others; their positions in the text are their depths. The first path comes first, so that a
+   * cache that is cut holds the text: a kept draft beside that path is fed again.
+   *
+   * @return one for each draft; none of a span of the drafter
+   */
+  public int[] parents() {
+    return parents;
   }
 }

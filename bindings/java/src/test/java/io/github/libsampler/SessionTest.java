@@ -83,11 +83,12 @@ final class SessionTest {
       }
     }
 
-    /** A text and the drafts on the way to one of a tree. */
-    private static List<Integer> path(List<Integer> text, Span span, int firstDraft, int[] parents,
-        int draft) {
+    /** A text and the drafts on the way to one of them. */
+    private static List<Integer> path(List<Integer> text, Span span, int draft) {
+      final int firstDraft = span.tokenIds().length - span.parents().length;
       final List<Integer> drafts = new ArrayList<>();
-      for (int i = draft; i >= 0; i = parents[i]) {
+      for (int i = draft; i >= 0; i = span.parents()[i]) {
+        assertTrue(span.parents()[i] < i);
         drafts.add(0, span.tokenIds()[firstDraft + i]);
       }
       final List<Integer> path = new ArrayList<>(text);
@@ -96,20 +97,19 @@ final class SessionTest {
     }
 
     /** In an array for the target, in a direct buffer for the drafter. */
-    Array run(List<Span> spans, int model, int[][] parents) {
+    Array run(List<Span> spans, int model) {
       final List<float[]> rows = new ArrayList<>();
-      for (int s = 0; s < spans.size(); ++s) {
-        final Span span = spans.get(s);
-        final int firstDraft = span.tokenIds().length - span.numLogits() + 1;
+      for (Span span : spans) {
+        assertEquals(model == 1 ? 0 : Math.max(span.numLogits() - 1, 0), span.parents().length);
+        final int firstDraft = span.tokenIds().length - span.parents().length;
         final List<Integer> cache = caches.get(model).get(span.sequence());
         cache.subList((int) span.start(), cache.size()).clear();
         for (int i = 0; i < span.tokenIds().length; ++i) {
           cache.add(span.tokenIds()[i]);
           if (i + span.numLogits() >= span.tokenIds().length) {
             final int draft = i - firstDraft;
-            rows.add(logitsAfter(model == 1 || draft < 0 || parents[s].length == 0 ? cache
-                : path(cache.subList(0, cache.size() - 1 - draft), span, firstDraft, parents[s],
-                    draft), model));
+            rows.add(logitsAfter(draft < 0 ? cache
+                : path(cache.subList(0, cache.size() - 1 - draft), span, draft), model));
           }
         }
       }
@@ -133,8 +133,8 @@ final class SessionTest {
       assertTrue(maxTokens == 0
           || plan.spans().stream().mapToInt(span -> span.tokenIds().length).sum() <= maxTokens);
       final List<Advanced> all = session.advance(new AdvanceArgs().spans(plan.spans())
-          .logits(run(plan.spans(), 0, plan.parents())).drafterSpans(plan.drafterSpans())
-          .drafterLogits(run(plan.drafterSpans(), 1, null)).logprobKind(LogprobKind.PROCESSED)
+          .logits(run(plan.spans(), 0)).drafterSpans(plan.drafterSpans())
+          .drafterLogits(run(plan.drafterSpans(), 1)).logprobKind(LogprobKind.PROCESSED)
           .numTopLogprobs(2));
       assertEquals(plan.spans().size(), all.size());
       for (Advanced one : all) {
@@ -479,8 +479,8 @@ final class SessionTest {
           Plan plan;
           do {
             plan = session.plan(0);
-            for (int i = 0; i < plan.spans().size(); ++i) {
-              isTree |= plan.spans().get(i).numLogits() > 2 && plan.parents()[i][1] == -1;
+            for (Span span : plan.spans()) {
+              isTree |= span.parents().length > 1 && span.parents()[1] == -1;
             }
           } while (caller.step(session, plan, 0));
           final Sequence found = session.get(0);
