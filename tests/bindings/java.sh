@@ -184,11 +184,18 @@ run_on_device() {
     -Dlibsampler.java.library="$work_dir/fake_cuda/libsampler_java.so"
 }
 
-# By class path, and Readme once more by module path. docs/java.md shows what Readme does.
+# printed_by PROGRAM: what its last lines say that it prints.
+printed_by() {
+  sed '1,/^\/\/ Prints:$/d; s|^//   ||' "$binding/examples/$1.java"
+}
+
+# By class path, and Readme once more by module path. docs/java.md shows parts of them.
 check_examples() {
-  local root=$binding/../.. run=(java -cp "$jar:$work_dir/examples")
-  diff <(sed -n '/float\[\] logits/,/^    }$/s/^    //p' "$binding/examples/Readme.java") \
-    <(sed -n '/^```java$/,/^```$/{/^```/!p}' "$root/docs/java.md")
+  local root=$binding/../.. run=(java -cp "$jar:$work_dir/examples") program
+  python3 "$root/tests/bindings/check_excerpts.py" "$root/docs/java.md" java "$binding"/examples/*.java
+  for program in Batch Serve; do
+    diff <("${run[@]}" $program) <(printed_by $program)
+  done
   diff <("${run[@]}" Readme) <(grep '^step ' "$root/README.md")
   diff <(java -p "$jar" --add-modules $package -cp "$work_dir/examples" Readme) \
     <(grep '^step ' "$root/README.md")
