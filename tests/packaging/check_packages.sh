@@ -11,7 +11,8 @@
 set -euo pipefail
 project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 
-readonly oldest_glibc=2.28 # see src/glibc
+# shellcheck source-path=SCRIPTDIR
+source "$project/tests/packaging/use_parts.sh"
 readonly build_profiles=pkg.libsampler.notools
 
 # Of the packages: the library's, and Debian's revision of it.
@@ -20,11 +21,6 @@ version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$project/packaging/debian/changelog")
 skip() {
   echo "skipped: $*"
   exit 77
-}
-
-fail() {
-  echo "$*"
-  exit 1
 }
 
 # unmet_for_build PROFILES: fails where packages cannot be built, and says why.
@@ -79,9 +75,11 @@ older() {
   rm -rf "$folder"
 }
 
-# in_work: sets $work, a folder that is deleted at the end.
+# in_work: sets $work, a folder that is deleted at the end, and $expected.
 in_work() {
   work=$(mktemp --directory)
+  expected=$work/expected
+  block text "$project/README.md" >"$expected"
   # shellcheck disable=SC2064  # The directory as it is now.
   trap "rm -rf '$work'" EXIT
 }
@@ -146,27 +144,13 @@ compile_and_run() {
   local library
   library=$(dirname "$(find "$root/usr" -name libsampler.so)")
   python3 "$project/tests/install/check_readme.py" "$project" "$root/usr"
-  mkdir "$work/cmake"
-  cp "$project/examples/minimal.c" "$work/cmake"
-  cat >"$work/cmake/CMakeLists.txt" <<'END'
-cmake_minimum_required(VERSION 3.25)
-project(uses_package LANGUAGES C)
-find_package(sampler REQUIRED)
-add_executable(shared minimal.c)
-target_link_libraries(shared PRIVATE sampler::sampler)
-add_executable(static minimal.c)
-target_link_libraries(static PRIVATE sampler::sampler_static)
-END
-  cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root/usr;$library/cmake/sampler"
-  cmake --build "$work/cmake/build"
+  by_cmake C "$project/examples/minimal.c" "$work/cmake" "-DCMAKE_PREFIX_PATH=$root/usr;$library/cmake/sampler"
   grep -qx "sampler_DIR:PATH=$library/cmake/sampler" "$work/cmake/build/CMakeCache.txt" ||
     fail "CMake found another copy of the library"
-  diff <("$work/cmake/build/shared") <("$work/cmake/build/static")
   # The jar has no native library: Java finds it where the package has put it.
   if [ -e "$root/usr/share/java/sampler.jar" ]; then
-    diff <("$work/cmake/build/shared") \
-      <(LD_LIBRARY_PATH=$library java -Djava.library.path="$library/jni" \
-        -cp "$root/usr/share/java/sampler.jar" "$project/bindings/java/examples/Readme.java")
+    expect_tokens Java env "LD_LIBRARY_PATH=$library" java "-Djava.library.path=$library/jni" \
+      -cp "$root/usr/share/java/sampler.jar" "$project/bindings/java/examples/Readme.java"
   fi
 }
 
@@ -202,18 +186,12 @@ check_cross() {
 
 # use_cross LIBRARY_DIR: README.md's program, shared and static.
 use_cross() {
-  local link run=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$1")
-  expected_output >"$work/expected"
+  local link
   for link in -lsampler '-l:libsampler.a -lstdc++ -lm -lpthread'; do
     # shellcheck disable=SC2086  # Flags.
     aarch64-linux-gnu-gcc -I"$root/usr/include" "$project/examples/minimal.c" -o "$work/program" -L"$1" $link
-    diff "$work/expected" <("${run[@]}" "$work/program") || fail "with $link it prints something else"
+    expect_tokens "$link" qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$1" "$work/program"
   done
-}
-
-# expected_output: what README.md says that its program prints.
-expected_output() {
-  awk '/^```/ { if (inside) exit; inside = ($0 == "```text"); next } inside' "$project/README.md"
 }
 
 check_rpm() {

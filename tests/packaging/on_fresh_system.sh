@@ -34,7 +34,7 @@ use_c() {
   # shellcheck disable=SC2046  # Flags.
   cc "$work/minimal.c" -o "$work/by_pkg_config" $(pkg-config --cflags --libs sampler)
   expect_tokens "C, by pkg-config" "$work/by_pkg_config"
-  by_cmake "$work/minimal.c" "$work/cmake"
+  by_cmake C "$work/minimal.c" "$work/cmake"
 }
 
 use_reference() {

@@ -35,7 +35,7 @@ use_source() {
   # shellcheck disable=SC2046  # Flags.
   cc -static "$work/main.c" -o "$work/all_static" $(pkg-config --static --cflags --libs sampler)
   expect_tokens "source tarball, C, by pkg-config --static" "$work/all_static"
-  by_cmake "$work/main.c" "$work/cmake"
+  by_cmake "source tarball, C" "$work/main.c" "$work/cmake"
   cc "$source/examples/plugin_host.c" -o "$work/plugin_host" -ldl
   "$work/plugin_host" || fail "by sampler_dl.h"
   echo "ok: by sampler_dl.h"
