@@ -16,6 +16,9 @@ PLACES = {
     "bindings/rust/sampler-sys/Cargo.toml": (r'^version = "(.*)"', "-"),
     "bindings/java/pom.xml": (r"^  <version>(.*)</version>", "-"),
     "packaging/debian/changelog": (r"^libsampler \((.*)-[^-]*\)", "~"),
+    "packaging/conda/recipe.yaml": (r"^  version: (\d.*)", "-"),
+    "packaging/homebrew/libsampler.rb": (r'/libsampler-(.*)\.tar\.gz"', "-"),
+    "packaging/vcpkg/vcpkg.json": (r'"version-semver": "(.*)"', "-"),
     "packaging/rpm/libsampler.spec": (r"^Version: +(\S+)", "~"),
     "packaging/nix/default.nix": (r'version = "(.*)";', "-"),
 }
