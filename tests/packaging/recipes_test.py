@@ -21,7 +21,7 @@ RECIPES = {
     "vcpkg/portfile.cmake": {"url": r'^    URLS "(.*)"', "hash": r"^    SHA512 (\w+)"},
     "vcpkg/vcpkg.json": {"license": r'^  "license": "(.*)"', "description": r'^  "description": "(.*)"'},
 }
-OTHERS_WITH_OPTIONS = ("debian/rules", "nix/default.nix", "rpm/libsampler.spec")
+OTHERS_WITH_OPTIONS = ("build_binaries", "debian/rules", "nix/default.nix", "rpm/libsampler.spec")
 ADDRESS = "https://github.com/libsampler/libsampler/releases/download/v{0}/libsampler-{0}.tar.gz"
 
 

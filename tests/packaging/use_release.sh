@@ -2,12 +2,9 @@
 # Run by `tools/fresh --released` as root of a fresh system: uses what ./run release has made, the Debian packages
 # apart, each as its own documents say, to print what README.md's program prints.
 #
-#   use_release.sh FOLDER REPOSITORY
-#
-# REPOSITORY is a clone, of which Go takes its module by a tag, as it would from the Internet.
+#   use_release.sh FOLDER
 set -euo pipefail
 folder=$1
-repository=$2
 readonly work=/root/release-work
 readonly expected=$work/expected
 # shellcheck source-path=SCRIPTDIR
@@ -20,10 +17,6 @@ commands_of_readme() {
 }
 
 use_source() {
-  tar -xzf "$folder/libsampler-$version.tar.gz" -C "$work"
-  block text "$source/README.md" >"$expected"
-  block c "$source/README.md" >"$work/main.c"
-  { [ -s "$expected" ] && [ -s "$work/main.c" ]; } || fail "README.md has no program and output"
   commands_of_readme >"$work/commands"
   grep -q 'cmake --install' "$work/commands" || fail "README.md has no commands to install"
   # With libsampler.a, too: the same objects.
@@ -39,19 +32,6 @@ use_source() {
   cc "$source/examples/plugin_host.c" -o "$work/plugin_host" -ldl
   "$work/plugin_host" || fail "by sampler_dl.h"
   echo "ok: by sampler_dl.h"
-}
-
-# The version of the module is the tag that docs/go.md tells of.
-use_go() {
-  local module=github.com/libsampler/libsampler
-  git -C "$repository" tag --force "bindings/go/v$version"
-  git config --global "url.file://$repository.insteadOf" "https://$module"
-  export GOFLAGS=-mod=mod GOPRIVATE='*' GOPATH=$work/go-path GOCACHE=$work/go-cache
-  mkdir "$work/go"
-  block go "$source/docs/go.md" >"$work/go/main.go"
-  (cd "$work/go" && go mod init program && go get "$module/bindings/go@v$version" && go build -o "$work/by_go" .) \
-    >"$work/go.log" 2>&1 || { cat "$work/go.log"; fail "Go"; }
-  expect_tokens "Go module of the tag bindings/go/v$version" "$work/by_go"
 }
 
 # The crates in a folder that stands for the registry.
@@ -92,15 +72,14 @@ use_jar() {
   expect_tokens "jar" java -cp "$jar" "$work/Readme.java"
 }
 
-# As a dependency of a program that Maven builds, by the coordinates of docs/java.md. Its plugins are Debian's.
+# As a dependency of a program that Maven builds, by the coordinates of docs/java.md, from the bundle in the place of a
+# repository. Plugins are Debian's.
 use_maven() {
-  local maven=(mvn --offline --batch-mode --quiet -Dstyle.color=never "-Dmaven.repo.local=$work/repository") plugin coordinates
-  mkdir "$work/repository"
-  cp -rs /usr/share/maven-repo/. "$work/repository" # where Maven writes, too
-  plugin=$(find /usr/share/maven-repo/org/apache/maven/plugins/maven-install-plugin -mindepth 1 -maxdepth 1 \
-    -name '[0-9]*' | head -n 1)
-  "${maven[@]}" "org.apache.maven.plugins:maven-install-plugin:$(basename "$plugin"):install-file" \
-    "-Dfile=$jar" || fail "mvn install:install-file"
+  local maven=(mvn --offline --batch-mode --quiet -Dstyle.color=never "-Dmaven.repo.local=$work/maven-local"
+    -Daether.offline.protocols=file) coordinates
+  unpack_maven_bundle
+  mkdir "$work/maven-local"
+  cp -rs /usr/share/maven-repo/. "$work/maven-local" # where Maven writes, too
   coordinates=$(grep -o 'io\.github\.libsampler:sampler:[^`]*' "$source/docs/java.md" | head -n 1)
   [ "$coordinates" = "io.github.libsampler:sampler:$version" ] || fail "docs/java.md says $coordinates"
   mkdir -p "$work/maven/src/main/java"
@@ -113,6 +92,12 @@ use_maven() {
     <maven.compiler.release>17</maven.compiler.release>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
+  <repositories>
+    <repository>
+      <id>bundle</id><url>file://$work/repository</url>
+      <releases><checksumPolicy>fail</checksumPolicy></releases>
+    </repository>
+  </repositories>
   <dependencies>
     <dependency>
       <groupId>io.github.libsampler</groupId><artifactId>sampler</artifactId><version>$version</version>
@@ -121,22 +106,23 @@ use_maven() {
 </project>
 TEXT
   "${maven[@]}" --file "$work/maven/pom.xml" compile || fail "mvn compile"
-  expect_tokens "jar, by Maven" java -cp \
-    "$work/repository/io/github/libsampler/sampler/$version/sampler-$version.jar:$work/maven/target/classes" Readme
+  expect_tokens "bundle for Maven Central, by Maven" java -cp \
+    "$work/maven-local/io/github/libsampler/sampler/$version/sampler-$version.jar:$work/maven/target/classes" Readme
 }
 
 rm -rf "$work"
 mkdir "$work"
 (cd "$folder" && sha256sum --check --quiet SHA256SUMS) || fail "SHA256SUMS"
-version=$(basename "$folder"/libsampler-*.tar.gz .tar.gz)
-version=${version#libsampler-}
-source=$work/libsampler-$version
+unpack_source
 jar=$(echo "$folder/sampler-$version"-linux-*.jar)
 apt-get update >/root/apt.log
 install gcc libc6-dev g++ pkg-config cmake make git golang-go cargo rustc default-jdk-headless ca-certificates-java \
-  maven libmaven-install-plugin-java libmaven-compiler-plugin-java libmaven-resources-plugin-java junit5
+  ninja-build python3 unzip \
+  maven libmaven-compiler-plugin-java libmaven-resources-plugin-java junit5
+use_binaries "$(uname -m)"
 use_source
-use_go
+use_go_module
+rehearse_publishing
 unpack_crates
 use_rust linked "\"=$version\""
 uninstall_source

@@ -17,6 +17,7 @@ need_for_packages() {
 }
 
 need_for_package_checks() {
+  need_for_parts
   need debootstrap command -v debootstrap
   need rpm command -v rpmbuild
   want g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
@@ -50,6 +51,21 @@ succeeds_or_skips() {
   [ $status = 77 ] || return $status
 }
 
+# The parts of a release beside packages, of the project as it is; the library's archives once more, elsewhere.
+check_parts() {
+  local folder=build/release-parts elsewhere=build/release-parts-elsewhere version
+  version=$(packaging/version)
+  rm -rf $folder $elsewhere
+  mkdir -p $folder $elsewhere
+  packaging/copy_source "$elsewhere/libsampler-$version"
+  tar -C $elsewhere -czf "$folder/libsampler-$version.tar.gz" "libsampler-$version"
+  release_parts $folder "$version"
+  heading "building the library's archives again, elsewhere"
+  logged release-again env -C "$elsewhere/libsampler-$version" bash -c 'source tools/run/release.sh; release_binaries ..'
+  diff <(cd $folder && sha256sum -- *-linux-*.tar.gz) <(cd $elsewhere && sha256sum -- *-linux-*.tar.gz) ||
+    fail "the library's archives of two builds differ"
+}
+
 # check_packages PROFILES
 check_packages() {
   local check=tests/packaging/check_packages.sh
@@ -65,6 +81,7 @@ check_packages() {
   may_skip package-cross bash $check cross build/packages-arm64
   heading "building RPM packages"
   may_skip package-rpm bash $check rpm_build build/packages-rpm
+  check_parts
   heading "installing on a fresh system"
   logged package-fresh as_root env FRESH_CACHE="${FRESH_CACHE:-}" FRESH_DIR="${FRESH_DIR:-/var/tmp}" \
     tools/fresh --packages $packages
