@@ -9,28 +9,19 @@ penalties, biases and bad words are vLLM's, and come first. The token depends on
 and position alone.
 """
 
-import math
 import random
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from vllm.v1.worker.gpu.sample.logits_processor import LogitsProcessor
 
+from ._request_options import INTEGERS, NAMES, OF_HISTORY, broken_rule, given
+
 if TYPE_CHECKING:
     import torch
 
 _OWN = ("temperature", "top_k", "top_p", "min_p")  # members of SamplingParams
-_OF_HISTORY = ("dry_multiplier", "dry_base", "dry_allowed_length", "dry_window", "no_repeat_ngram_size")
-_INTEGERS = ("top_k", "dry_allowed_length", "dry_window", "no_repeat_ngram_size", "p_less", "min_keep")
-_EXTRA = (*_OF_HISTORY, "xtc_probability", "xtc_threshold", "typical_p", "top_n_sigma", "epsilon_cutoff",
-          "eta_cutoff", "top_h", "p_less", "min_k", "top_a", "dynamic_temperature_range", "dynamic_temperature_exponent",
-          "min_keep")
 _MIN_P_FIRST = 2  # FilterOrder: vLLM's
-
-
-def _extra(sampling_params: Any) -> dict[str, Any]:
-    given = sampling_params.extra_args or {}
-    return {name: given[name] for name in _EXTRA if given.get(name) is not None}
 
 
 class Processor(LogitsProcessor):  # type: ignore[misc]
@@ -42,8 +33,8 @@ class Processor(LogitsProcessor):  # type: ignore[misc]
         self.states = req_states
         self.speculates = getattr(vllm_config, "speculative_config", None) is not None
         slots = req_states.max_num_reqs
-        self.values = {name: numpy.zeros(slots, dtype=numpy.int32 if name in _INTEGERS else numpy.float32)
-                       for name in (*_OWN, *_EXTRA)}
+        self.values = {name: numpy.zeros(slots, dtype=numpy.int32 if name in INTEGERS else numpy.float32)
+                       for name in (*_OWN, *NAMES)}
         self.values["seed"] = numpy.zeros(slots, dtype=numpy.int64)
         self.values["is_active"] = numpy.zeros(slots, dtype=numpy.bool_)
         self.on_device = {name: torch.zeros(slots, dtype=torch.from_numpy(array).dtype,
@@ -52,20 +43,19 @@ class Processor(LogitsProcessor):  # type: ignore[misc]
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        for name, value in _extra(sampling_params).items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise ValueError(f"extra_args[{name!r}] is {value!r}; it must be a finite number")
-            if name in _INTEGERS and (value != int(value) or abs(value) >= 2**31):
-                raise ValueError(f"extra_args[{name!r}] is {value!r}; it must be an integer of 32 bits")
+        for name, value in given(sampling_params.extra_args).items():
+            rule = broken_rule(name, value)
+            if rule is not None:
+                raise ValueError(f"extra_args[{name!r}] is {value!r}; {rule}")
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
-        extra = _extra(sampling_params)
-        if self.speculates and any(name in _OF_HISTORY for name in extra):
+        extra = given(sampling_params.extra_args)
+        if self.speculates and any(name in OF_HISTORY for name in extra):
             raise ValueError("extra_args has options that read the text; they are not supported with "
                              "speculative decoding")
         self.is_staged |= bool(extra) or bool(self.values["is_active"][req_idx])
         self.values["is_active"][req_idx] = bool(extra)
-        for name in _EXTRA:
+        for name in NAMES:
             self.values[name][req_idx] = extra.get(name, 0)  # 0: off, or the default
         for name in _OWN:
             self.values[name][req_idx] = getattr(sampling_params, name)
@@ -88,9 +78,9 @@ class Processor(LogitsProcessor):  # type: ignore[misc]
         if len(slots) == 0:
             return logits
         of_row = ctx.expanded_idx_mapping.long()
-        used = [name for name in (*_OWN, *_EXTRA) if name in _OWN or self.values[name][slots].any()]
+        used = [name for name in (*_OWN, *NAMES) if name in _OWN or self.values[name][slots].any()]
         options: dict[str, Any] = {name: self.on_device[name][of_row] for name in used}
-        if any(name in _OF_HISTORY for name in used):
+        if any(name in OF_HISTORY for name in used):
             options["history"] = self.history(ctx, of_row)
         token_ids = operators.sample(logits, self.on_device["seed"][of_row], ctx.pos.long() + 1, int64=True,
                                      filter_order=_MIN_P_FIRST, **options).unsqueeze(-1)
