@@ -82,10 +82,11 @@ def row_parameter(name: str, values: Tensor) -> Tensor:
 
 
 def plain_rows(input: Tensor) -> Tensor:
-    """The rows as the library takes them: copied where they are of another type or columns lie apart."""
+    """The rows as the library takes them: copied where they are of another type, columns lie apart, or rows
+    overlap, as those of `expand`."""
     if input.dtype not in (torch.float32, torch.float16, torch.bfloat16):
         input = input.float()
-    if input.stride(-1) != 1 or input.dim() != 2:
+    if input.dim() != 2 or input.stride(1) != 1 or input.stride(0) < input.shape[1]:
         input = input.contiguous()
     return input.detach()
 

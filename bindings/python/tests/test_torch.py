@@ -67,6 +67,7 @@ class Operators(support.Expects, unittest.TestCase):
         self.assertEqual((found.shape, found.dtype), ((2, 3), torch.int64))
         self.assertEqual(found.flatten().tolist(), self.of_library())
         self.assertEqual(self.drawn(self.logits.double()), self.of_library())
+        self.assertEqual(self.drawn(self.logits[:1].expand(6, -1)), self.drawn(self.logits[:1].repeat(6, 1)))
         self.assertEqual(operators.sample(self.logits[:0], 1, 1).shape, (0,))
         indices = torch.tensor([3, 3, 0, 1, 6, -1])
         found, status = torch.ops.libsampler.sample(self.logits, [], "", False, indices, 2**63 - 1, -1)
