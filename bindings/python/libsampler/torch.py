@@ -57,9 +57,14 @@ _samplers = _Samplers()
 
 def call(name: str, device: torch.device, fallback_token_id: int | None, *positional: Any,
          **arguments: Any) -> None:
-    """A method of the device's sampler, on torch's current stream, with a workspace of torch's allocator,
-    which keeps it in the stream's order."""
-    sampler = _samplers.get(device, fallback_token_id)
+    """A method of the device's sampler."""
+    call_of(_samplers.get(device, fallback_token_id), name, device, *positional, **arguments)
+
+
+def call_of(sampler: libsampler.Sampler, name: str, device: torch.device, *positional: Any,
+            **arguments: Any) -> None:
+    """A method of a sampler, on torch's current stream, with a workspace of torch's allocator, which keeps it
+    in the stream's order."""
     if device.type == "cuda":
         size = getattr(sampler, f"{name}_workspace_size")(*positional, **arguments)
         arguments["workspace"] = torch.empty(max(size, 1), dtype=torch.uint8, device=device)
