@@ -8,15 +8,19 @@ readonly peer_python=(torch==2.15.0 transformers==5.23.0 jax==0.10.2 numpy msgsp
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
 readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
+readonly peer_exllamav3=exllamav3==1.6.5 peer_tokenspeed=tokenspeed==0.1.1
+readonly peer_tokenspeed_kernel=tokenspeed-kernel==0.1.4
 readonly peer_llama=llama-cpp-python==0.3.36 peer_gguf=gguf==0.19.0
 
-# What is imported of vLLM and SGLang; tests/tools/peers/stubs.py stands for the rest.
+# What is imported of the engines; tests/tools/peers/stubs.py stands for the rest.
 readonly parts_of_vllm=('vllm/v1/sample/*' vllm/model_executor/layers/utils.py vllm/_custom_ops.py
   vllm/utils/torch_utils.py)
 readonly parts_of_vllm_v2=('vllm/v1/sample/*' 'vllm/v1/worker/gpu/sample/*'
   vllm/v1/worker/gpu/{buffer_utils,input_batch,states}.py vllm/v1/outputs.py
   'vllm/model_executor/warmup/*' vllm/utils/{math_utils,torch_utils}.py vllm/envs.py)
 readonly parts_of_sglang=('sglang/srt/sampling/*' sglang/srt/layers/sampler.py)
+readonly parts_of_exllamav3='exllamav3/generator/sampler/*' parts_of_tokenspeed='tokenspeed/runtime/sampling/*'
+readonly parts_of_tokenspeed_kernel=(tokenspeed_kernel/ops/sampling/triton/{generic,tree_verify,verify}.py)
 
 # What tests/verification replays: read by tests/tools/record_engine_verification.py.
 readonly verification_parts_of_vllm=('vllm/v1/sample/*' 'vllm/v1/spec_decode/*' vllm/v1/outputs.py
@@ -124,18 +128,28 @@ install_package() {
     ./bindings/python
 }
 
-# The package's tests that need torch, jax, transformers, or what is in the wheels of vLLM and SGLang.
+# The package's tests that need torch, jax, transformers, or what is in the engines' wheels. Triton
+# interprets TokenSpeed's kernels, but nothing else.
 run_python_tests() {
   install_package
   logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
   logged peers-sglang download "$peer_sglang" 'sglang-*.whl'
+  logged peers-exllamav3 download "$peer_exllamav3" 'exllamav3-*.whl'
+  logged peers-tokenspeed download "$peer_tokenspeed" 'tokenspeed-*.whl'
+  logged peers-tokenspeed-kernel download "$peer_tokenspeed_kernel" 'tokenspeed_kernel-*.whl'
   unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm_v2[@]}" -d "$peers/vllm_v2"
   unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang"
+  unzip -oq "$peers"/download/exllamav3-*.whl "$parts_of_exllamav3" -d "$peers/exllamav3"
+  unzip -oq "$peers"/download/tokenspeed-*.whl "$parts_of_tokenspeed" -d "$peers/tokenspeed"
+  unzip -oq "$peers"/download/tokenspeed_kernel-*.whl "${parts_of_tokenspeed_kernel[@]}" \
+    -d "$peers/tokenspeed/kernel"
   heading "the package's tests"
-  env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 \
-    SAMPLER_VLLM="$PWD/$peers/vllm_v2" SAMPLER_SGLANG="$PWD/$peers/sglang" \
-    "$PWD/$peers/python/bin/python" -m unittest \
-    test_torch test_jax test_flashinfer test_verify test_transformers test_vllm test_sglang
+  local -a test=(env -C bindings/python/tests -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+    SAMPLER_VLLM="$PWD/$peers/vllm_v2" SAMPLER_SGLANG="$PWD/$peers/sglang"
+    SAMPLER_EXLLAMAV3="$PWD/$peers/exllamav3" SAMPLER_TOKENSPEED="$PWD/$peers/tokenspeed")
+  "${test[@]}" "$PWD/$peers/python/bin/python" -m unittest \
+    test_torch test_jax test_flashinfer test_verify test_transformers test_vllm test_sglang test_exllamav3 &&
+    "${test[@]}" TRITON_INTERPRET=1 "$PWD/$peers/python/bin/python" -m unittest test_tokenspeed
 }
 
 # FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer.
