@@ -71,7 +71,7 @@ check_dlopen() {
   crates build --features sampler/dlopen --example readme
   if ! grep -q libsampler <<<"$(ldconfig -p 2>/dev/null)"; then
     message=$(LD_LIBRARY_PATH='' "$CARGO_TARGET_DIR/debug/examples/readme" 2>&1) && return 1
-    grep -q 'SAMPLER_ERROR_SYSTEM.*libsampler.so.1' <<<"$message"
+    grep -q 'status: System.*libsampler.so.1' <<<"$message"
   fi
 }
 
