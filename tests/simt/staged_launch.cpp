@@ -30,7 +30,9 @@ constexpr int kThreads = 64;
 // Rows, lists and texts, in arrays that the requests point to.
 class StagedProblem {
  public:
-  explicit StagedProblem(uint64_t seed) : random_(seed) {
+  // `only_forces`: lists of candidates, of each of which a token is forced, and nothing else.
+  explicit StagedProblem(uint64_t seed, bool only_forces = false)
+      : random_(seed), only_forces_(only_forces) {
     const int64_t widths[] = {20, 300, 2100, 6000};
     num_cols_ = widths[seed % 4];
     num_rows_ = between(1, 3);
@@ -41,7 +43,8 @@ class StagedProblem {
     parameters_.temperature.value = one_in(6) ? 0.0f : 0.5f + unit();
     if (one_in(3)) parameters_.top_k.value = int32_t(between(1, 30));
     if (one_in(3)) parameters_.top_p.value = 0.2f + 0.7f * unit();
-    if (one_in(4)) list_candidates();
+    if (only_forces || one_in(4)) list_candidates();
+    if (only_forces) return;
     if (!one_in(4)) set_edits();
     if (one_in(2)) set_windows();
     if (one_in(3)) set_adaptive();
@@ -59,12 +62,12 @@ class StagedProblem {
     request.random.are_watermarks = one_in(2);
     request.logprob_kind = one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
     if (pipeline_.has_edits() && one_in(3)) request.logprob_kind = SAMPLER_LOGPROB_EDITED;
-    if (one_in(4)) {
+    if (only_forces_ || one_in(4)) {
       for (int64_t i = 0; i < num_rows_; ++i) forced_.push_back(between(-1, num_cols_ - 1));
       pipeline_.forced_token_ids = forced_.data();
     }
     request.pipeline = &pipeline_;
-    if (one_in(2)) set_reports(&request);
+    if (!only_forces_ && one_in(2)) set_reports(&request);
     return request;
   }
 
@@ -310,6 +313,7 @@ class StagedProblem {
   }
 
   std::mt19937_64 random_;
+  bool only_forces_;
   int64_t num_cols_, num_rows_;
   std::vector<float> values_, biases_, dense_, adaptive_values_;
   std::vector<int32_t> candidates_, chosen_;
@@ -401,6 +405,11 @@ bool equal(StagedProblem *problem, Request request, const simt::Options &options
 bool equal_with_stages(std::uint64_t seed, const simt::Options &options) {
   StagedProblem problem(seed);
   return equal(&problem, problem.sample(), options) && equal(&problem, problem.filter(), options);
+}
+
+bool equal_from_forced_candidates(std::uint64_t seed, const simt::Options &options) {
+  StagedProblem problem(seed, true);
+  return equal(&problem, problem.sample(), options);
 }
 
 }  // namespace simt_test
