@@ -41,7 +41,7 @@ constexpr int kWarmUps = 3;
 struct Arguments {
   std::string json_path, filter = ".", command;
   double budget_seconds = 300;
-  int num_rounds = 5;
+  int num_rounds = 3;
   Limits limits;
 };
 
