@@ -1,14 +1,10 @@
 // A fake of NCCL whose ranks are processes under MPI, with memory of the fake CUDA runtime.
+#include <communicator.h>
 #include <cuda_runtime_api.h>
 #include <mpi.h>
-#include <nccl.h>
 
 #include <cstring>
 #include <vector>
-
-struct fake_nccl_comm {
-  int rank, num_ranks;
-};
 
 namespace {
 
@@ -27,27 +23,13 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int num_ranks, ncclUniqueId id, int rank) {
   if (std::memcmp(id.internal, kId, sizeof kId) != 0) return ncclInternalError;
-  only = {rank, num_ranks};
+  only = {rank, num_ranks, nullptr};
   *comm = &only;
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return comm == &only ? ncclSuccess : ncclInternalError;
-}
-
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
-  *rank = comm->rank;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
-  *count = comm->num_ranks;
-  return ncclSuccess;
-}
-
-const char *ncclGetErrorString(ncclResult_t result) {
-  return result == ncclSuccess ? "no error" : "internal error";
 }
 
 ncclResult_t ncclAllGather(const void *send, void *received, size_t count, ncclDataType_t type,

@@ -1,4 +1,5 @@
 // integrations/nccl against a fake of NCCL, whose ranks are threads.
+#include <communicator.h>
 #include <gtest/gtest.h>
 #include <sampler_nccl.h>
 
@@ -9,8 +10,6 @@
 #include <vector>
 
 #include "problem.h"
-
-namespace {
 
 struct Group {
   explicit Group(int size) : num_ranks(size) {}
@@ -24,26 +23,8 @@ struct Group {
   bool fails = false;
 };
 
-}  // namespace
-
-struct fake_nccl_comm {
-  Group *group;
-  int rank;
-};
-
 extern "C" {
 
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
-  *rank = comm->rank;
-  return ncclSuccess;
-}
-ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
-  *count = comm->group->num_ranks;
-  return ncclSuccess;
-}
-const char *ncclGetErrorString(ncclResult_t result) {
-  return result == ncclSuccess ? "no error" : "internal error";
-}
 // Two barriers: all have written before any reads, and have read before any writes again.
 ncclResult_t ncclAllGather(const void *send, void *received, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t) {
@@ -124,7 +105,7 @@ Result run_rank(Group *group, int rank, const Rows &rows, int (*wait)(cudaStream
   Exact workspace(plan.workspace_bytes), memory(sampler_nccl_memory_bytes(&plan, kNumRanks));
   args.exec.workspace = workspace.data();
   args.exec.workspace_bytes = plan.workspace_bytes;
-  fake_nccl_comm communicator = {group, rank};
+  fake_nccl_comm communicator = {rank, group->num_ranks, group};
   const char *error = nullptr;
   result.status = sampler_nccl_run(sampler, &shard, &communicator, nullptr, wait, memory.data(),
                                    memory.size(), &error);
