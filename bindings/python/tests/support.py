@@ -55,5 +55,19 @@ class Expects:
             call(*arguments, **keywords)
 
 
+class Draws:
+    """For unittest.TestCase: what `operators`, a module, draws from `logits`, and what `library`, a sampler,
+    does, each with `seeds` and `offsets`."""
+
+    def drawn(self, input=None, **options):
+        return self.operators.sample(self.logits if input is None else input, self.seeds, self.offsets,
+                                     **options).tolist()
+
+    def of_library(self, rows=None, row_params=None, pipeline=None, **params):
+        return self.library.sample(
+            self.logits if rows is None else rows, params=libsampler.Params(**params), row_params=row_params,
+            pipeline=pipeline, seeds=self.seeds, offsets=self.offsets).token_ids.tolist()
+
+
 def sampler(**options):
     return libsampler.Sampler(**{"max_rows": 16, "max_cols": 1500, **options})

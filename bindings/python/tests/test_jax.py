@@ -25,20 +25,12 @@ else:
 
 
 @unittest.skipIf(jax is None, "jax is not installed")
-class CustomCalls(support.Expects, unittest.TestCase):
+class CustomCalls(support.Expects, support.Draws, unittest.TestCase):
     def setUp(self):
+        self.operators = calls
         self.logits = np.random.default_rng(7).normal(0, 2, (6, 900)).astype(np.float32)
         self.library = support.sampler()
         self.seeds, self.offsets = np.arange(6) + 100, np.arange(6)
-
-    def of_library(self, rows=None, row_params=None, pipeline=None, **params):
-        return self.library.sample(
-            self.logits if rows is None else rows, params=libsampler.Params(**params), row_params=row_params,
-            pipeline=pipeline, seeds=self.seeds, offsets=self.offsets).token_ids.tolist()
-
-    def drawn(self, input=None, **options):
-        return calls.sample(self.logits if input is None else input, self.seeds, self.offsets,
-                            **options).tolist()
 
     def test_options_by_number_row_and_list(self):
         self.assertEqual(self.drawn(), self.of_library())

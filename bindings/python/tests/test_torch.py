@@ -16,21 +16,13 @@ except ModuleNotFoundError as error:
 
 
 @unittest.skipIf(torch is None, "torch is not installed")
-class Operators(support.Expects, unittest.TestCase):
+class Operators(support.Expects, support.Draws, unittest.TestCase):
     def setUp(self):
+        self.operators = operators
         torch.manual_seed(7)
         self.logits = torch.randn(6, 900) * 2
         self.library = support.sampler()
         self.seeds, self.offsets = torch.arange(6) + 100, torch.arange(6)
-
-    def of_library(self, rows=None, row_params=None, pipeline=None, **params):
-        return self.library.sample(
-            self.logits if rows is None else rows, params=libsampler.Params(**params), row_params=row_params,
-            pipeline=pipeline, seeds=self.seeds, offsets=self.offsets).token_ids.tolist()
-
-    def drawn(self, input=None, **options):
-        return operators.sample(self.logits if input is None else input, self.seeds, self.offsets,
-                                **options).tolist()
 
     def test_options_by_number_row_and_list(self):
         self.assertEqual(self.drawn(), self.of_library())
