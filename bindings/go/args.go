@@ -598,6 +598,11 @@ func (s *Sampler) Select(args *SelectArgs) error {
 type AcceptanceParams struct {
 	Rule Acceptance
 
+	// Of Verify; left out elsewhere. How siblings of a tree were drafted; and how AcceptSampleMatch
+	// draws, DrawInverseCDF with other rules.
+	SiblingRule SiblingRule
+	DrawMethod  DrawMethod
+
 	RelaxedTopK      int // 0: 1
 	RelaxedDelta     float32
 	TypicalThreshold float32 // 0: 0.09
@@ -718,12 +723,6 @@ type VerifyArgs struct {
 	// go with what the call has, makes its sequence bad (RowInvalidParameter). Left out: the same for
 	// all.
 	Acceptances Array[Acceptance]
-
-	// How siblings of a tree were drafted.
-	SiblingRule SiblingRule
-
-	// How AcceptSampleMatch draws. The other rules: DrawInverseCDF.
-	DrawMethod DrawMethod
 
 	// Whether the counts are added to what the two arrays hold.
 	AccumulateCounts bool

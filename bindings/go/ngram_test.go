@@ -277,6 +277,8 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 		t.Fatal(accepted)
 	}
 	for name, change := range map[string]func(*AcceptanceParams){
+		"sibling_rule":      func(p *AcceptanceParams) { p.SiblingRule = 1 },
+		"draw_method":       func(p *AcceptanceParams) { p.DrawMethod = DrawGumbel },
 		"typical_threshold": func(p *AcceptanceParams) { p.TypicalThreshold = -1 },
 		"typical_scale":     func(p *AcceptanceParams) { p.TypicalScale = -1 },
 		"relaxed_top_k":     func(p *AcceptanceParams) { p.RelaxedTopK = -1 },

@@ -243,8 +243,8 @@ func TestVerificationThatBreaksARule(t *testing.T) {
 	}{
 		{func(a *VerifyArgs) { a.Acceptance.Rule = 9 },
 			"acceptance->rule is 9; it must be one of its constants, 0 to 8"},
-		{func(a *VerifyArgs) { a.SiblingRule = -1 },
-			"sibling_rule is -1; it must be one of its constants, 0 to 1"},
+		{func(a *VerifyArgs) { a.Acceptance.SiblingRule = -1 },
+			"acceptance->sibling_rule is -1; it must be one of its constants, 0 to 1"},
 		{func(a *VerifyArgs) { a.Layout.Packing = 4 },
 			"layout->packing is 4; it must be one of its constants, 0 to 3"},
 		{func(a *VerifyArgs) { a.Reports.LogprobKind = 3 },

@@ -71,6 +71,13 @@ enum {
   SAMPLER_ACCEPT_SYNTHETIC = 8
 };
 
+/* How siblings of a tree were drafted, which determines the residual after a rejection. */
+typedef int32_t sampler_sibling_rule;
+enum {
+  SAMPLER_SIBLINGS_INDEPENDENT = 0,        /* each was drawn from its own row */
+  SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1 /* each from its row without its earlier siblings */
+};
+
 /* The acceptance rule and its parameters, shared by sampler_verify, sampler_speculative and
  * sessions. NULL, or all 0: the context's rule and the defaults. Parameters of unused rules are
  * checked, too. */
@@ -79,6 +86,11 @@ typedef struct sampler_acceptance_params {
   size_t struct_size;
 
   sampler_acceptance rule;
+
+  /* Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+   * SAMPLE_MATCH draws, INVERSE_CDF with other rules. */
+  sampler_sibling_rule sibling_rule;
+  sampler_draw_method draw_method;
 
   /* Not NaN, not negative. */
   int32_t relaxed_top_k;   /* 0: 1 */
@@ -95,13 +107,6 @@ typedef struct sampler_acceptance_params {
    * during the call. Required by SYNTHETIC; NULL: no sequence has that rule. */
   const float *synthetic_rates;
 } sampler_acceptance_params;
-
-/* How siblings of a tree were drafted, which determines the residual after a rejection. */
-typedef int32_t sampler_sibling_rule;
-enum {
-  SAMPLER_SIBLINGS_INDEPENDENT = 0,        /* each was drawn from its own row */
-  SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1 /* each from its row without its earlier siblings */
-};
 
 /* Memory layout of the drafts of several sequences. */
 typedef int32_t sampler_packing;
@@ -173,8 +178,8 @@ typedef struct sampler_draft_layout {
    * all, or num_sequences; 0: num_sequences. A draft with two parents, or in a cycle, makes its
    * sequence bad (INVALID_TREE). NULL: a chain. Dense only.
    *
-   * Siblings are tried in order. A rejected one leaves the residual to the next, by sibling_rule of
-   * sampler_verify_args. BLOCK and DEFERRED are for chains. */
+   * Siblings are tried in order. A rejected one leaves the residual to the next, by
+   * acceptance->sibling_rule. BLOCK and DEFERRED are for chains. */
   const int32_t *parents;
   const int32_t *first_children;
   const int32_t *next_siblings;
@@ -256,12 +261,6 @@ typedef struct sampler_verify_args {
   /* The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the
    * call, makes its sequence bad (INVALID_PARAMETER). NULL: `acceptance` for all. */
   const sampler_acceptance *acceptances;
-
-  /* How siblings of a tree were drafted; 0 without trees. */
-  sampler_sibling_rule sibling_rule;
-
-  /* How SAMPLE_MATCH draws. Other rules: INVERSE_CDF. */
-  sampler_draw_method draw_method;
 
   /* Type of draft_token_ids and out_token_ids, and of ids in reports. */
   sampler_id_type token_id_type;

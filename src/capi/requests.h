@@ -45,6 +45,8 @@ contract::VerifyRequest to_request(Check &check, const sampler_verify_args &args
 sampler_acceptance_params read_acceptance_params(Check &check,
                                                  const sampler_acceptance_params *user,
                                                  sampler_acceptance in_place_of_default);
+// The members that sampler_verify alone takes are 0.
+void check_decoding_acceptance(Check &check, const sampler_acceptance_params &acceptance);
 // A member that makes a request more than dense chains by the standard rule:
 // contract::Verification.
 const char *name_of_more(const contract::VerifyRequest &request);

@@ -256,11 +256,12 @@ void read_indices(Check &check, const VerifyArguments &args, const Shape &shape,
 void read_trees(Check &check, const VerifyArguments &args, const Shape &shape,
                 Verification *rules) {
   const bool has_links = args.layout.first_children || args.layout.next_siblings;
-  rules->sibling_rule = check.enumeration("sibling_rule", args.call.sibling_rule, 2);
+  rules->sibling_rule =
+      check.enumeration("acceptance->sibling_rule", args.acceptance.sibling_rule, 2);
   if (!args.layout.parents && !has_links) {
     if (shape.num_drafts == 0) return;  // whose tree may be NULL
     check.zero("layout->tree_rows", args.layout.tree_rows);
-    check.zero("sibling_rule", args.call.sibling_rule);
+    check.zero("acceptance->sibling_rule", args.acceptance.sibling_rule);
     return;
   }
   refuse_if(check, args.layout.parents && has_links, "layout->parents",
@@ -319,7 +320,7 @@ void read_acceptance(Check &check, const VerifyArguments &args, const Shape &sha
   const sampler_acceptance rule = given.rule;
   rules->acceptance = {rule, args.call.acceptances};
   check.parameters("acceptances", args.call.acceptances, sizeof(int32_t), num_slots);
-  rules->positions.draw_method = check.enumeration("draw_method", args.call.draw_method, 2);
+  rules->positions.draw_method = check.enumeration("acceptance->draw_method", given.draw_method, 2);
   if (args.call.acceptances || !check.ok()) return;
   if (!contract::can_accept_by(rule, *rules)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "acceptance->rule is %d; %s", int(rule),
@@ -327,11 +328,11 @@ void read_acceptance(Check &check, const VerifyArguments &args, const Shape &sha
                    ? "SAMPLER_ACCEPT_SYNTHETIC needs acceptance->synthetic_rates"
                    : "SAMPLER_ACCEPT_BLOCK and SAMPLER_ACCEPT_DEFERRED are for chains");
   }
-  if (args.call.draw_method != SAMPLER_DRAW_INVERSE_CDF && rule != SAMPLER_ACCEPT_SAMPLE_MATCH) {
+  if (given.draw_method != SAMPLER_DRAW_INVERSE_CDF && rule != SAMPLER_ACCEPT_SAMPLE_MATCH) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "draw_method is %d; it must be SAMPLER_DRAW_INVERSE_CDF but for "
+               "acceptance->draw_method is %d; it must be SAMPLER_DRAW_INVERSE_CDF but for "
                "SAMPLER_ACCEPT_SAMPLE_MATCH",
-               int(args.call.draw_method));
+               int(given.draw_method));
   }
 }
 
@@ -526,6 +527,11 @@ sampler_acceptance_params read_acceptance_params(Check &check,
   check.range("acceptance->deferred_window", result.deferred_window, 0, kEnd);
   check.range("acceptance->deferred_top_k", result.deferred_top_k, 0, kEnd);
   return result;
+}
+
+void check_decoding_acceptance(Check &check, const sampler_acceptance_params &acceptance) {
+  check.zero("acceptance->sibling_rule", acceptance.sibling_rule);
+  check.zero("acceptance->draw_method", acceptance.draw_method);
 }
 
 VerifyRequest to_request(Check &check, const sampler_verify_args &user_args,

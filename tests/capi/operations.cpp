@@ -183,7 +183,8 @@ template <>
 Members members_of<sampler_acceptance_params>() {
   using Struct = sampler_acceptance_params;
   Members members;
-  MEMBER(struct_size) MEMBER(rule) MEMBER(relaxed_top_k) MEMBER(relaxed_delta)
+  MEMBER(struct_size) MEMBER(rule) MEMBER(sibling_rule) MEMBER(draw_method)
+  MEMBER(relaxed_top_k) MEMBER(relaxed_delta)
   MEMBER(typical_threshold) MEMBER(typical_scale) MEMBER(threshold_single)
   MEMBER(threshold_total) MEMBER(deferred_entropy) MEMBER(deferred_top_k)
   MEMBER(deferred_window) MEMBER(synthetic_rates)
@@ -329,7 +330,7 @@ Members other_members_of<sampler_verify_args>() {
   Members members;
   MEMBER(draft_params) MEMBER(draft_row_params) MEMBER(pipeline) MEMBER(forced_token_ids)
   MEMBER(acceptance)
-  MEMBER(acceptances) MEMBER(sibling_rule) MEMBER(draw_method) MEMBER(reports)
+  MEMBER(acceptances) MEMBER(reports)
   MEMBER(out_positions) MEMBER(kv_indices) MEMBER(out_kv_indices)
   return members;
 }

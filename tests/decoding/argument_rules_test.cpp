@@ -501,6 +501,10 @@ TEST_F(Rules, OfAcceptance) {
     refuse_both([&](AnyCall *c) { c->speculative.acceptance_params.*number.member = kNan; },
                 std::string(number.name) + " is NaN;");
   }
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.sibling_rule = 1; },
+              "acceptance->sibling_rule is 1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance_params.draw_method = 1; },
+              "acceptance->draw_method is 1;");
   refuse_both([](AnyCall *c) { c->speculative.acceptance_params.relaxed_top_k = -1; },
               "acceptance->relaxed_top_k is -1;");
   refuse_both([](AnyCall *c) { c->speculative.acceptance_params.deferred_window = -1; },

@@ -1233,6 +1233,8 @@ TEST(Program, EveryMemberOfTheLoopsStructsHasAnOption) {
       {"sampler_acceptance_params",
        {{"struct_size", none},
         {"rule", "--acceptance"},
+        {"sibling_rule", "sampler_verify's alone"},
+        {"draw_method", "sampler_verify's alone"},
         {"typical_threshold", "--typical-threshold"},
         {"typical_scale", "--typical-scale"},
         {"relaxed_top_k", "--relaxed-top-k"},

@@ -119,6 +119,10 @@ TEST_F(SessionArguments, Create) {
   }
   expect_option([](auto *o) { o->logits_dtype = 3; }, "logits_dtype is 3;");
   expect_option([](auto *o) { o->keep_drafter_rows = -1; }, "keep_drafter_rows is -1;");
+  expect_option([](auto *o) { o->acceptance_params.sibling_rule = 1; },
+                "acceptance->sibling_rule is 1;");
+  expect_option([](auto *o) { o->acceptance_params.draw_method = 1; },
+                "acceptance->draw_method is 1;");
   expect_option([](auto *o) { o->acceptance_params.typical_threshold = NAN; },
                 "acceptance->typical_threshold is NaN;");
   expect_option([](auto *o) { o->acceptance_params.typical_scale = -1; },

@@ -536,9 +536,9 @@ TEST(Arguments, AreOfTheirEnumerations) {
                 std::vector<std::int32_t>{-1, count, INT32_MIN, INT32_MAX});
   };
   each("acceptance->rule", &sampler_acceptance_params::rule, 9);
-  each("sibling_rule", &sampler_verify_args::sibling_rule, 2);
+  each("acceptance->sibling_rule", &sampler_acceptance_params::sibling_rule, 2);
   each("layout->packing", &sampler_draft_layout::packing, 4);
-  each("draw_method", &sampler_verify_args::draw_method, 2);
+  each("acceptance->draw_method", &sampler_acceptance_params::draw_method, 2);
   each("reports->logprob_kind", &sampler_report_args::logprob_kind, 3);
   each("layout->draft_rows_by_slot", &sampler_draft_layout::draft_rows_by_slot, 2);
   each("reports->reserved", &sampler_report_args::reserved, 1);
@@ -753,10 +753,10 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
       call.args.draft_token_ids = nullptr;
       if (is_synthetic) {
         call.args.acceptance_params.rule = SAMPLER_ACCEPT_SYNTHETIC;
-        call.args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+        call.args.acceptance_params.draw_method = SAMPLER_DRAW_INVERSE_CDF;
       } else if (packing == SAMPLER_PACKING_DENSE) {
         call.args.draft_layout.tree_rows = 1;
-        call.args.sibling_rule = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
+        call.args.acceptance_params.sibling_rule = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
       }
       ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
       for (const Outcome &outcome : call.outcomes()) {

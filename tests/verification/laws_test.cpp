@@ -215,8 +215,8 @@ class Batch {
     args_.draft_layout.num_sequences = kPerCall;
     args_.num_drafts = std::int64_t(num_drafts_);
     args_.acceptance_params.rule = which.rule;
-    args_.sibling_rule = which.siblings;
-    args_.draw_method = which.draw_method;
+    args_.acceptance_params.sibling_rule = which.siblings;
+    args_.acceptance_params.draw_method = which.draw_method;
     args_.target = view(model.target_values);
     target_indices_.resize(std::size_t(kPerCall) * (num_drafts_ + 1));
     args_.draft_layout.target_row_indices = target_indices_.data();

@@ -123,7 +123,7 @@ Call::Call(sampler_t sampler, const Problem &problem, const Layout &layout)
   args.params = &params;
   if (problem.has_draft_params) args.draft_params = &draft_params;
   args.acceptance_params.rule = problem.sequences.empty() ? 0 : problem.sequences[0].rule;
-  args.sibling_rule = problem.sibling_rule;
+  args.acceptance_params.sibling_rule = problem.sibling_rule;
   args.acceptance_params.typical_threshold = problem.typical_threshold;
   args.acceptance_params.typical_scale = problem.typical_scale;
   args.acceptance_params.relaxed_top_k = problem.relaxed_top_k;
@@ -133,7 +133,7 @@ Call::Call(sampler_t sampler, const Problem &problem, const Layout &layout)
   args.acceptance_params.deferred_window = problem.deferred_window;
   args.acceptance_params.deferred_top_k = problem.deferred_top_k;
   args.acceptance_params.deferred_entropy = problem.deferred_entropy;
-  args.draw_method = problem.draw_method;
+  args.acceptance_params.draw_method = problem.draw_method;
   if (!problem.synthetic_rates.empty())
     args.acceptance_params.synthetic_rates = problem.synthetic_rates.data();
   lay_slots();

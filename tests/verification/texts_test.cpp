@@ -179,7 +179,7 @@ class Writer {
       }
       args.target = view(rows);
       args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
-      args.draw_method = setting_.draw_method;
+      args.acceptance_params.draw_method = setting_.draw_method;
       args.num_drafts = kNumDrafts;
       args.draft_token_ids = drafts.data();
       if (setting_.is_tree) args.draft_layout.parents = parents.data();

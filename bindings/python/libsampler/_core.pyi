@@ -666,8 +666,8 @@ class DraftLayout:
     all, or num_sequences; 0: num_sequences. A draft with two parents, or in a cycle, makes its
     sequence bad (INVALID_TREE). None: a chain. Dense only.
 
-    Siblings are tried in order. A rejected one leaves the residual to the next, by sibling_rule of
-    sampler_verify_args. BLOCK and DEFERRED are for chains."""
+    Siblings are tried in order. A rejected one leaves the residual to the next, by
+    acceptance->sibling_rule. BLOCK and DEFERRED are for chains."""
     first_children: ArrayLike | None
     next_siblings: ArrayLike | None
     tree_rows: int
@@ -701,6 +701,10 @@ class AcceptanceParams:
     sessions. None, or all 0: the context's rule and the defaults. Parameters of unused rules are
     checked, too."""
     rule: int
+    sibling_rule: int
+    """Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+    SAMPLE_MATCH draws, INVERSE_CDF with other rules."""
+    draw_method: int
     relaxed_top_k: int
     """Not NaN, not negative.
 
@@ -728,6 +732,8 @@ class AcceptanceParams:
         self,
         *,
         rule: int | None = None,
+        sibling_rule: int | None = None,
+        draw_method: int | None = None,
         relaxed_top_k: int | None = None,
         relaxed_delta: float | None = None,
         typical_threshold: float | None = None,
@@ -1298,8 +1304,6 @@ class Sampler:
         num_offsets: int | None = None,
         acceptance: AcceptanceParams | None = None,
         acceptances: ArrayLike | None = None,
-        sibling_rule: int | None = None,
-        draw_method: int | None = None,
         token_id_type: int | None = None,
         accumulate_counts: int | None = None,
         out_token_ids: ArrayLike | bool | None = None,
@@ -1373,10 +1377,6 @@ class Sampler:
         acceptances
             The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the
             call, makes its sequence bad (INVALID_PARAMETER). None: `acceptance` for all.
-        sibling_rule
-            How siblings of a tree were drafted; 0 without trees.
-        draw_method
-            How SAMPLE_MATCH draws. Other rules: INVERSE_CDF.
         token_id_type
             Type of draft_token_ids and out_token_ids, and of ids in reports.
         accumulate_counts
@@ -1676,8 +1676,6 @@ class Sampler:
         num_offsets: int | None = None,
         acceptance: AcceptanceParams | None = None,
         acceptances: ArrayLike | None = None,
-        sibling_rule: int | None = None,
-        draw_method: int | None = None,
         token_id_type: int | None = None,
         accumulate_counts: int | None = None,
         out_token_ids: ArrayLike | bool | None = None,

@@ -679,8 +679,8 @@ const Member draft_layout_members[] = {
     "all, or num_sequences; 0: num_sequences. A draft with two parents, or in a cycle, makes its\n"
     "sequence bad (INVALID_TREE). None: a chain. Dense only.\n"
     "\n"
-    "Siblings are tried in order. A rejected one leaves the residual to the next, by sibling_rule of\n"
-    "sampler_verify_args. BLOCK and DEFERRED are for chains."},
+    "Siblings are tried in order. A rejected one leaves the residual to the next, by\n"
+    "acceptance->sibling_rule. BLOCK and DEFERRED are for chains."},
   {"first_children", "first_children", offsetof(sampler_draft_layout, first_children),
    KIND_OBJECT, ELEMENT_I32, 0, 5, -1, 0,
     ""},
@@ -704,6 +704,13 @@ const Struct draft_layout_struct = {
 
 const Member acceptance_params_members[] = {
   {"rule", "rule", offsetof(sampler_acceptance_params, rule),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"sibling_rule", "sibling_rule", offsetof(sampler_acceptance_params, sibling_rule),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how\n"
+    "SAMPLE_MATCH draws, INVERSE_CDF with other rules."},
+  {"draw_method", "draw_method", offsetof(sampler_acceptance_params, draw_method),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"relaxed_top_k", "relaxed_top_k", offsetof(sampler_acceptance_params, relaxed_top_k),
@@ -741,10 +748,10 @@ const Member acceptance_params_members[] = {
     "during the call. Required by SYNTHETIC; None: no sequence has that rule."},
 };
 
-static PyObject *acceptance_params_names[11];
+static PyObject *acceptance_params_names[13];
 static PyTypeObject *acceptance_params_result_type;
 const Struct acceptance_params_struct = {
-  "AcceptanceParams", acceptance_params_members, 11, 1, sizeof(sampler_acceptance_params), 1,
+  "AcceptanceParams", acceptance_params_members, 13, 1, sizeof(sampler_acceptance_params), 1,
   NULL, 0, NULL,
   acceptance_params_names, &acceptance_params_result_type,
     "The acceptance rule and its parameters, shared by sampler_verify, sampler_speculative and\n"
@@ -1168,12 +1175,6 @@ const Member verify_args_members[] = {
    KIND_OBJECT, ELEMENT_I32, 0, 17, -1, 0,
     "The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the\n"
     "call, makes its sequence bad (INVALID_PARAMETER). None: `acceptance` for all."},
-  {"sibling_rule", "sibling_rule", offsetof(sampler_verify_args, sibling_rule),
-   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "How siblings of a tree were drafted; 0 without trees."},
-  {"draw_method", "draw_method", offsetof(sampler_verify_args, draw_method),
-   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "How SAMPLE_MATCH draws. Other rules: INVERSE_CDF."},
   {"token_id_type", "token_id_type", offsetof(sampler_verify_args, token_id_type),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "Type of draft_token_ids and out_token_ids, and of ids in reports."},
@@ -1216,10 +1217,10 @@ const Member verify_args_members[] = {
 
 static const char *const verify_args_results[] = {"token_ids", "accepted_counts", "emitted_counts", "row_status", "reports", "positions", "kv_indices", NULL};
 
-static PyObject *verify_args_names[38];
+static PyObject *verify_args_names[36];
 static PyTypeObject *verify_args_result_type;
 const Struct verify_args_struct = {
-  "verify_args", verify_args_members, 38, 26, sizeof(sampler_verify_args), 1,
+  "verify_args", verify_args_members, 36, 26, sizeof(sampler_verify_args), 1,
   NULL, 0, verify_args_results,
   verify_args_names, &verify_args_result_type,
     "Members shared with sampler_sample_args mean the same.\n"
@@ -2320,7 +2321,7 @@ const char sampler_select_doc[] =
     "    [input.num_rows] Tokens written per row; 0 for a bad row. None: not wanted.";
 
 const char sampler_verify_doc[] =
-    "verify($self, target, draft=None, draft_token_ids=None, *, stream=None, workspace=None, workspace_bytes=None, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
+    "verify($self, target, draft=None, draft_token_ids=None, *, stream=None, workspace=None, workspace_bytes=None, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
     "--\n"
     "\n"
     "Verifies each sequence's drafts and emits between 1 and num_drafts + 1 tokens.\n"
@@ -2385,10 +2386,6 @@ const char sampler_verify_doc[] =
     "acceptances\n"
     "    The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the\n"
     "    call, makes its sequence bad (INVALID_PARAMETER). None: `acceptance` for all.\n"
-    "sibling_rule\n"
-    "    How siblings of a tree were drafted; 0 without trees.\n"
-    "draw_method\n"
-    "    How SAMPLE_MATCH draws. Other rules: INVERSE_CDF.\n"
     "token_id_type\n"
     "    Type of draft_token_ids and out_token_ids, and of ids in reports.\n"
     "accumulate_counts\n"
@@ -2554,7 +2551,7 @@ const char sampler_select_workspace_size_doc[] =
     "How many bytes of workspace `select` needs with these arguments. No array is read or written.";
 
 const char sampler_verify_workspace_size_doc[] =
-    "verify_workspace_size($self, target, draft=None, draft_token_ids=None, *, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, sibling_rule=None, draw_method=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
+    "verify_workspace_size($self, target, draft=None, draft_token_ids=None, *, num_drafts=None, draft_counts=None, layout=None, slots=None, num_slots=None, params=None, row_params=None, draft_params=None, draft_row_params=None, pipeline=None, forced_token_ids=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, acceptance=None, acceptances=None, token_id_type=None, accumulate_counts=None, out_token_ids=None, out_accepted_counts=None, out_emitted_counts=None, out_row_status=None, reports=None, out_positions=None, kv_indices=None, out_kv_indices=None)\n"
     "--\n"
     "\n"
     "How many bytes of workspace `verify` needs with these arguments. No array is read or written.";

@@ -32,7 +32,7 @@ enum { draft_layout__target_sequence_stride, draft_layout__draft_sequence_stride
 enum { draft_layout__num_objects = 7 };
 extern const Struct draft_layout_struct;
 extern const Member draft_layout_members[];
-enum { acceptance_params__rule, acceptance_params__relaxed_top_k, acceptance_params__relaxed_delta, acceptance_params__typical_threshold, acceptance_params__typical_scale, acceptance_params__threshold_single, acceptance_params__threshold_total, acceptance_params__deferred_entropy, acceptance_params__deferred_top_k, acceptance_params__deferred_window, acceptance_params__synthetic_rates };
+enum { acceptance_params__rule, acceptance_params__sibling_rule, acceptance_params__draw_method, acceptance_params__relaxed_top_k, acceptance_params__relaxed_delta, acceptance_params__typical_threshold, acceptance_params__typical_scale, acceptance_params__threshold_single, acceptance_params__threshold_total, acceptance_params__deferred_entropy, acceptance_params__deferred_top_k, acceptance_params__deferred_window, acceptance_params__synthetic_rates };
 enum { acceptance_params__num_objects = 1 };
 extern const Struct acceptance_params_struct;
 extern const Member acceptance_params_members[];
@@ -52,7 +52,7 @@ enum { select_args__stream, select_args__workspace, select_args__workspace_bytes
 enum { select_args__num_objects = 7 };
 extern const Struct select_args_struct;
 extern const Member select_args_members[];
-enum { verify_args__stream, verify_args__workspace, verify_args__workspace_bytes, verify_args__target, verify_args__draft, verify_args__draft_token_ids, verify_args__num_drafts, verify_args__draft_counts, verify_args__layout, verify_args__slots, verify_args__num_slots, verify_args__params, verify_args__row_params, verify_args__draft_params, verify_args__draft_row_params, verify_args__pipeline, verify_args__forced_token_ids, verify_args__seed, verify_args__offset, verify_args__seeds, verify_args__offsets, verify_args__streams, verify_args__num_seeds, verify_args__num_offsets, verify_args__acceptance, verify_args__acceptances, verify_args__sibling_rule, verify_args__draw_method, verify_args__token_id_type, verify_args__accumulate_counts, verify_args__out_token_ids, verify_args__out_accepted_counts, verify_args__out_emitted_counts, verify_args__out_row_status, verify_args__reports, verify_args__out_positions, verify_args__kv_indices, verify_args__out_kv_indices };
+enum { verify_args__stream, verify_args__workspace, verify_args__workspace_bytes, verify_args__target, verify_args__draft, verify_args__draft_token_ids, verify_args__num_drafts, verify_args__draft_counts, verify_args__layout, verify_args__slots, verify_args__num_slots, verify_args__params, verify_args__row_params, verify_args__draft_params, verify_args__draft_row_params, verify_args__pipeline, verify_args__forced_token_ids, verify_args__seed, verify_args__offset, verify_args__seeds, verify_args__offsets, verify_args__streams, verify_args__num_seeds, verify_args__num_offsets, verify_args__acceptance, verify_args__acceptances, verify_args__token_id_type, verify_args__accumulate_counts, verify_args__out_token_ids, verify_args__out_accepted_counts, verify_args__out_emitted_counts, verify_args__out_row_status, verify_args__reports, verify_args__out_positions, verify_args__kv_indices, verify_args__out_kv_indices };
 enum { verify_args__num_objects = 26 };
 extern const Struct verify_args_struct;
 extern const Member verify_args_members[];

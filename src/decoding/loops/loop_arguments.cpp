@@ -450,6 +450,7 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check_share(check, "ngram_least_share", args.ngram_least_share);
   check_share(check, "least_draft_probability", args.least_draft_probability);
   out->acceptance = capi::read_acceptance_params(check, args.acceptance, SAMPLER_ACCEPT_STANDARD);
+  capi::check_decoding_acceptance(check, out->acceptance);
   args.acceptance = &out->acceptance;
   if (!check.ok()) return;
   const int64_t num_texts = out->generation.args.num_sequences;

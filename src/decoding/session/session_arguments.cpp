@@ -96,6 +96,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   }
   out->acceptance =
       capi::read_acceptance_params(check, options.acceptance, SAMPLER_ACCEPT_SAMPLE_MATCH);
+  capi::check_decoding_acceptance(check, out->acceptance);
   if (check.ok()) check_rates(check, out->acceptance, options.max_drafts);
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);

@@ -488,6 +488,8 @@ type ShardPlanInfo struct {
 type AcceptanceParams struct {
 	StructSize       uintptr
 	Rule             int32
+	SiblingRule      int32
+	DrawMethod       int32
 	RelaxedTopK      int32
 	RelaxedDelta     float32
 	TypicalThreshold float32
@@ -540,8 +542,6 @@ type VerifyArgs struct {
 	Random            Random
 	Acceptance        uintptr
 	Acceptances       uintptr
-	SiblingRule       int32
-	DrawMethod        int32
 	TokenIDType       int32
 	AccumulateCounts  int32
 	OutTokenIDs       uintptr

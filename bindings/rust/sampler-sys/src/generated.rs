@@ -1196,6 +1196,10 @@ structs! {
         /// sizeof(sampler_acceptance_params).
         struct_size: usize = size_of::<Self>();
         rule: sampler_acceptance = 0;
+        /// Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+        /// SAMPLE_MATCH draws, INVERSE_CDF with other rules.
+        sibling_rule: sampler_sibling_rule = 0;
+        draw_method: sampler_draw_method = 0;
         /// Not NaN, not negative.
         ///
         /// 0: 1
@@ -1262,8 +1266,8 @@ structs! {
         /// all, or num_sequences; 0: num_sequences. A draft with two parents, or in a cycle, makes its
         /// sequence bad (INVALID_TREE). NULL: a chain. Dense only.
         ///
-        /// Siblings are tried in order. A rejected one leaves the residual to the next, by sibling_rule of
-        /// sampler_verify_args. BLOCK and DEFERRED are for chains.
+        /// Siblings are tried in order. A rejected one leaves the residual to the next, by
+        /// acceptance->sibling_rule. BLOCK and DEFERRED are for chains.
         parents: *const i32 = null();
         first_children: *const i32 = null();
         next_siblings: *const i32 = null();
@@ -1330,10 +1334,6 @@ structs! {
         /// The rule by slot, 0: that of `acceptance`. An unknown constant, or a rule incompatible with the
         /// call, makes its sequence bad (INVALID_PARAMETER). NULL: `acceptance` for all.
         acceptances: *const sampler_acceptance = null();
-        /// How siblings of a tree were drafted; 0 without trees.
-        sibling_rule: sampler_sibling_rule = 0;
-        /// How SAMPLE_MATCH draws. Other rules: INVERSE_CDF.
-        draw_method: sampler_draw_method = 0;
         /// Type of draft_token_ids and out_token_ids, and of ids in reports.
         token_id_type: sampler_id_type = 0;
         /// 1: counts are added to the two arrays. 0: they overwrite them.

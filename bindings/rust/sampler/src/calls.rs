@@ -270,6 +270,11 @@ pub struct SelectArgs<'a> {
 pub struct AcceptanceParams<'a> {
     /// When a draft is accepted.
     pub rule: Acceptance,
+    /// Of [`VerifyArgs`] alone: how siblings of a tree were drafted.
+    pub sibling_rule: SiblingRule,
+    /// Of [`VerifyArgs`] alone: how `SampleMatch` draws. The other rules:
+    /// [`DrawMethod::InverseCdf`].
+    pub draw_method: DrawMethod,
     /// A number of `Relaxed`. 0: 1.
     pub relaxed_top_k: i32,
     /// A number of `Relaxed`.
@@ -389,10 +394,6 @@ pub struct VerifyArgs<'a> {
     /// Another one, or one that does not go with what the call has, makes its sequence bad. None:
     /// the same for all.
     pub acceptances: Array<'a, i32>,
-    /// How siblings of a tree were drafted.
-    pub sibling_rule: SiblingRule,
-    /// How `SampleMatch` draws. The other rules: [`DrawMethod::InverseCdf`].
-    pub draw_method: DrawMethod,
     /// Whether the counts are added to what the two arrays hold; else they overwrite it.
     pub accumulate_counts: bool,
     /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
@@ -571,6 +572,8 @@ impl AcceptanceParams<'_> {
         let (rates, on_host) = (&self.synthetic_rates, Place { on_cuda: false, ..place });
         Ok(sys::sampler_acceptance_params {
             rule: self.rule.raw(),
+            sibling_rule: self.sibling_rule.raw(),
+            draw_method: self.draw_method.raw(),
             relaxed_top_k: self.relaxed_top_k,
             relaxed_delta: self.relaxed_delta,
             typical_threshold: self.typical_threshold,
@@ -960,8 +963,6 @@ impl VerifyArgs<'_> {
             )?,
             acceptance: &to.acceptance,
             acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
-            sibling_rule: self.sibling_rule.raw(),
-            draw_method: self.draw_method.raw(),
             token_id_type: token_id_type([
                 ("draft_token_ids", draft_token_ids),
                 ("forced_token_ids", &self.forced_token_ids),
@@ -1269,8 +1270,7 @@ mod tests {
                              stringify!($array));)*
             };
         }
-        fill!(args; numbers:; enumerations: sibling_rule: SiblingRule draw_method: DrawMethod;
-            arrays:
+        fill!(args; numbers:; enumerations:; arrays:
                 draft_token_ids: Array i64, 6; draft_counts: Array i32, 2; slots: Array i32, 2;
                 out_token_ids: ArrayMut i64, 8; out_accepted_counts: ArrayMut i32, 2;
                 out_emitted_counts: ArrayMut i32, 2; out_row_status: ArrayMut u32, 2;
@@ -1280,7 +1280,8 @@ mod tests {
         );
         fill!(args.acceptance; numbers: typical_threshold typical_scale relaxed_top_k relaxed_delta
                 threshold_single threshold_total deferred_window deferred_top_k deferred_entropy;
-            enumerations: rule: Acceptance; arrays:);
+            enumerations: rule: Acceptance sibling_rule: SiblingRule draw_method: DrawMethod;
+            arrays:);
         fill!(args.layout; numbers:; enumerations:; arrays:
                 packing_offsets: Array i32, 3;
                 target_row_indices: Array i32, 6; bonus_row_indices: Array i32, 2;
@@ -1295,13 +1296,14 @@ mod tests {
                 out_kept_token_ids: ArrayMut i64, 40; out_kept_probabilities: ArrayMut f32, 40;
         );
         let raw = args.raw(ON_CUDA, &mut to).unwrap();
-        check!(raw, args; numbers:; enumerations: sibling_rule draw_method; arrays:
+        check!(raw, args; numbers:; enumerations:; arrays:
             draft_token_ids draft_counts slots out_token_ids out_accepted_counts
             out_emitted_counts out_row_status acceptances out_positions forced_token_ids
             kv_indices out_kv_indices);
         check!(to.acceptance, args.acceptance; numbers: typical_threshold typical_scale
             relaxed_top_k relaxed_delta threshold_single threshold_total deferred_window
-            deferred_top_k deferred_entropy; enumerations: rule; arrays: synthetic_rates);
+            deferred_top_k deferred_entropy; enumerations: rule sibling_rule draw_method;
+            arrays: synthetic_rates);
         check!(to.layout, args.layout; numbers:; enumerations: packing; arrays: packing_offsets
             target_row_indices bonus_row_indices draft_row_indices parents first_children
             next_siblings);

@@ -760,6 +760,7 @@ mod tests {
             deferred_top_k: 8,
             deferred_entropy: 0.9,
             synthetic_rates: (&rates).into(),
+            ..AcceptanceParams::default()
         };
         options.has_draft_trees = true;
         macro_rules! check {

@@ -468,8 +468,8 @@ structs! {
         out_kept_probabilities out_kept_offsets out_removed_by
     }
     AcceptanceParams<'a> {
-        rule relaxed_top_k relaxed_delta typical_threshold typical_scale threshold_single
-        threshold_total deferred_entropy deferred_top_k deferred_window synthetic_rates
+        rule sibling_rule draw_method relaxed_top_k relaxed_delta typical_threshold typical_scale
+        threshold_single threshold_total deferred_entropy deferred_top_k deferred_window synthetic_rates
     }
     DraftLayout<'a> {
         target_sequence_stride draft_sequence_stride draft_token_stride packing draft_rows_by_slot
@@ -486,7 +486,7 @@ structs! {
     VerifyArgs<'a> {
         exec target draft draft_token_ids num_drafts draft_counts layout slots num_slots params
         row_params draft_params draft_row_params pipeline forced_token_ids random acceptance acceptances
-        sibling_rule draw_method accumulate_counts out_token_ids out_accepted_counts out_emitted_counts
+        accumulate_counts out_token_ids out_accepted_counts out_emitted_counts
         out_row_status reports out_positions kv_indices out_kv_indices
     }
     ResidualArgs<'a> {

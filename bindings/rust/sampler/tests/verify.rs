@@ -190,8 +190,14 @@ fn what_breaks_a_rule_is_refused() {
         Acceptance::Synthetic,
     );
     refused(
-        "sibling_rule is -1; it must be one of its constants, 0 to 1",
-        VerifyArgs { sibling_rule: SiblingRule::from(-1), ..VerifyArgs::default() },
+        "acceptance->sibling_rule is -1; it must be one of its constants, 0 to 1",
+        VerifyArgs {
+            acceptance: AcceptanceParams {
+                sibling_rule: SiblingRule::from(-1),
+                ..AcceptanceParams::default()
+            },
+            ..VerifyArgs::default()
+        },
     );
     refused_layout(
         "layout->packing is 4; it must be one of its constants, 0 to 3",

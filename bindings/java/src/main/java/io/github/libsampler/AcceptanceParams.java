@@ -8,6 +8,8 @@ import io.github.libsampler.internal.Layout;
  */
 public final class AcceptanceParams {
   private Acceptance rule = Acceptance.DEFAULT;
+  private SiblingRule siblingRule = SiblingRule.INDEPENDENT;
+  private DrawMethod drawMethod = DrawMethod.INVERSE_CDF;
   private int relaxedTopK;
   private float relaxedDelta;
   private float typicalThreshold;
@@ -31,6 +33,28 @@ public final class AcceptanceParams {
    */
   public AcceptanceParams rule(Acceptance rule) {
     this.rule = Arguments.required("rule", rule);
+    return this;
+  }
+
+  /**
+   * Sets how siblings of a tree were drafted. Of {@link VerifyArgs} alone.
+   *
+   * @param siblingRule INDEPENDENT by default
+   * @return this
+   */
+  public AcceptanceParams siblingRule(SiblingRule siblingRule) {
+    this.siblingRule = Arguments.required("sibling_rule", siblingRule);
+    return this;
+  }
+
+  /**
+   * Sets how SAMPLE_MATCH draws. Of {@link VerifyArgs} alone.
+   *
+   * @param drawMethod INVERSE_CDF by default, and of the other rules
+   * @return this
+   */
+  public AcceptanceParams drawMethod(DrawMethod drawMethod) {
+    this.drawMethod = Arguments.required("draw_method", drawMethod);
     return this;
   }
 
@@ -153,6 +177,8 @@ public final class AcceptanceParams {
   void write(Call call, int to, long numDrafts, Buffers buffers) {
     call.put(to + Layout.ACCEPTANCE_PARAMS_STRUCT_SIZE, (long) Layout.ACCEPTANCE_PARAMS_SIZE);
     call.put(to + Layout.ACCEPTANCE_PARAMS_RULE, rule.ordinal());
+    call.put(to + Layout.ACCEPTANCE_PARAMS_SIBLING_RULE, siblingRule.ordinal());
+    call.put(to + Layout.ACCEPTANCE_PARAMS_DRAW_METHOD, drawMethod.ordinal());
     call.put(to + Layout.ACCEPTANCE_PARAMS_RELAXED_TOP_K, relaxedTopK);
     call.put(to + Layout.ACCEPTANCE_PARAMS_RELAXED_DELTA, relaxedDelta);
     call.put(to + Layout.ACCEPTANCE_PARAMS_TYPICAL_THRESHOLD, typicalThreshold);

@@ -24,9 +24,7 @@ public final class VerifyArgs extends Arguments {
   private Array outEmittedCounts;
   private Array outRowStatus;
   private AcceptanceParams acceptance;
-  private SiblingRule siblingRule = SiblingRule.INDEPENDENT;
   private Array acceptances;
-  private DrawMethod drawMethod = DrawMethod.INVERSE_CDF;
   private Params draftParams;
   private RowParams draftRowParams;
   private Pipeline pipeline;
@@ -236,17 +234,6 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets how siblings of a tree were drafted.
-   *
-   * @param siblingRule INDEPENDENT by default
-   * @return this
-   */
-  public VerifyArgs siblingRule(SiblingRule siblingRule) {
-    this.siblingRule = Arguments.required("sibling_rule", siblingRule);
-    return this;
-  }
-
-  /**
    * Sets the acceptance by slot. A number that is no such ordinal, or does not go with what the
    * call has, makes its sequence bad (INVALID_PARAMETER).
    *
@@ -256,17 +243,6 @@ public final class VerifyArgs extends Arguments {
    */
   public VerifyArgs acceptances(Array acceptances) {
     this.acceptances = acceptances;
-    return this;
-  }
-
-  /**
-   * Sets how SAMPLE_MATCH draws.
-   *
-   * @param drawMethod INVERSE_CDF by default, and of the other rules
-   * @return this
-   */
-  public VerifyArgs drawMethod(DrawMethod drawMethod) {
-    this.drawMethod = Arguments.required("draw_method", drawMethod);
     return this;
   }
 
@@ -486,10 +462,8 @@ public final class VerifyArgs extends Arguments {
   private void writeRules(Call call, int numDrafts, long numSlots) {
     final int at = Call.ARGS;
     call.acceptance(at + Layout.VERIFY_ARGS_ACCEPTANCE, acceptance, numDrafts, null);
-    call.put(at + Layout.VERIFY_ARGS_SIBLING_RULE, siblingRule.ordinal());
     call.parameter(at + Layout.VERIFY_ARGS_ACCEPTANCES, "", "acceptances", acceptances, Call.I32,
         numSlots);
-    call.put(at + Layout.VERIFY_ARGS_DRAW_METHOD, drawMethod.ordinal());
   }
 
   private static void writeTrees(Call call, DraftLayout layout, int to, long numSequences,

@@ -506,6 +506,7 @@ final class SessionTest {
       final AcceptanceParams none = new AcceptanceParams();
       assertTrue(sampler.sessionSize(options().acceptance(none)) > 0);
       for (AcceptanceParams broken : List.of(new AcceptanceParams().typicalThreshold(-1),
+          new AcceptanceParams().siblingRule(SiblingRule.WITHOUT_REPLACEMENT),
           new AcceptanceParams().typicalScale(-1), new AcceptanceParams().relaxedTopK(-1),
           new AcceptanceParams().relaxedDelta(-1), new AcceptanceParams().thresholdSingle(-1),
           new AcceptanceParams().thresholdTotal(-1), new AcceptanceParams().deferredWindow(-1),

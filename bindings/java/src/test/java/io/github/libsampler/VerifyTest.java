@@ -46,8 +46,8 @@ final class VerifyTest {
     final Call call = new Call(memory, false, false);
     new VerifyArgs().numDrafts(3).acceptance(new AcceptanceParams().rule(Acceptance.SYNTHETIC)
             .typicalThreshold(1).typicalScale(2).relaxedTopK(3).relaxedDelta(4).thresholdSingle(5)
-            .thresholdTotal(6).deferredWindow(7).deferredTopK(8).deferredEntropy(9))
-        .siblingRule(SiblingRule.WITHOUT_REPLACEMENT).drawMethod(DrawMethod.GUMBEL)
+            .thresholdTotal(6).deferredWindow(7).deferredTopK(8).deferredEntropy(9)
+            .siblingRule(SiblingRule.WITHOUT_REPLACEMENT).drawMethod(DrawMethod.GUMBEL))
         .layout(new DraftLayout().packing(Packing.POSITIONS).draftRowsBySlot(true).numSequences(10)
             .numPackedDrafts(11).numPackedPositions(12).draftTokenStride(13).treeRows(14))
         .draftParams(new Params().topK(15).minKeep(16))
@@ -59,11 +59,11 @@ final class VerifyTest {
     final int reports = pointee(memory, Layout.VERIFY_ARGS_REPORTS);
     assertEquals(List.of(8, 1, 3, 7, 8, 1, 3, 1, 2),
         ints(memory, rules + Layout.ACCEPTANCE_PARAMS_RULE,
-            args + Layout.VERIFY_ARGS_SIBLING_RULE,
+            rules + Layout.ACCEPTANCE_PARAMS_SIBLING_RULE,
             rules + Layout.ACCEPTANCE_PARAMS_RELAXED_TOP_K,
             rules + Layout.ACCEPTANCE_PARAMS_DEFERRED_WINDOW,
             rules + Layout.ACCEPTANCE_PARAMS_DEFERRED_TOP_K,
-            args + Layout.VERIFY_ARGS_DRAW_METHOD, layout + Layout.DRAFT_LAYOUT_PACKING,
+            rules + Layout.ACCEPTANCE_PARAMS_DRAW_METHOD, layout + Layout.DRAFT_LAYOUT_PACKING,
             layout + Layout.DRAFT_LAYOUT_DRAFT_ROWS_BY_SLOT,
             reports + Layout.REPORT_ARGS_LOGPROB_KIND));
     assertEquals(List.of(1f, 2f, 4f, 5f, 6f, 9f).toString(),

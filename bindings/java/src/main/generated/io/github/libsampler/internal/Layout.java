@@ -456,19 +456,21 @@ public final class Layout {
   public static final int SHARD_PLAN_INFO_MAX_MESSAGE_BYTES = 88;
   public static final int SHARD_PLAN_INFO_DIGEST = 96;
 
-  public static final int ACCEPTANCE_PARAMS_SIZE = 56;
+  public static final int ACCEPTANCE_PARAMS_SIZE = 64;
   public static final int ACCEPTANCE_PARAMS_STRUCT_SIZE = 0;
   public static final int ACCEPTANCE_PARAMS_RULE = 8;
-  public static final int ACCEPTANCE_PARAMS_RELAXED_TOP_K = 12;
-  public static final int ACCEPTANCE_PARAMS_RELAXED_DELTA = 16;
-  public static final int ACCEPTANCE_PARAMS_TYPICAL_THRESHOLD = 20;
-  public static final int ACCEPTANCE_PARAMS_TYPICAL_SCALE = 24;
-  public static final int ACCEPTANCE_PARAMS_THRESHOLD_SINGLE = 28;
-  public static final int ACCEPTANCE_PARAMS_THRESHOLD_TOTAL = 32;
-  public static final int ACCEPTANCE_PARAMS_DEFERRED_ENTROPY = 36;
-  public static final int ACCEPTANCE_PARAMS_DEFERRED_TOP_K = 40;
-  public static final int ACCEPTANCE_PARAMS_DEFERRED_WINDOW = 44;
-  public static final int ACCEPTANCE_PARAMS_SYNTHETIC_RATES = 48;
+  public static final int ACCEPTANCE_PARAMS_SIBLING_RULE = 12;
+  public static final int ACCEPTANCE_PARAMS_DRAW_METHOD = 16;
+  public static final int ACCEPTANCE_PARAMS_RELAXED_TOP_K = 20;
+  public static final int ACCEPTANCE_PARAMS_RELAXED_DELTA = 24;
+  public static final int ACCEPTANCE_PARAMS_TYPICAL_THRESHOLD = 28;
+  public static final int ACCEPTANCE_PARAMS_TYPICAL_SCALE = 32;
+  public static final int ACCEPTANCE_PARAMS_THRESHOLD_SINGLE = 36;
+  public static final int ACCEPTANCE_PARAMS_THRESHOLD_TOTAL = 40;
+  public static final int ACCEPTANCE_PARAMS_DEFERRED_ENTROPY = 44;
+  public static final int ACCEPTANCE_PARAMS_DEFERRED_TOP_K = 48;
+  public static final int ACCEPTANCE_PARAMS_DEFERRED_WINDOW = 52;
+  public static final int ACCEPTANCE_PARAMS_SYNTHETIC_RATES = 56;
 
   public static final int DRAFT_LAYOUT_SIZE = 128;
   public static final int DRAFT_LAYOUT_STRUCT_SIZE = 0;
@@ -489,7 +491,7 @@ public final class Layout {
   public static final int DRAFT_LAYOUT_NEXT_SIBLINGS = 112;
   public static final int DRAFT_LAYOUT_TREE_ROWS = 120;
 
-  public static final int VERIFY_ARGS_SIZE = 408;
+  public static final int VERIFY_ARGS_SIZE = 400;
   public static final int VERIFY_ARGS_STRUCT_SIZE = 0;
   public static final int VERIFY_ARGS_EXEC = 8;
   public static final int VERIFY_ARGS_TARGET = 32;
@@ -509,18 +511,16 @@ public final class Layout {
   public static final int VERIFY_ARGS_RANDOM = 256;
   public static final int VERIFY_ARGS_ACCEPTANCE = 312;
   public static final int VERIFY_ARGS_ACCEPTANCES = 320;
-  public static final int VERIFY_ARGS_SIBLING_RULE = 328;
-  public static final int VERIFY_ARGS_DRAW_METHOD = 332;
-  public static final int VERIFY_ARGS_TOKEN_ID_TYPE = 336;
-  public static final int VERIFY_ARGS_ACCUMULATE_COUNTS = 340;
-  public static final int VERIFY_ARGS_OUT_TOKEN_IDS = 344;
-  public static final int VERIFY_ARGS_OUT_ACCEPTED_COUNTS = 352;
-  public static final int VERIFY_ARGS_OUT_EMITTED_COUNTS = 360;
-  public static final int VERIFY_ARGS_OUT_ROW_STATUS = 368;
-  public static final int VERIFY_ARGS_REPORTS = 376;
-  public static final int VERIFY_ARGS_OUT_POSITIONS = 384;
-  public static final int VERIFY_ARGS_KV_INDICES = 392;
-  public static final int VERIFY_ARGS_OUT_KV_INDICES = 400;
+  public static final int VERIFY_ARGS_TOKEN_ID_TYPE = 328;
+  public static final int VERIFY_ARGS_ACCUMULATE_COUNTS = 332;
+  public static final int VERIFY_ARGS_OUT_TOKEN_IDS = 336;
+  public static final int VERIFY_ARGS_OUT_ACCEPTED_COUNTS = 344;
+  public static final int VERIFY_ARGS_OUT_EMITTED_COUNTS = 352;
+  public static final int VERIFY_ARGS_OUT_ROW_STATUS = 360;
+  public static final int VERIFY_ARGS_REPORTS = 368;
+  public static final int VERIFY_ARGS_OUT_POSITIONS = 376;
+  public static final int VERIFY_ARGS_KV_INDICES = 384;
+  public static final int VERIFY_ARGS_OUT_KV_INDICES = 392;
 
   public static final int RESIDUAL_ARGS_SIZE = 200;
   public static final int RESIDUAL_ARGS_STRUCT_SIZE = 0;
