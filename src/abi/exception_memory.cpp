@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 
@@ -54,5 +55,9 @@ void __cxa_free_exception(void *exception) noexcept {
 }
 
 }  // extern "C"
+
+// What std::terminate() calls. libstdc++'s own prints the exception, for which it brings a
+// demangler of 35 KB.
+std::terminate_handler __terminate_handler = std::abort;
 
 }  // namespace __cxxabiv1

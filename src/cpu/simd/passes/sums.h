@@ -28,7 +28,7 @@ struct WithSurprise : Relative {
 
 contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
                                   int64_t begin, int64_t end, float at_least) {
-  return with_bounds({row}, at_least, [&](auto relative, auto bounds) {
+  return with_lower_bound(row, at_least, [&](auto relative, auto bounds) {
     const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
     for_each_widened(
@@ -75,7 +75,7 @@ class CollisionSum {
 
 contract::CollisionSums sum_collisions(const RowView &source, const contract::RowScale &row,
                                        int64_t begin, int64_t end, float at_least) {
-  return with_bounds({row}, at_least, [&](auto relative, auto bounds) {
+  return with_lower_bound(row, at_least, [&](auto relative, auto bounds) {
     contract::CollisionSums result;
     for_each_widened(
         source, begin, end, [&](const float *p, int64_t, int64_t count) SAMPLER_INLINE_LAMBDA {

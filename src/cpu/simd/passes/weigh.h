@@ -53,6 +53,12 @@ SAMPLER_INLINE auto with_bounds(const Scaling &scaling, float at_least, const F 
   });
 }
 
+// The same with one f for all bounds: for passes that are rare.
+template <class F>
+SAMPLER_INLINE auto with_lower_bound(const contract::RowScale &row, float at_least, const F &f) {
+  return with_relative(row, [&](auto relative) { return f(relative, FromLeast{splat(at_least)}); });
+}
+
 // Calls f(block, begin, end) for the part of [begin, end) in each block.
 template <class F>
 SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
