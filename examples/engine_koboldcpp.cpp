@@ -196,6 +196,25 @@ void set_order(const Json &parameters, Request *request) {
   params.top_k = has_top_k ? std::min(params.top_k, kMostTokens) : kMostTokens;
 }
 
+// koboldcpp smooths where it divides by the temperature; here it comes last.
+void set_smoothing(const Json &parameters, float factor, bool is_adaptive_p,
+                   sampler_params *params) {
+  const Value value = {"smoothing_factor", *find(parameters, "smoothing_factor")};
+  const Json *const order = find(parameters, "sampler_order");
+  const bool is_last = !order || order->empty() || order->back() == 5;
+  if (!is_last) value.fail("0 where sampler_order does not end in 5, the temperature");
+  if (is_adaptive_p) value.fail("0 beside adaptive_target");
+  if (params->top_n_sigma > 0.0f) value.fail("0 beside nsigma");
+  if (params->xtc_probability > 0.0f) value.fail("0 beside xtc_probability");
+  const Json *const curve = find(parameters, "smoothing_curve");
+  params->adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+  params->adaptive_target = factor;
+  params->adaptive_rate = curve ? Value{"smoothing_curve", *curve}.number() : 1.0f;
+  if (params->adaptive_rate < 1.0f || params->adaptive_rate > 3.0f) {
+    Value{"smoothing_curve", *curve}.fail("from 1 to 3");
+  }
+}
+
 void set_adaptive(const Json &parameters, Request *request) {
   sampler_params &params = request->params;
   const auto number = [&](const char *name, float otherwise) {
@@ -204,6 +223,8 @@ void set_adaptive(const Json &parameters, Request *request) {
   };
   const Json *const mirostat = find(parameters, "mirostat");
   if (mirostat && (*mirostat == 1 || *mirostat == 2)) {
+    const Json *const factor = find(parameters, "smoothing_factor");
+    if (factor && *factor > 0) Value{"smoothing_factor", *factor}.fail("0 beside mirostat");
     params.adaptive_kind =
         *mirostat == 1 ? SAMPLER_ADAPTIVE_MIROSTAT_V1 : SAMPLER_ADAPTIVE_MIROSTAT_V2;
     // 0, where koboldcpp means 0, is a default of the library's.
@@ -213,6 +234,11 @@ void set_adaptive(const Json &parameters, Request *request) {
     return;
   }
   const float target = number("adaptive_target", -1.0f);
+  const float factor = number("smoothing_factor", 0.0f);
+  if (factor > 0.0f) {
+    set_smoothing(parameters, factor, target > 0.0f, &params);
+    return;
+  }
   if (target <= 0.0f) return;
   params.adaptive_kind = SAMPLER_ADAPTIVE_P;
   params.adaptive_target = target;
@@ -278,6 +304,8 @@ Engine koboldcpp() {
                          {"mirostat_eta", check_number},
                          {"adaptive_target", check_number},
                          {"adaptive_decay", check_number},
+                         {"smoothing_factor", check_number},
+                         {"smoothing_curve", check_number},
                          {"logit_bias", add_biases},
                          {"custom_token_bans", read_later},
                          {"sampler_order", read_later},
@@ -290,7 +318,6 @@ Engine koboldcpp() {
                    {"max_length", [](double x) { return x >= 1; }, "at least 1"}};
   engine.undone = {
       {"tfs", {"1: there is no tail-free sampling here", {1}}},
-      {"smoothing_factor", {"0: there is no smoothing here", {0}}},
       {"grammar", {"left out: no grammar is made here", {}}},
       {"banned_tokens", {"left out: texts need a tokenizer", {}}},
       {"banned_strings", {"left out: texts need a tokenizer", {}}},
@@ -300,8 +327,8 @@ Engine koboldcpp() {
   engine.ignored = join<Names>(
       {request_names(),
        {"adapter", "audio", "genkey", "grammar_retain_state", "images", "max_context_length",
-        "memory", "quiet", "render_special", "replace_instruct_placeholders", "smoothing_curve",
-        "stop_sequence", "trim_stop", "use_default_badwordsids", "using_openai_tools"}});
+        "memory", "quiet", "render_special", "replace_instruct_placeholders", "stop_sequence",
+        "trim_stop", "use_default_badwordsids", "using_openai_tools"}});
   engine.finish = finish_koboldcpp;
   return engine;
 }

@@ -17,7 +17,8 @@ constexpr const char *kTemperatureOrders[] = {"first", "last", nullptr};
 constexpr const char *kScopes[] = {"standard", "all", "output", nullptr};
 constexpr const char *kForms[] = {"divide", "reciprocal", "counts_first", nullptr};
 constexpr const char *kPLess[] = {"none", "plain", "norm", nullptr};
-constexpr const char *kKinds[] = {"none", "mirostat_v1", "mirostat_v2", "adaptive_p", nullptr};
+constexpr const char *kKinds[] = {"none",       "mirostat_v1", "mirostat_v2",
+                                  "adaptive_p", "smoothing",   nullptr};
 constexpr const char *kMethods[] = {"inverse_cdf", "gumbel", nullptr};
 
 // The place of a name in a list that ends with NULL.

@@ -126,8 +126,9 @@ type Params struct {
 	// moves them on: see Pipeline.AdaptiveValues and State.Accept.
 
 	// The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's probability
-	// (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or adaptive-p's
-	// decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite.
+	// (negative: off; above 1: 1), or smoothing's factor (0: off; not negative). The rate is
+	// mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99), both 0
+	// where negative, or smoothing's curve (0: 1; from 1 to 3). Both are finite.
 	AdaptiveKind   AdaptiveKind
 	AdaptiveTarget float32
 	AdaptiveRate   float32
@@ -514,7 +515,7 @@ type ScoreArgs struct {
 	// A list for each output row: the tokens that were kept when its token was drawn, as
 	// OutKeptOffsets and OutKeptTokenIDs of an earlier call. They replace filters, windows and
 	// Pipeline.Allowed. Logits only; Reports.LogprobKind must be LogprobProcessed; dynamic
-	// temperature and adaptive-p must be off. Left out: filters and windows decide.
+	// temperature, adaptive-p and smoothing must be off. Left out: filters and windows decide.
 	Kept TokenLists
 
 	// [output rows] What became of each row.

@@ -115,7 +115,7 @@ const (
 	StageTopP      = Stage(raw.SAMPLER_STAGE_TOP_P)
 	StageMinP      = Stage(raw.SAMPLER_STAGE_MIN_P)
 
-	// StageAdaptive: mirostat or adaptive-p; the last one.
+	// StageAdaptive: mirostat, adaptive-p or smoothing; the last one.
 	StageAdaptive = Stage(raw.SAMPLER_STAGE_ADAPTIVE)
 )
 
@@ -138,7 +138,7 @@ const (
 	PLessNorm = PLessKind(raw.SAMPLER_P_LESS_NORM)
 )
 
-// AdaptiveKind is a window that the tokens drawn before move.
+// AdaptiveKind is the last stage. All but AdaptiveSmoothing are moved by the tokens drawn before.
 type AdaptiveKind int32
 
 const (
@@ -148,6 +148,9 @@ const (
 	AdaptiveMirostatV2 = AdaptiveKind(raw.SAMPLER_ADAPTIVE_MIROSTAT_V2)
 	// AdaptiveP is llama.cpp's: it changes the weights of the tokens that it sees.
 	AdaptiveP = AdaptiveKind(raw.SAMPLER_ADAPTIVE_P)
+	// AdaptiveSmoothing is quadratic and cubic smoothing (koboldcpp): AdaptiveTarget is its factor,
+	// AdaptiveRate its curve.
+	AdaptiveSmoothing = AdaptiveKind(raw.SAMPLER_ADAPTIVE_SMOOTHING)
 )
 
 // NumAdaptiveValues is how many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum

@@ -43,6 +43,7 @@
 %constant int SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1;
 %constant int SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2;
 %constant int SAMPLER_ADAPTIVE_P = 3;
+%constant int SAMPLER_ADAPTIVE_SMOOTHING = 4;
 
 %constant int SAMPLER_NUM_ADAPTIVE_VALUES = 4;
 

@@ -159,6 +159,12 @@ bool is_adaptive_p(const Question &question) {
          question.params.adaptive_target >= 0.0f;
 }
 
+// Whether the last stage gives the tokens other weights.
+bool reweighs(const Question &question) {
+  return is_adaptive_p(question) || (question.params.adaptive_kind == SAMPLER_ADAPTIVE_SMOOTHING &&
+                                     question.params.adaptive_target > 0.0f);
+}
+
 bool is_mirostat(const Question &question) {
   return question.params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
          question.params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
@@ -300,7 +306,8 @@ Explanation explain(const Question &question) {
   const sampler_params &params = question.params;
   asker.draw(params, SAMPLER_LOGPROB_RAW, &given, &out.entropy_given, &out, nullptr);
   asker.draw(params, SAMPLER_LOGPROB_EDITED, &left, &unused, &out, nullptr);
-  if (is_adaptive_p(question)) {
+  out.is_reweighed = reweighs(question);
+  if (out.is_reweighed) {
     sampler_params without = params;
     without.adaptive_kind = SAMPLER_ADAPTIVE_NONE;
     asker.draw(without, SAMPLER_LOGPROB_PROCESSED, &before, &unused, &out, nullptr);

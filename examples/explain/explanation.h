@@ -40,8 +40,8 @@ struct Token {
 struct Stage {
   sampler_stage stage;
   std::string numbers;  // "top_k 40"; of lists their names and what each would change by itself
-  // Logits that an edit gave another value; tokens that adaptive-p gave another probability; else
-  // 0.
+  // Logits that an edit gave another value; tokens that adaptive-p or smoothing gave another
+  // probability; else 0.
   std::int64_t num_changed;
   std::int64_t num_removed;
   std::int64_t num_left;
@@ -67,6 +67,7 @@ struct Explanation {
   // Of what is on; what is off is NaN. `after` is for the token's successor.
   float observation;
   Values values, values_after;
+  bool is_reweighed;  // by adaptive-p or smoothing
 };
 
 // Throws std::runtime_error with the library's error.

@@ -71,7 +71,7 @@ void draw_axes(const Axes &axes, std::ostream &out) {
 // Many tokens far down fall on the same place: one mark for all that are of a colour there.
 void draw_tokens(const Explanation &explanation, const Axes &axes, std::ostream &out) {
   std::set<std::tuple<int, int, int>> marked;
-  const bool has_before = !std::isnan(explanation.values.total_weight);
+  const bool has_before = explanation.is_reweighed;
   for (std::size_t i = 0; i < explanation.tokens.size(); ++i) {
     const Token &token = explanation.tokens[i];
     const double x = axes.x(double(i + 1)), y = axes.y(token.given);
@@ -100,7 +100,7 @@ void draw_legend(const Explanation &explanation, std::ostream &out) {
          count);
     y += 18;
   }
-  const bool has_before = !std::isnan(explanation.values.total_weight);
+  const bool has_before = explanation.is_reweighed;
   for (const char *note :
        {"dots: probability as given", "lines: to that in what was drawn from",
         "ringed: the token drawn", has_before ? "squares: before ADAPTIVE changed it" : ""}) {

@@ -67,7 +67,7 @@ struct Choice {
   sampler_stage stage;
   const char *name;
   int32_t sampler_params::*member;
-  const char *constants[4];
+  const char *constants[5];
 };
 constexpr Choice kChoices[] = {
     {SAMPLER_STAGE_MASK,
@@ -96,7 +96,7 @@ constexpr Choice kChoices[] = {
     {SAMPLER_STAGE_ADAPTIVE,
      "adaptive_kind",
      &sampler_params::adaptive_kind,
-     {"none", "mirostat_v1", "mirostat_v2", "adaptive_p"}},
+     {"none", "mirostat_v1", "mirostat_v2", "adaptive_p", "smoothing"}},
 };
 
 bool is_window(sampler_stage stage) {
@@ -198,7 +198,8 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
       return params.min_p > 0.0f;
     case SAMPLER_STAGE_ADAPTIVE:
       return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE &&
-             (params.adaptive_kind != SAMPLER_ADAPTIVE_P || params.adaptive_target >= 0.0f);
+             (params.adaptive_kind != SAMPLER_ADAPTIVE_P || params.adaptive_target >= 0.0f) &&
+             (params.adaptive_kind != SAMPLER_ADAPTIVE_SMOOTHING || params.adaptive_target > 0.0f);
     default:
       return false;
   }

@@ -82,14 +82,9 @@ void print_values(const Explanation &explanation, std::ostream &out) {
   }
 }
 
-// Whether adaptive-p is on, which gives tokens other probabilities.
-bool has_before(const Explanation &explanation) {
-  return !std::isnan(explanation.values.total_weight);
-}
-
 void print_tokens(const Explanation &explanation, std::size_t num_tokens, const TokenText &text,
                   std::ostream &out) {
-  const bool shows_before = has_before(explanation);
+  const bool shows_before = explanation.is_reweighed;
   line(out, "\n%6s %7s %9s %9s %9s%s %10s", "rank", "id", "logit", "edited", "given",
        shows_before ? "    before" : "", "drawn from");
   const std::size_t count = std::min(explanation.tokens.size(), num_tokens);

@@ -64,7 +64,7 @@ enum {
   SAMPLER_STAGE_TOP_K = 16,
   SAMPLER_STAGE_TOP_P = 17,
   SAMPLER_STAGE_MIN_P = 18,
-  SAMPLER_STAGE_ADAPTIVE = 19 /* mirostat or adaptive-p; always last */
+  SAMPLER_STAGE_ADAPTIVE = 19 /* mirostat, adaptive-p or smoothing; always last */
 };
 enum { SAMPLER_MAX_STAGES = 32 }; /* more than there are: later versions have more */
 
@@ -80,13 +80,18 @@ enum {
  * for other numbers, 0 included. */
 SAMPLER_API const char *sampler_stage_name(sampler_stage stage);
 
-/* A window that adapts to the drawn tokens. */
+/* The last stage. All but SMOOTHING adapt to the drawn tokens. */
 typedef int32_t sampler_adaptive_kind;
 enum {
   SAMPLER_ADAPTIVE_NONE = 0,
   SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1, /* (Basu, Ramachandran, Keskar, Varshney 2021) */
   SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2,
-  SAMPLER_ADAPTIVE_P = 3 /* llama.cpp's: changes the weights of the tokens it receives */
+  SAMPLER_ADAPTIVE_P = 3, /* llama.cpp's: changes the weights of the tokens it receives */
+
+  /* Quadratic and cubic smoothing (kalomaze 2024, koboldcpp): a token d below the first one in
+   * logit / T gets the logit -k d^2 - s d^3, with k = factor * (3 - curve) / 2 and
+   * s = factor * (curve - 1) / 2. */
+  SAMPLER_ADAPTIVE_SMOOTHING = 4
 };
 
 /* Adaptive values per slot: mirostat's mu; adaptive-p's weighted sum and total weight; the

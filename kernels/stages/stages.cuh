@@ -1,4 +1,4 @@
-// Stages of a team's row: logits processors (edits), truncations (windows), adaptive-p's weights.
+// Stages of a team's row: logits processors (edits), truncations (windows), new weights.
 // CPU twin: src/cpu/stages.h.
 //
 // A row is checked as given, copied to the team's memory in the workspace, edited there, and read
@@ -99,31 +99,30 @@ class TeamStages {
 
   // Whether the row's adaptive stage needs the kept weight.
   SAMPLER_DEVICE bool needs_weight() const {
-    return adaptive_.is_mirostat() || adaptive_.is_adaptive_p();
+    return adaptive_.is_mirostat() || adaptive_.reweighs();
   }
 
-  // Whether adaptive-p gives the kept tokens new weights.
+  // Whether adaptive-p or smoothing gives the kept tokens new weights.
   SAMPLER_DEVICE bool reweighs(const contract::Distribution &kept) const {
-    return !kept.greedy && adaptive_.is_adaptive_p();
+    return !kept.greedy && adaptive_.reweighs();
   }
 
-  // Replaces the kept tokens' values in `seen` by adaptive-p's logits: a row of temperature 1, to
+  // Replaces the kept tokens' values in `seen` by their new logits: a row of temperature 1, to
   // be loaded. Needs a barrier of the team since the row was last read; a barrier follows.
   SAMPLER_DEVICE_CALL StoredRow reweigh(const StoredRow &seen, const contract::Distribution &kept,
                                         int64_t slot) {
     const Reweighed reweighed = {
-        kept, contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
-                                   contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
-                                   kept.scale, kept.kept_weight)};
+        kept, contract::reweighing(values(slot), adaptive_, kept.scale, kept.kept_weight)};
     const float lowest = contract::value_of_rank(kept.cut);
     row_.change_all([&](int element, float x) {
       const uint32_t id = uint32_t(row_.id_of_element(element));
       if (x < lowest || !reweighed.kept.keeps(contract::rank_of(x, id))) {
         return contract::negative_infinity();
       }
-      const float probability = reweighed.stage.probability(x);
+      if (reweighed.stage.smooths) return reweighed.stage.smoothing.logit(x);
+      const float probability = reweighed.stage.adaptive_p.probability(x);
       row_.marks[element] = contract::bits_of(probability);
-      return reweighed.stage.logit(probability);
+      return reweighed.stage.adaptive_p.logit(probability);
     });
     StoredRow changed = seen;
     changed.kind = SAMPLER_LOGITS;
@@ -210,10 +209,11 @@ class TeamStages {
   using Tokens = TeamTokens<Context>;
   using Runner = contract::StageRunner<Tokens>;
 
-  // State of adaptive-p's new weights. The marks hold the probability that a changed token had.
+  // State of the new weights. With adaptive-p the marks hold the probability that a changed token
+  // had.
   struct Reweighed {
     contract::Distribution kept;
-    contract::AdaptiveP stage;
+    contract::Reweighing stage;
   };
 
   // Copies the whole row as f32, with the same lead. A barrier of the team follows.

@@ -23,7 +23,7 @@ void check_scalar(Check &check, const ParameterInfo &parameter, const UserParame
   if (parameter.is_float) {
     check_float(check, parameter, parameter.scalar_in<float>(user.params));
   } else if (parameter.values == ParameterValues::kAdaptiveKind) {
-    check.enumeration(parameter.path(), user.params.adaptive_kind, SAMPLER_ADAPTIVE_P + 1);
+    check.enumeration(parameter.path(), user.params.adaptive_kind, SAMPLER_ADAPTIVE_SMOOTHING + 1);
   } else if (parameter.values == ParameterValues::kPLessKind) {
     check.enumeration(parameter.path(), user.params.p_less, SAMPLER_P_LESS_NORM + 1);
   }
@@ -31,12 +31,21 @@ void check_scalar(Check &check, const ParameterInfo &parameter, const UserParame
 
 void complete_adaptive(Check &check, const UserParameters &user, int64_t num_slots,
                        contract::AdaptiveParameters *out) {
-  const bool is_mirostat = out->kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
-                           out->kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V2;
-  if (is_mirostat && !out->kind.array && !out->target.array && out->target.value < 0.0f) {
+  const sampler_adaptive_kind kind =
+      out->kind.array ? sampler_adaptive_kind(SAMPLER_ADAPTIVE_NONE) : out->kind.value;
+  const bool is_mirostat =
+      kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  const bool is_smoothing = kind == SAMPLER_ADAPTIVE_SMOOTHING;
+  if ((is_mirostat || is_smoothing) && !out->target.array && out->target.value < 0.0f) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "params->adaptive_target is %.9g; mirostat's must not be negative",
-               double(out->target.value));
+               "params->adaptive_target is %.9g; %s must not be negative",
+               double(out->target.value), is_mirostat ? "mirostat's" : "smoothing's");
+  }
+  if (is_smoothing && !out->rate.array &&
+      !contract::are_valid_smoothing_rules(0.0f, out->rate.value)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "params->adaptive_rate is %.9g; smoothing's must be 0, or from 1 to 3",
+               double(out->rate.value));
   }
   out->top_p_reset_tokens = user.arrays.top_p_reset_token_id;
   check.parameters("row_params->top_p_reset_token_id", out->top_p_reset_tokens, sizeof(int64_t),

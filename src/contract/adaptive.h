@@ -1,5 +1,5 @@
 // Adaptive stages, whose state each drawn token updates: mirostat, adaptive-p, top-p decay. Also
-// the log-probability of a forced token.
+// smoothing, which has none, and the log-probability of a forced token.
 //
 // docs/contract.md, sections 14.2 and 14.3. A NaN observation changes nothing.
 #pragma once
@@ -191,6 +191,56 @@ SAMPLER_HD inline AdaptiveP adaptive_p(const AdaptivePState &state, const Adapti
   const float wanted = above_0 < 1.0f ? above_0 : 1.0f;
   return {seen, float(kept_weight) * 0x1p-44f, wanted};
 }
+
+// ---- smoothing ----
+
+SAMPLER_HD inline bool are_valid_smoothing_rules(float factor, float curve) {
+  return factor >= 0.0f && is_finite(factor) && (curve == 0.0f || (curve >= 1.0f && curve <= 3.0f));
+}
+
+SAMPLER_HD inline bool smoothing_is_on(float factor) {
+  return factor > 0.0f;
+}
+
+// Gives the kept tokens new logits, a square and a cube of their distance from the first one. The
+// new row is drawn from at temperature 1.
+struct Smoothing {
+  static constexpr float kLn2Squared = 0x1.ebfbep-2f;
+  static constexpr float kLn2Cubed = 0x1.55046ap-2f;
+  static constexpr float kFarthest = 0x1p60f;  // its square is finite
+  static constexpr float kLowest = -0x1.fffffep127f;
+
+  RowScale seen;
+  float first;  // relative_log2() of the first token
+  float square, cube;
+
+  // New logit of a kept token.
+  SAMPLER_HD float logit(float x) const {
+    const float below = first - relative_log2(seen, x);
+    const float bits = below < kFarthest ? below : kFarthest;
+    return larger_of(-(bits * bits) * fma32(cube, bits, square), kLowest);
+  }
+};
+
+// The rules are valid. `factor` > 0.
+SAMPLER_HD inline Smoothing smoothing(float factor, float curve, const RowScale &seen) {
+  const float half = 0.5f * factor;
+  const float bend = curve == 0.0f ? 1.0f : curve;
+  return {seen, relative_log2(seen, seen.max), half * (3.0f - bend) * Smoothing::kLn2Squared,
+          half * (bend - 1.0f) * Smoothing::kLn2Cubed};
+}
+
+// Adaptive-p or smoothing.
+struct Reweighing {
+  bool smooths;
+  AdaptiveP adaptive_p;
+  Smoothing smoothing;
+
+  // New logit of a kept token.
+  SAMPLER_HD float logit(float x) const {
+    return smooths ? smoothing.logit(x) : adaptive_p.logit(adaptive_p.probability(x));
+  }
+};
 
 // ---- top-p decay ----
 

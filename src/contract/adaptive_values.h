@@ -47,11 +47,19 @@ struct AdaptiveRules {
   SAMPLER_HD bool is_adaptive_p() const {
     return kind == SAMPLER_ADAPTIVE_P && adaptive_p_is_on(target);
   }
+  SAMPLER_HD bool smooths() const {
+    return kind == SAMPLER_ADAPTIVE_SMOOTHING && smoothing_is_on(target);
+  }
+  // Whether the kept tokens get new weights.
+  SAMPLER_HD bool reweighs() const { return is_adaptive_p() || smooths(); }
   SAMPLER_HD bool decays() const { return top_p_decay_is_on(top_p_decay); }
 
   SAMPLER_HD bool are_valid() const {
-    if (kind < SAMPLER_ADAPTIVE_NONE || kind > SAMPLER_ADAPTIVE_P) return false;
+    if (kind < SAMPLER_ADAPTIVE_NONE || kind > SAMPLER_ADAPTIVE_SMOOTHING) return false;
     if (is_mirostat() && !are_valid_mirostat_rules(target, rate)) return false;
+    if (kind == SAMPLER_ADAPTIVE_SMOOTHING && !are_valid_smoothing_rules(target, rate)) {
+      return false;
+    }
     return are_valid_adaptive_p_rules(target, rate) && !is_nan(top_p) && !is_nan(top_p_decay) &&
            is_finite(top_p_least);
   }
@@ -70,6 +78,14 @@ SAMPLER_HD inline AdaptivePState begun_adaptive_p(const AdaptiveValues &values,
 }
 SAMPLER_HD inline float begun_top_p(const AdaptiveValues &values, const AdaptiveRules &rules) {
   return is_nan(values.top_p) ? top_p_start(rules.top_p) : values.top_p;
+}
+
+// What a slot whose rules reweigh() gives the tokens that it has kept, of `kept_weight`.
+SAMPLER_HD inline Reweighing reweighing(const AdaptiveValues &values, const AdaptiveRules &rules,
+                                        const RowScale &seen, uint64_t kept_weight) {
+  if (rules.smooths()) return {true, {}, smoothing(rules.target, rules.rate, seen)};
+  const AdaptivePRules adaptive_p_of = adaptive_p_rules(rules.target, rules.rate);
+  return {false, adaptive_p(begun_adaptive_p(values, rules), adaptive_p_of, seen, kept_weight), {}};
 }
 
 // The values after a drawn or forced token. `rules` are valid. With a NaN `observation` only the

@@ -60,9 +60,11 @@ struct ParameterInfo {
 };
 
 inline bool adaptive_stage_is_on(const sampler_params &params, const sampler_row_params &arrays) {
-  const bool is_off = params.adaptive_kind == SAMPLER_ADAPTIVE_P && !arrays.adaptive_target &&
-                      !adaptive_p_is_on(params.adaptive_target);
-  return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE && !is_off;
+  if (params.adaptive_kind == SAMPLER_ADAPTIVE_NONE) return false;
+  if (arrays.adaptive_target) return true;
+  if (params.adaptive_kind == SAMPLER_ADAPTIVE_P) return adaptive_p_is_on(params.adaptive_target);
+  return params.adaptive_kind != SAMPLER_ADAPTIVE_SMOOTHING ||
+         smoothing_is_on(params.adaptive_target);
 }
 
 // Rows: the name in the public structs, the member of the contract's, the type, the stage, what a

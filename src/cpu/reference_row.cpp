@@ -49,7 +49,7 @@ const Distribution &ReferenceRow::keep_ranks(Rank first, Rank last, float temper
   return distribution_;
 }
 
-const Distribution &ReferenceRow::reweigh(const contract::AdaptiveP &stage, float *memory, bool) {
+const Distribution &ReferenceRow::reweigh(const contract::Reweighing &stage, float *memory, bool) {
   RowView reweighed = view_;
   reweighed.kind = SAMPLER_LOGITS;
   reweighed.values = memory;
@@ -57,7 +57,7 @@ const Distribution &ReferenceRow::reweigh(const contract::AdaptiveP &stage, floa
   for (int64_t i = 0; i < view_.count; ++i) {
     const float x = view_.value(i);
     const bool is_kept = distribution_.keeps(contract::rank_of(x, uint32_t(view_.id(i))));
-    memory[i] = is_kept ? stage.logit(stage.probability(x)) : contract::negative_infinity();
+    memory[i] = is_kept ? stage.logit(x) : contract::negative_infinity();
   }
   load(reweighed);
   return distribute({1.0f, 0, 1.0f, 0.0f}, {});

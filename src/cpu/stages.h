@@ -110,20 +110,18 @@ class RowStages {
       return row->distribute(parameters, rules);
     }
     return keep_window(
-        *row, kept_values_, pipeline_->windows, xtc_word, draws_alone && !adaptive_.is_adaptive_p(),
+        *row, kept_values_, pipeline_->windows, xtc_word, draws_alone && !adaptive_.reweighs(),
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
-  // If adaptive-p is on, replaces the tokens of `kept`, the row's own distribution, by their
-  // adaptive-p logits. `draws_alone`: from here on the row is only used for draws and values of
+  // If adaptive-p or smoothing is on, replaces the tokens of `kept`, the row's own distribution, by
+  // their new logits. `draws_alone`: from here on the row is only used for draws and values of
   // tokens.
   template <class Row>
   const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row, bool draws_alone) {
-    if (kept.greedy || !adaptive_.is_adaptive_p()) return kept;
-    adaptive_p_ = contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
-                                       contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
-                                       kept.scale, kept.kept_weight);
-    return row->reweigh(adaptive_p_, kept_values_, draws_alone);
+    if (kept.greedy || !adaptive_.reweighs()) return kept;
+    reweighing_ = contract::reweighing(values(slot), adaptive_, kept.scale, kept.kept_weight);
+    return row->reweigh(reweighing_, kept_values_, draws_alone);
   }
 
   // The token's observation for the slot's adaptive stage, given the distribution `drawn`; NaN:
@@ -138,7 +136,7 @@ class RowStages {
       return contract::surprise(contract::relative_log2(drawn.scale, value), drawn.kept_weight);
     }
     if (!adaptive_.is_adaptive_p()) return contract::quiet_nan();
-    return adaptive_p_.probability(seen_.value(elements_.find(id)));
+    return reweighing_.adaptive_p.probability(seen_.value(elements_.find(id)));
   }
 
   // A token's value in the given row.
@@ -159,13 +157,13 @@ class RowStages {
   // without a copy.
   template <class Row>
   bool has_dense_edits(int64_t slot, int64_t output, const contract::RowView &given) const {
-    return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).is_adaptive_p() ||
+    return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).reweighs() ||
            edits_.are_dense(slot, output, given);
   }
 
   template <class Row>
   bool has_front_edits(int64_t slot, int64_t output, const contract::RowView &given) const {
-    return Row::kTakesEdits && !keeps_edited_ && !pipeline_->adaptive.of(slot).is_adaptive_p() &&
+    return Row::kTakesEdits && !keeps_edited_ && !pipeline_->adaptive.of(slot).reweighs() &&
            edits_.may_edit_front(slot, output, given);
   }
 
@@ -248,7 +246,7 @@ class RowStages {
   float *kept_values_ = nullptr;
   contract::RowView given_ = {}, seen_ = {};  // as given; after dense edits
   contract::AdaptiveRules adaptive_ = {};     // of the row's slot
-  contract::AdaptiveP adaptive_p_ = {};       // of the row, if it is on
+  contract::Reweighing reweighing_ = {};      // of the row, if it is on
 };
 
 }  // namespace sampler::cpu

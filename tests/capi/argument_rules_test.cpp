@@ -376,6 +376,13 @@ void break_kept(Rules *rules) {
         call->args().set("params.adaptive_target", 0.5f);
       },
       "params->adaptive_kind is 3; it must be off with kept");
+  rules->refuse_call(
+      "params.adaptive_kind",
+      [](Call *call) {
+        call->args().set("params.adaptive_kind", std::int32_t(SAMPLER_ADAPTIVE_SMOOTHING));
+        call->args().set("params.adaptive_target", 0.5f);
+      },
+      "params->adaptive_kind is 4; it must be off with kept");
   const Spec spec = rules->spec();
   rules->spec().pipeline = rules->spec().kept = false;
   rules->spec().kind = SAMPLER_PROBABILITIES;
@@ -588,10 +595,10 @@ void break_adaptive_numbers(Rules *rules) {
     rules->refuse("params.p_less", kind,
                   text("params->p_less is %d; it must be one of its constants, 0 to 2", int(kind)));
   }
-  for (const std::int32_t kind : {-1, 4}) {
+  for (const std::int32_t kind : {-1, 5}) {
     rules->refuse(
         "params.adaptive_kind", kind,
-        text("params->adaptive_kind is %d; it must be one of its constants, 0 to 3", int(kind)));
+        text("params->adaptive_kind is %d; it must be one of its constants, 0 to 4", int(kind)));
   }
   for (const char *name : {"adaptive_target", "adaptive_rate", "top_p_least"}) {
     for (const float value : {kInf, -kInf}) {

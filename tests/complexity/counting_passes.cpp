@@ -80,7 +80,7 @@ const cpu::Passes *counting_passes() {
     add(kCopyCost, row.count);
     real->copy_allowed(row, allowed, out);
   };
-  counting.reweigh = [](const RowView &row, const contract::AdaptiveP &stage, float at_least,
+  counting.reweigh = [](const RowView &row, const contract::Reweighing &stage, float at_least,
                         float *out, float *maxima) {
     add(kReweighCost, row.count);
     return real->reweigh(row, stage, at_least, out, maxima);

@@ -371,6 +371,77 @@ TEST(AdaptiveP, KeepsItsBound) {
   EXPECT_LE(worst, 1e-5L);
 }
 
+// ---- smoothing ----
+
+float random_curve(Random &random) {
+  const int which = random.between(0, 4);
+  return which < 4 ? float(which) : 1.0f + 2.0f * random.unit();
+}
+
+TEST(Smoothing, HasTheBitsOfTheContract) {
+  Random random(13);
+  Failures failures;
+  for (int round = 0; round < 5000; ++round) {
+    const Ranked row = random_row(random, round % 2 == 0, 100);
+    const float factor = round % 3 == 0
+                             ? std::fabs(random.float_of_exponent(random.between(1, 254)))
+                             : std::exp(8 * random.unit() - 6);
+    const float curve = random_curve(random);
+    const auto expected = oracle::smoothed_logits(row, factor, curve);
+    const Smoothing stage = smoothing(factor, curve, scale_of(row));
+    for (size_t rank = 0; rank < row.values.size(); ++rank) {
+      const float y = stage.logit(row.values[rank]);
+      failures.expect(equal(y, expected[rank]) && is_finite(y), uint64_t(round));
+    }
+  }
+  EXPECT_TRUE(failures.none());
+}
+
+// b has an error of 2e-7 and, of probabilities, 4e-7 of the logarithms that it comes of; y moves by
+// at most 3 times its relative error, and only tokens of y above -30 count.
+TEST(Smoothing, KeepsItsBound) {
+  Random random(14);
+  Real worst = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Ranked row = random_row(random, round % 2 == 0, 300);
+    const float factor = std::exp(11 * random.unit() - 4);  // up to 1,097
+    const float curve = random_curve(random);
+    const auto exact = oracle::exact_smoothing(row, factor, curve);
+    const Smoothing stage = smoothing(factor, curve, scale_of(row));
+    const RowScale scale = logits_row_scale(stage.logit(row.values[0]), 1.0f);
+    std::vector<uint64_t> weights;
+    for (const float x : row.values) weights.push_back(weight(scale, stage.logit(x)));
+    const Real new_total = Real(total_of(weights));
+    Real distance = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      distance += std::fabs(Real(weights[i]) / new_total - exact[i]) / 2;
+    }
+    worst = std::max(worst, distance);
+  }
+  RecordProperty("total_variation", std::to_string(double(worst * 1e6L)) + "e-6");
+  EXPECT_LE(worst, 1e-5L);
+}
+
+TEST(Smoothing, HasBoundsAndIsFiniteFarAway) {
+  EXPECT_TRUE(smoothing_is_on(kSmallestSubnormal));
+  EXPECT_FALSE(smoothing_is_on(0.0f));
+  for (const float curve : {0.0f, 1.0f, 2.0f, 3.0f}) {
+    EXPECT_TRUE(are_valid_smoothing_rules(0.0f, curve));
+    EXPECT_TRUE(are_valid_smoothing_rules(kLargestFloat, curve));
+    for (const float factor : {kSmallestSubnormal, 1.0f, kLargestFloat}) {
+      const Smoothing stage = smoothing(factor, curve, logits_row_scale(kLargestFloat, 0.1f));
+      EXPECT_EQ(stage.logit(kLargestFloat), 0.0f);
+      EXPECT_TRUE(is_finite(stage.logit(-kLargestFloat))) << factor << " " << curve;
+    }
+  }
+  for (const float bad : {kNaN, kInfinity, -kInfinity, -1.0f}) {
+    EXPECT_FALSE(are_valid_smoothing_rules(bad, 1.0f));
+    EXPECT_FALSE(are_valid_smoothing_rules(1.0f, bad));
+  }
+  EXPECT_FALSE(are_valid_smoothing_rules(1.0f, 0.99f));
+  EXPECT_FALSE(are_valid_smoothing_rules(1.0f, 3.01f));
+}
+
 TEST(AdaptiveP, MovesItsSums) {
   Random random(11);
   Failures failures;

@@ -110,6 +110,16 @@ TEST(AdaptiveValues, StagesThatAreOffMoveNothing) {
   EXPECT_TRUE(is_nan(moved_once.adaptive_p.sum) && is_nan(moved_once.top_p));
 }
 
+TEST(AdaptiveValues, SmoothingMovesNothing) {
+  AdaptiveRules rules = off();
+  rules.kind = SAMPLER_ADAPTIVE_SMOOTHING;
+  rules.target = 0.3f;
+  EXPECT_TRUE(rules.smooths() && rules.reweighs());
+  EXPECT_TRUE(equal(adaptive_values_moved(AdaptiveValues(), 5, 0.5f, rules), AdaptiveValues()));
+  rules.target = 0.0f;
+  EXPECT_FALSE(rules.smooths() || rules.reweighs());
+}
+
 TEST(AdaptiveValues, AnObservationThatIsNoneMovesTheRunningTopPOnly) {
   AdaptiveRules rules = off();
   rules.kind = SAMPLER_ADAPTIVE_MIROSTAT_V1;
@@ -153,7 +163,7 @@ TEST(AdaptiveRules, OfASlotMayBeInvalid) {
     return rules.are_valid();
   };
   EXPECT_FALSE(is_valid([](AdaptiveRules &rules) { rules.kind = -1; }));
-  EXPECT_FALSE(is_valid([](AdaptiveRules &rules) { rules.kind = 4; }));
+  EXPECT_FALSE(is_valid([](AdaptiveRules &rules) { rules.kind = 5; }));
   for (const float bad : {kNaN, kInfinity, -kInfinity}) {
     EXPECT_FALSE(is_valid([&](AdaptiveRules &rules) { rules.target = bad; })) << bad;
     EXPECT_FALSE(is_valid([&](AdaptiveRules &rules) { rules.rate = bad; })) << bad;
@@ -167,7 +177,7 @@ TEST(AdaptiveRules, OfASlotMayBeInvalid) {
     rules.target = -1.0f;
   }));
   for (const sampler_adaptive_kind kind :
-       {SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2}) {
+       {SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2, SAMPLER_ADAPTIVE_SMOOTHING}) {
     EXPECT_FALSE(is_valid([&](AdaptiveRules &rules) {
       rules.kind = kind;
       rules.target = -1.0f;

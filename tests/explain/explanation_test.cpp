@@ -440,6 +440,25 @@ TEST(Explanation, TellsHowMirostatCuts) {
       << table.str();
 }
 
+TEST(Explanation, TellsWhatSmoothingChanges) {
+  Question question = worked_example();
+  const Explanation without = explain(question);
+  question.params.adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+  question.params.adaptive_target = 4.0f;
+  const Explanation explanation = explain(question);
+  EXPECT_TRUE(explanation.is_reweighed);
+  EXPECT_FALSE(without.is_reweighed);
+  // Only the first token has more.
+  EXPECT_GT(explanation.tokens[0].drawn_from, explanation.tokens[0].before);
+  EXPECT_LT(explanation.tokens[3].drawn_from, explanation.tokens[3].before);
+  ASSERT_EQ(names_of(explanation).back(), "ADAPTIVE");
+  std::ostringstream table;
+  print(
+      explanation, 1, [](std::int32_t) { return ""; }, table);
+  EXPECT_NE(table.str().find("  given    before drawn from\n"), std::string::npos) << table.str();
+  EXPECT_NE(table.str().find("adaptive_kind smoothing"), std::string::npos) << table.str();
+}
+
 TEST(Explanation, TellsWhatAdaptivePChanges) {
   Question question = worked_example();
   const Explanation without = explain(question);

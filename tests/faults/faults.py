@@ -1337,7 +1337,7 @@ FAULTS = [
         "changed_probability_observed",
         "adaptive-p observes the probability that it has made",
         [("src/cpu/stages.h",
-          "return adaptive_p_.probability(seen_.value(elements_.find(id)));",
+          "return reweighing_.adaptive_p.probability(seen_.value(elements_.find(id)));",
           "return contract::relative_probability(drawn.scale, value) * drawn.normalizer;")],
         [stages("OfWindows"), ("pipeline_test", "LongRun.OfAdaptivePFollowsTheModel")]),
     Fault(
@@ -1346,6 +1346,16 @@ FAULTS = [
         [("src/cpu/reference_row.cpp", "load(reweighed);\n  return distribute({1.0f, 0, 1.0f, 0.0f}, {});",
           "load(reweighed);\n  return distribute({2.0f, 0, 1.0f, 0.0f}, {});")],
         [stages("OfWindows")]),
+    Fault(
+        "smoothing_without_a_cube",
+        "smoothing has no cube on the machine's own passes",
+        [("src/cpu/simd/passes/reweigh.h", "fma(cube, bits, square)", "square")],
+        [("simd_test", "WindowPass.ReweighBySmoothing")]),
+    Fault(
+        "smoothing_of_another_curve",
+        "a curve of 0 is a straight 0, and not 1",
+        [("src/contract/adaptive.h", "bend = curve == 0.0f ? 1.0f : curve;", "bend = curve;")],
+        [("pipeline_test", "Adaptive.SmoothsByASquareOrByACube")]),
     Fault(
         "lone_probability_by_a_product",
         "adaptive-p multiplies with what the sum is divided by: a lone token's probability may lack an ulp",

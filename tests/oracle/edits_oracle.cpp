@@ -451,6 +451,34 @@ std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float t
   return shares;
 }
 
+std::vector<float> smoothed_logits(const Ranked &row, float factor, float curve) {
+  const float half = product(0.5F, factor), bend = curve == 0 ? 1 : curve;
+  const float square = product(product(half, difference(3, bend)), 0x1.ebfbep-2F);
+  const float cube = product(product(half, difference(bend, 1)), 0x1.55046ap-2F);
+  std::vector<float> logits;
+  for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
+    const float b = std::min(difference(relative_log2(row, 0), relative_log2(row, rank)), 0x1p60F);
+    const float y = product(-product(b, b), std::fmaf(cube, b, square));
+    logits.push_back(std::max(y, std::numeric_limits<float>::lowest()));
+  }
+  return logits;
+}
+
+std::vector<Real> exact_smoothing(const Ranked &row, float factor, float curve) {
+  const Real bend = curve == 0 ? Real{1} : static_cast<Real>(curve);
+  const Real square = static_cast<Real>(factor) * (3 - bend) / 2;
+  const Real cube = static_cast<Real>(factor) * (bend - 1) / 2;
+  std::vector<Real> shares;
+  Real total = 0;
+  for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
+    const Real d = (exact_relative_log2(row, rank) - exact_relative_log2(row, 0)) * kLn2;
+    shares.push_back(std::exp(-square * d * d + cube * d * d * d));
+    total += shares.back();
+  }
+  for (Real &share : shares) share /= total;
+  return shares;
+}
+
 float top_p_moved(float running, float top_p, float factor, float least, bool is_reset_token) {
   if (is_reset_token) return std::min(std::max(top_p, 0.0F), 1.0F);
   return std::max(product(running, factor), least);

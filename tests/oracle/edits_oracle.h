@@ -88,6 +88,10 @@ std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, Ad
 // The new distribution, normalised, from the exact softmax.
 std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float target);
 
+// The logits that smoothing makes, and its exact distribution.
+std::vector<float> smoothed_logits(const Ranked &row, float factor, float curve);
+std::vector<Real> exact_smoothing(const Ranked &row, float factor, float curve);
+
 // 2^y for y <= 0, and the weight of a relative probability.
 float relative_of_log2(float y);
 std::uint64_t weight_of_relative(float e);

@@ -67,11 +67,19 @@ bool is_adaptive_p(const Numbers &numbers) {
   return numbers.adaptive_kind == SAMPLER_ADAPTIVE_P && numbers.adaptive_target >= 0;
 }
 
-// The row of adaptive-p's logits, by element.
+bool reweighs(const Numbers &numbers) {
+  return is_adaptive_p(numbers) ||
+         (numbers.adaptive_kind == SAMPLER_ADAPTIVE_SMOOTHING && numbers.adaptive_target > 0);
+}
+
+// The row of the new logits, by element.
 std::vector<float> logits_of_kept(const Problem &problem, const KeptRow &kept, std::int64_t row) {
-  const std::vector<float> y = oracle::adaptive_p_logits(
-      oracle::adaptive_p_probabilities(kept.ranked), adaptive_start(problem, row).sums,
-      problem.numbers(row).adaptive_target);
+  const Numbers &numbers = problem.numbers(row);
+  const std::vector<float> y =
+      is_adaptive_p(numbers)
+          ? oracle::adaptive_p_logits(oracle::adaptive_p_probabilities(kept.ranked),
+                                      adaptive_start(problem, row).sums, numbers.adaptive_target)
+          : oracle::smoothed_logits(kept.ranked, numbers.adaptive_target, numbers.adaptive_rate);
   std::vector<float> logits(problem.rows[at(row)].size(), -kInfinity);
   for (std::size_t i = 0; i < y.size(); ++i) logits[kept.elements[i]] = y[i];
   return logits;
@@ -99,7 +107,7 @@ std::size_t draw_by_weight(const Problem &problem, const KeptRow &kept, std::int
   return kept.elements[by_id[place]];
 }
 
-// The plain draw from adaptive-p's logits, at temperature 1.
+// The plain draw from the new logits, at temperature 1.
 std::int64_t draw_by_gumbel(const Problem &problem, const KeptRow &kept, std::int64_t row,
                             sampler_t sampler) {
   const std::vector<float> values = logits_of_kept(problem, kept, row);
@@ -137,7 +145,7 @@ void adapt_row(const Problem &problem, const Expected &staged, sampler_draw_meth
       problem.has_forced_tokens ? problem.slot(row).numbers.forced_token_id : -1;
   std::int64_t token = sampled->token_ids[at(row)];
   KeptRow new_row;
-  if (is_adaptive_p(numbers)) {
+  if (reweighs(numbers)) {
     new_row = reweigh(problem, kept, row);
     const std::uint64_t word =
         oracle::word64({Call::seed_of(row), Call::kOffset, 0}, oracle::kSample, 0);
@@ -156,9 +164,11 @@ void adapt_row(const Problem &problem, const Expected &staged, sampler_draw_meth
         oracle::relative_log2(tokens.ranked, tokens.rank_of(element)),
         oracle::total_weight(tokens.ranked));
   };
-  if (is_adaptive_p(numbers)) {
+  if (reweighs(numbers)) {
     constexpr float kLn2 = 0x1.62e430p-1F;
     sampled->logprobs[at(row)] = (0.0F - surprise_in(new_row)) * kLn2;
+  }
+  if (is_adaptive_p(numbers)) {
     sampled->observations[at(row)] = oracle::adaptive_p_probabilities(kept.ranked)[rank];
   } else if (numbers.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
              numbers.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2) {
@@ -194,9 +204,9 @@ AdaptiveStart adaptive_start(const Problem &problem, std::int64_t row) {
   return start;
 }
 
-oracle::RankedTokens adaptive_p_tokens(const Problem &problem, const Expected &staged,
-                                       std::int64_t row) {
-  if (!is_adaptive_p(problem.numbers(row)) || staged.temperatures[at(row)] <= 1e-5F) return {};
+oracle::RankedTokens reweighed_tokens(const Problem &problem, const Expected &staged,
+                                      std::int64_t row) {
+  if (!reweighs(problem.numbers(row)) || staged.temperatures[at(row)] <= 1e-5F) return {};
   const KeptRow kept = kept_row(problem, staged, row);
   const KeptRow new_row = reweigh(problem, kept, row);
   oracle::RankedTokens tokens = {{}, new_row.ranked.values};
@@ -214,8 +224,7 @@ void adapt(const Problem &problem, const Expected &staged, sampler_draw_method d
 
 void adapt(const Problem &problem, const Expected &staged, Filtered *filtered) {
   for (std::int64_t row = 0; row < problem.num_rows(); ++row) {
-    const bool is_adaptive = is_adaptive_p(problem.numbers(row));
-    if (!is_adaptive || !is_adapted(staged, filtered->status, row)) continue;
+    if (!reweighs(problem.numbers(row)) || !is_adapted(staged, filtered->status, row)) continue;
     const KeptRow kept = kept_row(problem, staged, row);
     const KeptRow new_row = reweigh(problem, kept, row);
     const std::vector<float> probabilities = oracle::probabilities_of(new_row.ranked);

@@ -18,8 +18,8 @@ AdaptiveStart adaptive_start(const Problem &problem, std::int64_t row);
 
 // The tokens that adaptive-p has given new weights, as their y; none where it does nothing.
 // `staged` has what the windows leave.
-oracle::RankedTokens adaptive_p_tokens(const Problem &problem, const Expected &staged,
-                                       std::int64_t row);
+oracle::RankedTokens reweighed_tokens(const Problem &problem, const Expected &staged,
+                                      std::int64_t row);
 
 // From the outputs of a call without adaptive stages, on the rows that the windows leave, to those
 // with them: the draw by adaptive-p's weights, and what is observed of each token.

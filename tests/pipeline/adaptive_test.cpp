@@ -147,6 +147,26 @@ TEST(Adaptive, OfOneKindOrNoneBySlot) {
   for (const std::size_t i : {1, 2, 3}) EXPECT_FALSE(std::isnan(batch.observations[i]));
 }
 
+// A curve of 0 is 1, the square alone; the cube lowers what is far.
+TEST(Adaptive, SmoothsByASquareOrByACube) {
+  const Handles handles;
+  Random random(7);
+  AdaptiveBatch batch(1, 300);
+  batch.fill_normal(random, 2);
+  batch.params.adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+  batch.params.adaptive_target = 0.25F;
+  for (const Handle *handle : {&handles.simd, &handles.reference}) {
+    batch.params.adaptive_rate = 0;
+    const std::vector<float> square = batch.probabilities(*handle);
+    batch.params.adaptive_rate = 1;
+    EXPECT_TRUE(same_bits(batch.probabilities(*handle), square));
+    batch.params.adaptive_rate = 2;
+    const std::vector<float> both = batch.probabilities(*handle);
+    EXPECT_LT(*std::min_element(both.begin(), both.end()),
+              *std::min_element(square.begin(), square.end()));
+  }
+}
+
 // ---- Bad rows
 
 // Slot 1 alone is bad by `change`, and has the status also where its row has a NaN.
@@ -175,14 +195,17 @@ TEST(Adaptive, NumbersOfASlotMayBeInvalid) {
   using Array = const float *sampler_row_params::*;
   const auto with = [&](Array member, float value, sampler_adaptive_kind kind) {
     SCOPED_TRACE(value);
-    const std::vector<float> numbers = {0.5F, value, 0.5F};
+    const bool is_curve =
+        kind == SAMPLER_ADAPTIVE_SMOOTHING && member == &sampler_row_params::adaptive_rate;
+    const float good = is_curve ? 1.5F : 0.5F;
+    const std::vector<float> numbers = {good, value, good};
     expect_invalid(handles, [&](AdaptiveBatch *batch) {
       batch->params.adaptive_kind = kind;
       batch->row_params.*member = numbers.data();
     });
   };
   for (const float bad : {std::nanf(""), kInfinity, -kInfinity}) {
-    for (const sampler_adaptive_kind kind : {0, 1, 2, 3}) {
+    for (const sampler_adaptive_kind kind : {0, 1, 2, 3, 4}) {
       with(&sampler_row_params::adaptive_target, bad, kind);
       with(&sampler_row_params::adaptive_rate, bad, kind);
     }
@@ -191,7 +214,11 @@ TEST(Adaptive, NumbersOfASlotMayBeInvalid) {
   with(&sampler_row_params::top_p_decay, std::nanf(""), 0);
   with(&sampler_row_params::adaptive_target, -0.5F, SAMPLER_ADAPTIVE_MIROSTAT_V1);
   with(&sampler_row_params::adaptive_target, -0.5F, SAMPLER_ADAPTIVE_MIROSTAT_V2);
-  for (const sampler_adaptive_kind kind : {-1, 4, INT32_MAX, INT32_MIN}) {
+  with(&sampler_row_params::adaptive_target, -0.5F, SAMPLER_ADAPTIVE_SMOOTHING);
+  for (const float curve : {-1.0F, 0.99F, 3.01F}) {
+    with(&sampler_row_params::adaptive_rate, curve, SAMPLER_ADAPTIVE_SMOOTHING);
+  }
+  for (const sampler_adaptive_kind kind : {-1, 5, INT32_MAX, INT32_MIN}) {
     const std::vector<sampler_adaptive_kind> kinds = {0, kind, 2};
     expect_invalid(handles,
                    [&](AdaptiveBatch *batch) { batch->row_params.adaptive_kind = kinds.data(); });

@@ -89,10 +89,13 @@ void add_windows(Random &random, bool are_logits, Numbers *numbers) {
 
 void add_adaptive(Random &random, Slot *slot) {
   Numbers &numbers = slot->numbers;
-  numbers.adaptive_kind = static_cast<std::int32_t>(random.between(0, 3));
+  numbers.adaptive_kind = static_cast<std::int32_t>(random.between(0, 4));
   if (numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) {
     numbers.adaptive_target = random.one_in(8) ? -1.0F : random.within(0.0F, 1.2F);
     numbers.adaptive_rate = random.one_in(3) ? 0.0F : random.within(-0.2F, 1.2F);
+  } else if (numbers.adaptive_kind == SAMPLER_ADAPTIVE_SMOOTHING) {
+    numbers.adaptive_target = random.one_in(8) ? 0.0F : std::exp(random.within(-4.0F, 3.0F));
+    numbers.adaptive_rate = random.one_in(3) ? 0.0F : random.within(1.0F, 3.0F);
   } else {
     numbers.adaptive_target = random.one_in(3) ? 0.0F : random.within(0.0F, 6.0F);
     numbers.adaptive_rate = random.one_in(3) ? 0.0F : random.within(-0.2F, 1.0F);

@@ -213,7 +213,7 @@ void assert_same_reports(const Reported &got, const Reported &expected) {
 void leave_out_what_lists_lack(Problem *problem) {
   for (Slot &slot : problem->slots) {
     slot.numbers.dynamic_temperature_range = 0;
-    if (slot.numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
+    if (slot.numbers.adaptive_kind >= SAMPLER_ADAPTIVE_P) slot.numbers.adaptive_kind = 0;
   }
 }
 

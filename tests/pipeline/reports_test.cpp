@@ -185,7 +185,7 @@ oracle::Reports drawn_from(const Problem &problem, std::int64_t row, const Expec
     staged.temperatures.resize(i + 1);
     staged.rows[i] = expected.drawn;
     staged.temperatures[i] = expected.temperature;
-    auto reweighed = adaptive_p_tokens(problem, staged, row);
+    auto reweighed = reweighed_tokens(problem, staged, row);
     if (!reweighed.ids.empty()) return oracle::Reports(std::move(reweighed), true, 1);
   }
   EXPECT_LE(kept_count, tokens.ids.size());

@@ -488,7 +488,6 @@ TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
       {"llama.cpp", "grammar", R"("root ::= [a]")", R"("")"},
       {"llama.cpp", "reasoning_budget_tokens", "9", "-1"},
       {"koboldcpp", "tfs", "0.9", "1.0"},
-      {"koboldcpp", "smoothing_factor", "0.3", "0"},
       {"koboldcpp", "banned_tokens", R"(["damn"])", "[]"},
       {"ollama", "mirostat", "2", "0"},
       {"ollama", "format", R"("json")", R"("")"}};
@@ -503,9 +502,9 @@ TEST(Parameters, ThatAreAboutSamplingAndCannotBeDoneAreErrors) {
     EXPECT_TRUE(read(one.preset, with(one.neutral)).notes.empty()) << one.name;
   }
   // With what is not known, at once.
-  EXPECT_EQ(error_of("koboldcpp", R"({"smoothing_factor": 0.2, "tfs": 0.5, "top_q": 1})"),
-            "top_q is no parameter of koboldcpp that this program knows; smoothing_factor is 0.2; "
-            "it must be 0: there is no smoothing here; tfs is 0.5; it must be 1: there is no "
+  EXPECT_EQ(error_of("koboldcpp", R"({"guidance_scale": 2, "tfs": 0.5, "top_q": 1})"),
+            "top_q is no parameter of koboldcpp that this program knows; guidance_scale is 2; "
+            "it must be 1: there is no second model here; tfs is 0.5; it must be 1: there is no "
             "tail-free sampling here");
   // Texts of breakers stand in every request.
   const char *const texts = R"({"dry_sequence_breakers": ["\n"], "dry_multiplier": 0})";
@@ -695,6 +694,32 @@ TEST(Koboldcpp, HasMirostatAndAdaptiveP) {
   EXPECT_EQ(read("koboldcpp", R"({"adaptive_target": 0.4})").params.min_p, 0.0F);
   EXPECT_EQ(read("koboldcpp", R"({"adaptive_target": 0})").params.adaptive_kind,
             SAMPLER_ADAPTIVE_NONE);
+}
+
+TEST(Koboldcpp, SmoothsLast) {
+  const sampler_params smoothed = read("koboldcpp", R"({"smoothing_factor": 0.3})").params;
+  EXPECT_EQ(smoothed.adaptive_kind, SAMPLER_ADAPTIVE_SMOOTHING);
+  EXPECT_EQ(smoothed.adaptive_target, 0.3F);
+  EXPECT_EQ(smoothed.adaptive_rate, 1.0F);
+  EXPECT_EQ(read("koboldcpp", R"({"smoothing_factor": 0.3, "smoothing_curve": 2.5})")
+                .params.adaptive_rate,
+            2.5F);
+  EXPECT_EQ(
+      read("koboldcpp", R"({"smoothing_factor": 0, "smoothing_curve": 9})").params.adaptive_kind,
+      SAMPLER_ADAPTIVE_NONE);
+  const std::pair<const char *, const char *> refused[] = {
+      {R"("smoothing_curve": 4)", "smoothing_curve is 4; it must be from 1 to 3"},
+      {R"("sampler_order": [6, 5, 0, 1, 3, 4, 2])",
+       "0 where sampler_order does not end in 5, the temperature"},
+      {R"("adaptive_target": 0.5)", "0 beside adaptive_target"},
+      {R"("mirostat": 2)", "0 beside mirostat"},
+      {R"("nsigma": 1)", "0 beside nsigma"},
+      {R"("xtc_probability": 0.5)", "0 beside xtc_probability"}};
+  for (const auto &[other, message] : refused) {
+    const std::string error =
+        error_of("koboldcpp", R"({"smoothing_factor": 0.3, )" + std::string(other) + "}");
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  }
 }
 
 TEST(Ollama, HasItsDefaultsAndLlamaCppsStages) {
@@ -950,7 +975,7 @@ TEST(Parameters, OfTheLibrarysOwnNames) {
   }
   EXPECT_EQ(error_of("sampler", R"({"adaptive_kind": "mirostat"})"),
             "adaptive_kind is \"mirostat\"; it must be one of none, mirostat_v1, mirostat_v2, "
-            "adaptive_p");
+            "adaptive_p, smoothing");
 }
 
 TEST(Parameters, ThatMakeTensorRtGreedy) {

@@ -32,10 +32,11 @@ sampler_params random_params(Random *random, bool with_stages) {
   if (random->one_in(4)) params.xtc_probability = 0.5f;
   if (random->one_in(4)) params.typical_p = 0.7f;
   if (random->one_in(3)) {
-    params.adaptive_kind = sampler_adaptive_kind(random->between(1, SAMPLER_ADAPTIVE_P));
+    params.adaptive_kind = sampler_adaptive_kind(random->between(1, SAMPLER_ADAPTIVE_SMOOTHING));
     const bool is_p = params.adaptive_kind == SAMPLER_ADAPTIVE_P;
-    params.adaptive_target = is_p ? 0.3f : 3;
-    params.adaptive_rate = is_p ? 0.8f : 0.3f;
+    const bool is_smoothing = params.adaptive_kind == SAMPLER_ADAPTIVE_SMOOTHING;
+    params.adaptive_target = is_p || is_smoothing ? 0.3f : 3;
+    params.adaptive_rate = is_smoothing ? 1.5f : is_p ? 0.8f : 0.3f;
   } else if (params.top_p < 1 && random->one_in(3)) {
     params.top_p_decay = 0.9f;
     params.top_p_least = 0.2f;

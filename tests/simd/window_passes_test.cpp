@@ -201,36 +201,52 @@ bool allows(const std::vector<uint32_t> &mask, int64_t i) {
   return (mask[size_t(i / 32)] >> (i % 32) & 1u) != 0;
 }
 
+void expect_reweighed(const cpu::Passes *passes, const Row &row, float at_least,
+                      const contract::Reweighing &stage) {
+  const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;
+  std::vector<float> expected(row.values.size() + 1, kCanary), out = expected;
+  std::vector<float> maxima(size_t(num_blocks * cpu::kVectorElements) + 1, kCanary);
+  std::vector<float> expected_maxima(maxima.size() - 1, -kInfinity);
+  for (int64_t i = 0; i < row.count(); ++i) {
+    const float x = row.values[size_t(i)];
+    const float y = x >= at_least ? stage.logit(x) : -kInfinity;
+    float &group = expected_maxima[size_t(i / cpu::kGroupBlock * cpu::kVectorElements +
+                                          i % cpu::kVectorElements)];
+    group = std::max(group, y);
+    expected[size_t(i)] = y;
+  }
+  const float max = *std::max_element(expected_maxima.begin(), expected_maxima.end());
+  expected_maxima.push_back(kCanary);
+  EXPECT_EQ(passes->reweigh(row.view(), stage, at_least, out.data(), maxima.data()), max);
+  EXPECT_EQ(maxima, expected_maxima);
+  EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
+  if (row.dtype != SAMPLER_F32) return;
+  std::vector<float> own = row.values;
+  own.push_back(kCanary);
+  RowView view = row.view();
+  view.values = own.data();
+  EXPECT_EQ(passes->reweigh(view, stage, at_least, own.data(), maxima.data()), max);
+  EXPECT_EQ(std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)), 0);
+}
+
 // Wanted probabilities that no, some and all tokens are above; in place, too.
 TEST(WindowPass, Reweigh) {
   for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
-    const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;
     for (const float wanted : {0.0f, 1e-3f, 0.3f, 1.0f}) {
       contract::AdaptiveP stage = {contract::row_scale(row.kind, max_of(row), 0.9f), 0.0f, wanted};
       for (const float x : row.values) stage.total += contract::relative_probability(stage.seen, x);
-      std::vector<float> expected(row.values.size() + 1, kCanary), out = expected;
-      std::vector<float> maxima(size_t(num_blocks * cpu::kVectorElements) + 1, kCanary);
-      std::vector<float> expected_maxima(maxima.size() - 1, -kInfinity);
-      for (int64_t i = 0; i < row.count(); ++i) {
-        const float x = row.values[size_t(i)];
-        const float y = x >= at_least ? stage.logit(stage.probability(x)) : -kInfinity;
-        float &group = expected_maxima[size_t(i / cpu::kGroupBlock * cpu::kVectorElements +
-                                              i % cpu::kVectorElements)];
-        group = std::max(group, y);
-        expected[size_t(i)] = y;
-      }
-      const float max = *std::max_element(expected_maxima.begin(), expected_maxima.end());
-      expected_maxima.push_back(kCanary);
-      EXPECT_EQ(passes->reweigh(row.view(), stage, at_least, out.data(), maxima.data()), max);
-      EXPECT_EQ(maxima, expected_maxima);
-      EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
-      if (row.dtype != SAMPLER_F32) continue;
-      std::vector<float> own = row.values;
-      own.push_back(kCanary);
-      RowView view = row.view();
-      view.values = own.data();
-      EXPECT_EQ(passes->reweigh(view, stage, at_least, own.data(), maxima.data()), max);
-      EXPECT_EQ(std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)), 0);
+      expect_reweighed(passes, row, at_least, {false, stage, {}});
+    }
+  });
+}
+
+// A probability of 0 has no logarithm, and is kept nowhere.
+TEST(WindowPass, ReweighBySmoothing) {
+  for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
+    const float least = row.kind == SAMPLER_PROBABILITIES ? std::max(at_least, 1e-45f) : at_least;
+    for (const float curve : {0.0f, 1.7f, 3.0f}) {
+      const auto seen = contract::row_scale(row.kind, max_of(row), 0.9f);
+      expect_reweighed(passes, row, least, {true, {}, contract::smoothing(0.4f, curve, seen)});
     }
   });
 }

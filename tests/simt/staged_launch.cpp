@@ -303,9 +303,12 @@ class StagedProblem {
     list_what_is_on();
     pipeline_.windows.add(SAMPLER_STAGE_ADAPTIVE);
     pipeline_.adaptive.kind.value =
-        sampler_adaptive_kind(between(SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_P));
+        sampler_adaptive_kind(between(SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_SMOOTHING));
     pipeline_.adaptive.target.value =
-        pipeline_.adaptive.kind.value == SAMPLER_ADAPTIVE_P ? unit() : 8.0f * unit();
+        pipeline_.adaptive.kind.value >= SAMPLER_ADAPTIVE_P ? unit() : 8.0f * unit();
+    if (pipeline_.adaptive.kind.value == SAMPLER_ADAPTIVE_SMOOTHING && one_in(2)) {
+      pipeline_.adaptive.rate.value = 1.0f + 2.0f * unit();
+    }
     for (int64_t i = 0; i < num_rows_ * SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
       adaptive_values_.push_back(one_in(3) ? std::numeric_limits<float>::quiet_NaN() : unit());
     }

@@ -236,10 +236,10 @@ TEST_F(Arguments, OfAcceptAreChecked) {
                WRONG_SIZE("params", sampler_params, 4)},
               {with_params([](P *, R *r) { r->struct_size = 4; }),
                WRONG_SIZE("row_params", sampler_row_params, 4)},
-              {with_params([](P *p, R *) { p->adaptive_kind = 4; }),
-               "params->adaptive_kind is 4; it must be one of its constants, 0 to 3"},
+              {with_params([](P *p, R *) { p->adaptive_kind = 5; }),
+               "params->adaptive_kind is 5; it must be one of its constants, 0 to 4"},
               {with_params([](P *p, R *) { p->adaptive_kind = -1; }),
-               "params->adaptive_kind is -1; it must be one of its constants, 0 to 3"},
+               "params->adaptive_kind is -1; it must be one of its constants, 0 to 4"},
               {with_params([](P *p, R *) { p->adaptive_target = NAN; }),
                "params->adaptive_target is NaN; it must be a number"},
               {with_params([](P *p, R *) { p->adaptive_target = INFINITY; }),
@@ -249,6 +249,16 @@ TEST_F(Arguments, OfAcceptAreChecked) {
                  p->adaptive_target = -1;
                }),
                "params->adaptive_target is -1; mirostat's must not be negative"},
+              {with_params([](P *p, R *) {
+                 p->adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+                 p->adaptive_target = -1;
+               }),
+               "params->adaptive_target is -1; smoothing's must not be negative"},
+              {with_params([](P *p, R *) {
+                 p->adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+                 p->adaptive_rate = 0.5F;
+               }),
+               "params->adaptive_rate is 0.5; smoothing's must be 0, or from 1 to 3"},
               {with_params([](P *p, R *) { p->adaptive_rate = -INFINITY; }),
                "params->adaptive_rate is -inf; it must be finite"},
               {with_params([](P *p, R *) { p->adaptive_rate = NAN; }),
@@ -566,7 +576,7 @@ TEST_F(Arguments, OfRowsMakeThemBad) {
   const float floats[] = {nan, 0, 0};
   const float infinite[] = {infinity, 0, 0};
   const float negative[] = {-1, 0, 0};
-  const sampler_adaptive_kind kinds[] = {4, 0, 0}, mirostat[] = {2, 0, 0};
+  const sampler_adaptive_kind kinds[] = {5, 0, 0}, mirostat[] = {2, 0, 0};
   const std::vector<std::function<void(sampler_row_params *)>> bad = {
       [&](auto *r) { r->adaptive_kind = kinds; },
       [&](auto *r) { r->adaptive_target = floats; },

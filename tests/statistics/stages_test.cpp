@@ -103,5 +103,25 @@ TEST(StagesDistribution, AdaptiveP) {
   }
 }
 
+// A token d below the first in logit gets exp(-k d^2 - s d^3), k and s of the factor and the curve.
+TEST(StagesDistribution, Smoothing) {
+  for (const float curve : {1.0f, 2.0f}) {
+    Source source = source_of_shares();
+    source.adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+    source.adaptive_target = 0.5f;
+    source.adaptive_rate = curve;
+    const double most = *std::max_element(std::begin(kShares), std::end(kShares));
+    Probabilities expected;
+    for (const double q : kShares) {
+      const long double d = std::log(static_cast<long double>(most) / q);
+      const long double k = 0.5L * (3 - curve) / 2, s = 0.5L * (curve - 1) / 2;
+      expected.push_back(std::exp(-k * d * d - s * d * d * d));
+    }
+    const long double total = std::accumulate(expected.begin(), expected.end(), 0.0L);
+    for (long double &p : expected) p /= total;
+    expect(source, expected, kSeed + 6 + std::uint64_t(curve));
+  }
+}
+
 }  // namespace
 }  // namespace statistics_test::stages_test

@@ -751,6 +751,11 @@ void Maker::add_later_stages() {
          b.in("pipeline.guidance_row_indices", Ints{1, -1, 0});
          b.set_float("params.guidance_scale", 3);
        }},
+      {"smoothing",
+       [](Builder &b) {
+         b.set("params.adaptive_kind", SAMPLER_ADAPTIVE_SMOOTHING);
+         b.set_float("params.adaptive_target", 0.4f).set_float("params.adaptive_rate", 1.7f);
+       }},
   };
   for (const Stage &stage : stages) add_stage(stage);
   add_numbers({"p_less and min_k", {"p_less", "min_k"}, [](Builder &b, std::int64_t) {

@@ -503,9 +503,6 @@ void accept(const Problem &problem, const Layout &layout, const std::string &wha
 }
 
 // The structs of a call, by the type of a member.
-sampler_verify_args *struct_of(Call *call, const sampler_verify_args *) {
-  return &call->args;
-}
 sampler_acceptance_params *struct_of(Call *call, const sampler_acceptance_params *) {
   return &call->args.acceptance_params;
 }

@@ -262,7 +262,7 @@ void add_stages(Random *random, Problem *problem) {
     params.xtc_probability = 0.6F;
     params.xtc_threshold = 0.05F;
   }
-  switch (random->between(0, 4)) {
+  switch (random->between(0, 5)) {
     case 0:
       params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V1;
       params.adaptive_target = 2.5F;
@@ -275,6 +275,11 @@ void add_stages(Random *random, Problem *problem) {
     case 2:
       params.adaptive_kind = SAMPLER_ADAPTIVE_P;
       params.adaptive_target = 0.3F;
+      break;
+    case 3:
+      params.adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+      params.adaptive_target = 0.4F;
+      params.adaptive_rate = 1.5F;
       break;
     default:
       break;

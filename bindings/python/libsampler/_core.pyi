@@ -239,8 +239,9 @@ class Params:
     update them: see pipeline.adaptive_values and sampler_accept.
 
     NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
-    probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-    adaptive-p's decay (0: 0.9; above 0.99: 0.99); negative: 0. Both are finite, and ignored
+    probability (negative: off; above 1: 1), or smoothing's factor (0: off; not negative). The
+    rate is mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99),
+    both 0 where negative, or smoothing's curve (0: 1; from 1 to 3). Both are finite, and ignored
     with NONE."""
     adaptive_target: float
     adaptive_rate: float
@@ -1185,7 +1186,7 @@ class Sampler:
             num_lists is the number of output rows; num_token_ids may be more than the last offset, so
             out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;
             reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic
-            temperature and adaptive-p, which depend on more, must be off, and not given by slot.
+            temperature, adaptive-p and smoothing, which depend on more, must be off, and not given by slot.
 
             offsets None: filters and windows decide, as in sampler_sample.
         out_row_status

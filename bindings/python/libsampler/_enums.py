@@ -226,7 +226,7 @@ class Stage(enum.IntEnum):
     TOP_K = 16
     TOP_P = 17
     MIN_P = 18
-    # mirostat or adaptive-p; always last
+    # mirostat, adaptive-p or smoothing; always last
     ADAPTIVE = 19
 
 MAX_STAGES = 32
@@ -244,7 +244,7 @@ class PLessKind(enum.IntEnum):
 
 
 class AdaptiveKind(enum.IntEnum):
-    """A window that adapts to the drawn tokens."""
+    """The last stage. All but SMOOTHING adapt to the drawn tokens."""
 
     NONE = 0
     # (Basu, Ramachandran, Keskar, Varshney 2021)
@@ -252,6 +252,10 @@ class AdaptiveKind(enum.IntEnum):
     MIROSTAT_V2 = 2
     # llama.cpp's: changes the weights of the tokens it receives
     P = 3
+    # Quadratic and cubic smoothing (kalomaze 2024, koboldcpp): a token d below the first one in
+    # logit / T gets the logit -k d^2 - s d^3, with k = factor * (3 - curve) / 2 and
+    # s = factor * (curve - 1) / 2.
+    SMOOTHING = 4
 
 # Adaptive values per slot: mirostat's mu; adaptive-p's weighted sum and total weight; the
 # running top_p.

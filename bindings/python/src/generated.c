@@ -225,8 +225,9 @@ const Member params_members[] = {
     "update them: see pipeline.adaptive_values and sampler_accept.\n"
     "\n"
     "NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's\n"
-    "probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or\n"
-    "adaptive-p's decay (0: 0.9; above 0.99: 0.99); negative: 0. Both are finite, and ignored\n"
+    "probability (negative: off; above 1: 1), or smoothing's factor (0: off; not negative). The\n"
+    "rate is mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99),\n"
+    "both 0 where negative, or smoothing's curve (0: 1; from 1 to 3). Both are finite, and ignored\n"
     "with NONE."},
   {"adaptive_target", "adaptive_target", offsetof(sampler_params, adaptive_target),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
@@ -929,7 +930,7 @@ const Member score_args_members[] = {
     "num_lists is the number of output rows; num_token_ids may be more than the last offset, so\n"
     "out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;\n"
     "reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic\n"
-    "temperature and adaptive-p, which depend on more, must be off, and not given by slot.\n"
+    "temperature, adaptive-p and smoothing, which depend on more, must be off, and not given by slot.\n"
     "\n"
     "offsets None: filters and windows decide, as in sampler_sample."},
   {"out_row_status", "out_row_status", offsetof(sampler_score_args, out_row_status),
@@ -2257,7 +2258,7 @@ const char sampler_score_doc[] =
     "    num_lists is the number of output rows; num_token_ids may be more than the last offset, so\n"
     "    out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;\n"
     "    reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic\n"
-    "    temperature and adaptive-p, which depend on more, must be off, and not given by slot.\n"
+    "    temperature, adaptive-p and smoothing, which depend on more, must be off, and not given by slot.\n"
     "\n"
     "    offsets None: filters and windows decide, as in sampler_sample.\n"
     "out_row_status\n"

@@ -269,7 +269,7 @@ void SimdRow::weigh_kept(Rank cut, float temperature) {
   result.normalizer = contract::normalizer(result.kept_weight);
 }
 
-const Distribution &SimdRow::reweigh(const contract::AdaptiveP &stage, float *memory,
+const Distribution &SimdRow::reweigh(const contract::Reweighing &stage, float *memory,
                                      bool draws_alone) {
   constexpr contract::RowParameters kAll = {1.0f, 0, 1.0f, 0.0f};
   const Rank cut = distribution_.cut;
@@ -321,8 +321,8 @@ void SimdRow::weigh_kept(Rank cut) {
   }
   distribution_.kept_weight = 0;
   for_each_range(tokens, 0, row_.count, [&](int64_t begin, int64_t end, float at_least) {
-    distribution_.kept_weight += passes_.weigh_and_write(
-        row_, {distribution_.scale}, begin, end, at_least, block_weights_, relative_.out);
+    distribution_.kept_weight += passes_.weigh_and_write(row_, {distribution_.scale}, begin, end,
+                                                         at_least, block_weights_, relative_.out);
   });
 }
 

@@ -108,10 +108,10 @@ struct Passes {
   // the row's own f32 array.
   void (*copy_allowed)(const RowView &row, const uint32_t *allowed, float *out);
 
-  // Writes the elements' adaptive-p logits, -inf for those below `at_least`, and their group
+  // Writes the elements' new logits, -inf for those below `at_least`, and their group
   // maxima; returns the largest. `out` may be the row's own f32 array.
-  float (*reweigh)(const RowView &row, const contract::AdaptiveP &stage, float at_least, float *out,
-                   float *maxima);
+  float (*reweigh)(const RowView &row, const contract::Reweighing &stage, float at_least,
+                   float *out, float *maxima);
 
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);

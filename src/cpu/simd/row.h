@@ -79,10 +79,10 @@ class SimdRow {
   // The row and the parameters are valid.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
-  // Replaces the kept tokens by their adaptive-p logits, all kept at temperature 1. `memory` has
+  // Replaces the kept tokens by their new logits, all kept at temperature 1. `memory` has
   // room for the row's values and may already hold them; it must outlive the row. `draws_alone`:
   // from here on the row is only used for draws and values of tokens.
-  const Distribution &reweigh(const contract::AdaptiveP &stage, float *memory, bool draws_alone);
+  const Distribution &reweigh(const contract::Reweighing &stage, float *memory, bool draws_alone);
   // Number of kept tokens.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -256,7 +256,7 @@ class SimdRow {
   List list_;
   // Only the list is valid: row_ still has tokens before first_, or unedited values.
   bool is_only_listed_ = false;
-  bool is_reweighed_ = false;  // the list holds adaptive-p logits
+  bool is_reweighed_ = false;  // the list holds new logits
   // After draw_from(): whether the row has tokens before first_; whether the list has tokens that
   // are not kept.
   bool has_earlier_ = false, has_others_ = false;

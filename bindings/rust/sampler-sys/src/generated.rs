@@ -104,7 +104,7 @@ pub type sampler_stage = i32;
 /// The threshold of P_LESS (Tan, Wu, Howard 2025).
 pub type sampler_p_less_kind = i32;
 
-/// A window that adapts to the drawn tokens.
+/// The last stage. All but SMOOTHING adapt to the drawn tokens.
 pub type sampler_adaptive_kind = i32;
 
 /// What a [`sampler_state_t`] points to.
@@ -430,7 +430,7 @@ constants! {
     SAMPLER_STAGE_TOP_K: sampler_stage = 16;
     SAMPLER_STAGE_TOP_P: sampler_stage = 17;
     SAMPLER_STAGE_MIN_P: sampler_stage = 18;
-    /// mirostat or adaptive-p; always last
+    /// mirostat, adaptive-p or smoothing; always last
     SAMPLER_STAGE_ADAPTIVE: sampler_stage = 19;
     SAMPLER_MAX_STAGES: u32 = 32;
     /// off
@@ -445,6 +445,10 @@ constants! {
     SAMPLER_ADAPTIVE_MIROSTAT_V2: sampler_adaptive_kind = 2;
     /// llama.cpp's: changes the weights of the tokens it receives
     SAMPLER_ADAPTIVE_P: sampler_adaptive_kind = 3;
+    /// Quadratic and cubic smoothing (kalomaze 2024, koboldcpp): a token d below the first one in
+    /// logit / T gets the logit -k d^2 - s d^3, with k = factor * (3 - curve) / 2 and
+    /// s = factor * (curve - 1) / 2.
+    SAMPLER_ADAPTIVE_SMOOTHING: sampler_adaptive_kind = 4;
     SAMPLER_NUM_ADAPTIVE_VALUES: u32 = 4;
     /// repetition: all; frequency and presence: output (vLLM)
     SAMPLER_PENALTY_SCOPE_STANDARD: sampler_penalty_scope = 0;
@@ -919,8 +923,9 @@ structs! {
         /// update them: see pipeline.adaptive_values and sampler_accept.
         ///
         /// NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
-        /// probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); negative: 0. Both are finite, and ignored
+        /// probability (negative: off; above 1: 1), or smoothing's factor (0: off; not negative). The
+        /// rate is mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99),
+        /// both 0 where negative, or smoothing's curve (0: 1; from 1 to 3). Both are finite, and ignored
         /// with NONE.
         adaptive_kind: sampler_adaptive_kind = 0;
         adaptive_target: f32 = 0.0;
@@ -1131,7 +1136,7 @@ structs! {
         /// num_lists is the number of output rows; num_token_ids may be more than the last offset, so
         /// out_kept_offsets and out_kept_token_ids of an earlier call do as they are. Logits only;
         /// reports->logprob_kind must be PROCESSED, the kind that depends on what was kept. Dynamic
-        /// temperature and adaptive-p, which depend on more, must be off, and not given by slot.
+        /// temperature, adaptive-p and smoothing, which depend on more, must be off, and not given by slot.
         ///
         /// offsets NULL: filters and windows decide, as in sampler_sample.
         kept: sampler_token_lists = sampler_token_lists::INIT;

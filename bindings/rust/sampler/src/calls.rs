@@ -138,8 +138,8 @@ pub struct ScoreArgs<'a> {
     /// A list for each output row: the tokens that were kept when its token was drawn, as
     /// `out_kept_offsets` and `out_kept_token_ids` of an earlier call. They replace filters, windows
     /// and [`Pipeline::allowed`]. Logits only; `reports.logprob_kind` must be
-    /// [`LogprobKind::Processed`]; dynamic temperature and adaptive-p must be off. None: filters and
-    /// windows decide.
+    /// [`LogprobKind::Processed`]; dynamic temperature, adaptive-p and smoothing must be
+    /// off. None: filters and windows decide.
     pub kept: TokenLists<'a>,
     /// `[output rows]` Why a row is bad.
     pub out_row_status: ArrayMut<'a, RowStatus>,

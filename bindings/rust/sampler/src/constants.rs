@@ -303,7 +303,7 @@ enumerations! {
         TopP = SAMPLER_STAGE_TOP_P,
         /// Keeps tokens by how likely they are beside the likeliest one.
         MinP = SAMPLER_STAGE_MIN_P,
-        /// Mirostat or adaptive-p; the last one.
+        /// Mirostat, adaptive-p or smoothing; the last one.
         Adaptive = SAMPLER_STAGE_ADAPTIVE,
     }
 
@@ -327,6 +327,9 @@ enumerations! {
         MirostatV2 = SAMPLER_ADAPTIVE_MIROSTAT_V2,
         /// llama.cpp's adaptive-p: changes the weights of the tokens that it sees.
         P = SAMPLER_ADAPTIVE_P,
+        /// Quadratic and cubic smoothing (koboldcpp): `adaptive_target` is its factor,
+        /// `adaptive_rate` its curve.
+        Smoothing = SAMPLER_ADAPTIVE_SMOOTHING,
     }
 
     /// What tokens that are appended to a [`State`](crate::State) are.

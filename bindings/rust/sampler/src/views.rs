@@ -197,14 +197,14 @@ pub struct Params {
     /// without a list, or `Joint`: then the listed ones of top-k, top-p and min-p stand side by
     /// side. `temperature_order` must be `First`. The default, none: the order of the constants.
     pub stages: [Stage; MAX_STAGES],
-    /// Mirostat or adaptive-p. Changes nothing in a greedy row; what is drawn moves it on: see
+    /// Mirostat, adaptive-p or smoothing. Changes nothing in a greedy row; what is drawn moves it on: see
     /// [`Pipeline::adaptive_values`] and [`State::accept`](crate::State::accept).
     pub adaptive_kind: AdaptiveKind,
     /// Mirostat's surprise in bits (0: 5; not negative), or adaptive-p's probability (negative:
-    /// off; above 1: 1). Finite.
+    /// off; above 1: 1), or smoothing's factor (0: off; not negative). Finite.
     pub adaptive_target: f32,
-    /// Mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99); a
-    /// negative one is 0. Finite.
+    /// Mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99), both 0
+    /// where negative, or smoothing's curve (0: 1; from 1 to 3). Finite.
     pub adaptive_rate: f32,
     /// After each token the running top-p, which begins as `top_p`, is multiplied by this. <= 0, >=
     /// 1: off.

@@ -1,6 +1,6 @@
 package io.github.libsampler;
 
-/** A window that the tokens drawn before move. */
+/** The last stage. All but SMOOTHING are moved by the tokens drawn before. */
 public enum AdaptiveKind {
   /** There is none. */
   NONE,
@@ -9,5 +9,10 @@ public enum AdaptiveKind {
   /** Its second version. */
   MIROSTAT_V2,
   /** The adaptive-p of llama.cpp: changes the weights of the tokens that it sees. */
-  P
+  P,
+  /**
+   * Quadratic and cubic smoothing (koboldcpp): {@code adaptiveTarget} is its factor, {@code
+   * adaptiveRate} its curve.
+   */
+  SMOOTHING
 }

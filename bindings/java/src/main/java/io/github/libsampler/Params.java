@@ -583,7 +583,7 @@ public final class Params {
   }
 
   /**
-   * Turns mirostat or adaptive-p on. It changes nothing in a greedy row; what is drawn moves it on:
+   * Turns mirostat, adaptive-p or smoothing on. It changes nothing in a greedy row; what is drawn moves it on:
    * see {@link Pipeline#adaptiveValues} and {@link State#accept}.
    *
    * @param adaptiveKind NONE by default
@@ -598,7 +598,8 @@ public final class Params {
    * Sets the target of the adaptive stage.
    *
    * @param adaptiveTarget mirostat's surprise in bits (0, the default: 5; not negative), or
-   *     adaptive-p's probability (negative: off; above 1: 1); finite
+   *     adaptive-p's probability (negative: off; above 1: 1), or smoothing's factor (0: off; not
+   *     negative); finite
    * @return this
    */
   public Params adaptiveTarget(float adaptiveTarget) {
@@ -610,7 +611,8 @@ public final class Params {
    * Sets how fast the adaptive stage moves.
    *
    * @param adaptiveRate mirostat's learning rate (0, the default: 0.1), or adaptive-p's decay (0:
-   *     0.9; above 0.99: 0.99); a negative one is 0; finite
+   *     0.9; above 0.99: 0.99), both 0 where negative, or smoothing's curve (0: 1; from 1 to 3);
+   *     finite
    * @return this
    */
   public Params adaptiveRate(float adaptiveRate) {

@@ -144,7 +144,7 @@ public final class ScoreArgs extends Arguments {
    * Sets a list for each output row: the tokens that were kept when its token was drawn, as {@code
    * outKeptOffsets} and {@code outKeptTokenIds} of an earlier call. They replace filters, windows
    * and the allowed tokens. Logits only; the reports' kind must be {@code PROCESSED}; dynamic
-   * temperature and adaptive-p must be off.
+   * temperature, adaptive-p and smoothing must be off.
    *
    * @param kept null, the default: filters and windows decide
    * @return this

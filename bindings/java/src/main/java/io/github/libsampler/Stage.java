@@ -41,7 +41,7 @@ public enum Stage {
   TOP_P,
   /** Keeps tokens by how likely they are beside the likeliest one. */
   MIN_P,
-  /** Mirostat or adaptive-p; the last one. */
+  /** Mirostat, adaptive-p or smoothing; the last one. */
   ADAPTIVE;
 
   /** C's constant: 0 is the end of a list. */

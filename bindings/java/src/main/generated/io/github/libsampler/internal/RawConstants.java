@@ -46,6 +46,7 @@ public interface RawConstants {
   public final static int SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1;
   public final static int SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2;
   public final static int SAMPLER_ADAPTIVE_P = 3;
+  public final static int SAMPLER_ADAPTIVE_SMOOTHING = 4;
   public final static int SAMPLER_NUM_ADAPTIVE_VALUES = 4;
   public final static int SAMPLER_PENALTY_SCOPE_STANDARD = 0;
   public final static int SAMPLER_PENALTY_SCOPE_ALL = 1;
