@@ -501,10 +501,20 @@ Engine::~Engine() {
   stop();
 }
 
+std::shared_ptr<void> Engine::enter() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (is_stopping_ || is_draining_) throw stopping();
+  ++num_entered_;
+  return std::shared_ptr<void>(nullptr, [this](void *) {
+    const std::lock_guard<std::mutex> leaving(mutex_);
+    --num_entered_;
+  });
+}
+
 void Engine::submit(const std::vector<std::shared_ptr<Completion>> &completions) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_ || is_draining_) throw stopping();
+    if (is_stopping_) throw stopping();
     forget_cancelled();
     if (waiting_.size() + completions.size() > size(options_.max_waiting)) {
       throw HttpError(503, "too many requests wait already; try again later");
@@ -532,7 +542,7 @@ void Engine::drain() {
 
 bool Engine::is_idle() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return is_idle_ && waiting_.empty();
+  return is_idle_ && waiting_.empty() && num_entered_ == 0;
 }
 
 void Engine::stop() {

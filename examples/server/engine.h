@@ -43,8 +43,13 @@ class Engine {
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
 
-  // Queues requests, all or none. Throws HttpError, 503, where the queue has no room for them or
-  // the engine has stopped.
+  // A client whose request is being read. As long as it lives the engine is not idle, and submit()
+  // takes what it wants, though the engine has begun to drain meanwhile. Throws HttpError, 503,
+  // where the engine takes no requests any more.
+  std::shared_ptr<void> enter();
+
+  // Queues requests of a client that has entered, all or none. Throws HttpError, 503, where the
+  // queue has no room for them or the engine has stopped.
   void submit(const std::vector<std::shared_ptr<Completion>> &completions);
 
   EngineCounts counts();
@@ -80,6 +85,7 @@ class Engine {
   bool is_draining_ = false;
   bool is_stopping_ = false;
   bool is_idle_ = true;  // the scheduler, and nothing has been taken for it
+  int num_entered_ = 0;
   int num_running_ = 0;
   std::int64_t num_tokens_ = 0;
   std::thread thread_;

@@ -15,8 +15,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "bpe.h"
+#include "chat_template.h"
 #include "engine.h"
 #include "error.h"
 #include "gpt2.h"
@@ -34,6 +36,7 @@ using generate::in_range;
 struct Arguments {
   std::string model;
   std::string name;
+  std::string chat_template;
   std::string host = "127.0.0.1";
   int port = 8080;
   int drain_seconds = 30;
@@ -49,6 +52,9 @@ std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) 
       ->required();
   app.add_option("--name", arguments->name,
                  "The model's name in requests; the folder's if not set");
+  app.add_option("--chat-template", arguments->chat_template,
+                 "The Jinja template of chats; the model's own if not set")
+      ->type_name("FILE");
   app.add_option("--host", arguments->host, "Address to listen at")->capture_default_str();
   app.add_option("--port", arguments->port, "Port to listen at; 0: a free one, which is printed")
       ->capture_default_str()
@@ -128,12 +134,15 @@ void run(const Arguments &arguments) {
                            model.config().n_positions,
                            arguments.engine.max_sequences,
                            arguments.engine.max_waiting,
-                           end_token.has_value()};
+                           end_token.has_value(),
+                           ""};
   if (limits.model_name.empty()) {
     limits.model_name = std::filesystem::canonical(arguments.model).filename().string();
   }
+  auto chat_template =
+      server::find_chat_template(arguments.model, arguments.chat_template, &limits.why_no_chats);
   server::Engine engine(model, tokenizer, end_token, arguments.engine);
-  server::Service service(tokenizer, limits, &engine);
+  server::Service service(tokenizer, limits, std::move(chat_template), &engine);
 
   // A handler's thread is taken as long as its request runs or waits. The others read requests,
   // refuse what comes beyond, and tell how it goes.

@@ -220,6 +220,97 @@ Json parse(std::string_view body) {
   }
 }
 
+// How many tokens the context leaves after the longest prompt; `name` has them.
+std::int64_t room_after(const std::vector<Prompt> &prompts, const char *name,
+                        const Limits &limits) {
+  const auto longest = std::max_element(
+      prompts.begin(), prompts.end(),
+      [](const Prompt &a, const Prompt &b) { return a.ids.size() < b.ids.size(); });
+  const std::int64_t room = limits.max_context - static_cast<std::int64_t>(longest->ids.size());
+  if (room < 1) {
+    fail(name, std::string(name) + " has " + std::to_string(longest->ids.size()) +
+                   " tokens; the model's context of " + std::to_string(limits.max_context) +
+                   " must have room for a new one");
+  }
+  return room;
+}
+
+// What both kinds of requests have.
+void read_sampling(Members *members, const Limits &limits, CompletionRequest *request,
+                   ServedRequest *served) {
+  served->num_choices = members->integer("n", 1, 1, limits.max_sequences);
+  request->num_choices = served->num_choices;
+  const std::uint64_t highest_seed = std::numeric_limits<std::uint64_t>::max();
+  request->seed = members->find("seed")
+                      ? members->integer<std::uint64_t>("seed", 0, 0, highest_seed)
+                      : random_seed();
+  sampler_params &params = request->params;
+  params.temperature = members->number("temperature", 1, 0, 2);
+  params.top_p = members->number("top_p", 1, 0, 1);
+  params.min_p = members->number("min_p", 0, 0, 1);
+  params.top_k = members->integer<std::int32_t>("top_k", 0, -1, 1 << 20);
+  params.presence_penalty = members->number("presence_penalty", 0, -2, 2);
+  params.frequency_penalty = members->number("frequency_penalty", 0, -2, 2);
+  params.repetition_penalty = members->number("repetition_penalty", 1, 0.01, 100);
+  request->stops = read_stops(members);
+  request->biases = read_biases(members, limits.vocabulary_size);
+  if (const Json *const regex = members->find("regex")) {
+    if (!regex->is_string()) fail("regex", "regex must be a string");
+    if (!limits.has_end_token) fail("regex", "regex needs a model that has an end token");
+    request->guide.emplace(regex->get_ref<const std::string &>());
+  }
+  served->is_streamed = members->flag("stream");
+  served->has_usage = wants_usage(members, served->is_streamed);
+  members->text("user");  // whoever it is
+}
+
+constexpr char kMessagesRule[] =
+    "messages must be a list of objects, each with a role, a string, and a content, a string or a "
+    "list of {\"type\": \"text\", \"text\": ...}";
+
+std::string text_of_content(const Json &content) {
+  if (content.is_string()) return content.get<std::string>();
+  if (!content.is_array()) fail("messages", kMessagesRule);
+  std::string text;
+  for (const Json &part : content) {
+    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                         part.value("text", Json()).is_string();
+    if (!is_text) fail("messages", kMessagesRule);
+    text += part["text"].get<std::string>();
+  }
+  return text;
+}
+
+Json read_messages(Members *members) {
+  const Json *const list = members->find("messages");
+  if (!list) fail("messages", "messages is missing");
+  if (!list->is_array() || list->empty()) fail("messages", kMessagesRule);
+  Json messages = Json::array();
+  for (const Json &one : *list) {
+    const bool has_both =
+        one.is_object() && one.value("role", Json()).is_string() && one.contains("content");
+    if (!has_both) fail("messages", kMessagesRule);
+    Json message = {{"role", one["role"]}, {"content", text_of_content(one["content"])}};
+    for (const auto &[name, value] : one.items()) {
+      if (name == "role" || name == "content" || value.is_null()) continue;
+      if (name != "name" || !value.is_string()) {
+        fail("messages", generate::in_readable_quotes(name) + " of a message is not supported");
+      }
+      message[name] = value;
+    }
+    messages.push_back(message);
+  }
+  return messages;
+}
+
+// {"type": "text"}, which is what there is.
+void check_response_format(Members *members) {
+  const Json *const format = members->find("response_format");
+  if (format && *format != Json{{"type", "text"}}) {
+    fail("response_format", "response_format must be {\"type\": \"text\"}; regex says more");
+  }
+}
+
 }  // namespace
 
 ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
@@ -230,44 +321,16 @@ ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &
   CompletionRequest request;
   check_model(&members, limits.model_name);
   const std::vector<Prompt> prompts = read_prompts(&members, tokenizer, limits);
-  const auto longest = std::max_element(
-      prompts.begin(), prompts.end(),
-      [](const Prompt &a, const Prompt &b) { return a.ids.size() < b.ids.size(); });
-  const std::int64_t room = limits.max_context - static_cast<std::int64_t>(longest->ids.size());
-  if (room < 1) {
-    fail("prompt", "prompt has " + std::to_string(longest->ids.size()) +
-                       " tokens; the model's context of " + std::to_string(limits.max_context) +
-                       " must have room for a new one");
-  }
+  const std::int64_t room = room_after(prompts, "prompt", limits);
   request.max_tokens =
       members.integer<std::int64_t>("max_tokens", std::min<std::int64_t>(16, room), 1, room);
-  served.num_choices = members.integer("n", 1, 1, limits.max_sequences);
+  read_sampling(&members, limits, &request, &served);
   request.num_choices =
       members.integer("best_of", served.num_choices, served.num_choices, limits.max_sequences);
-  const std::uint64_t highest_seed = std::numeric_limits<std::uint64_t>::max();
-  request.seed = members.find("seed") ? members.integer<std::uint64_t>("seed", 0, 0, highest_seed)
-                                      : random_seed();
-  sampler_params &params = request.params;
-  params.temperature = members.number("temperature", 1, 0, 2);
-  params.top_p = members.number("top_p", 1, 0, 1);
-  params.min_p = members.number("min_p", 0, 0, 1);
-  params.top_k = members.integer<std::int32_t>("top_k", 0, -1, 1 << 20);
-  params.presence_penalty = members.number("presence_penalty", 0, -2, 2);
-  params.frequency_penalty = members.number("frequency_penalty", 0, -2, 2);
-  params.repetition_penalty = members.number("repetition_penalty", 1, 0.01, 100);
-  request.stops = read_stops(&members);
   if (members.find("logprobs")) {
     served.num_logprobs = members.integer("logprobs", 0, 0, kMaxLogprobs);
   }
   request.num_logprobs = served.num_logprobs;
-  request.biases = read_biases(&members, limits.vocabulary_size);
-  if (const Json *const regex = members.find("regex")) {
-    if (!regex->is_string()) fail("regex", "regex must be a string");
-    if (!limits.has_end_token) fail("regex", "regex needs a model that has an end token");
-    request.guide.emplace(regex->get_ref<const std::string &>());
-  }
-  served.is_streamed = members.flag("stream");
-  served.has_usage = wants_usage(&members, served.is_streamed);
   if (request.num_choices > served.num_choices) {
     if (served.is_streamed) fail("best_of", "best_of above n needs whole texts: stream is true");
     if (!request.num_logprobs) request.num_logprobs = 0;
@@ -276,7 +339,6 @@ ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &
   if (echoes && served.num_logprobs) {
     fail("echo", "echo does not go with logprobs: those of the prompt are not computed");
   }
-  members.text("user");  // whoever it is
   if (!members.text("suffix").empty()) {
     fail("suffix", "suffix is not supported: the model does not fill in");
   }
@@ -286,6 +348,42 @@ ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &
     served.prompts.back().prompt = prompt.ids;
     served.echoed.push_back(echoes ? prompt.text : "");
   }
+  return served;
+}
+
+ServedRequest read_chat_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+                                const Limits &limits, ChatTemplate *chat_template) {
+  if (!chat_template) throw HttpError(404, limits.why_no_chats);
+  const Json json = parse(body);
+  Members members(json);
+  ServedRequest served;
+  CompletionRequest request;
+  served.is_chat = true;
+  check_model(&members, limits.model_name);
+  nlohmann::ordered_json variables = {{"add_generation_prompt", true}};
+  if (const Json *const own = members.find("chat_template_kwargs")) {
+    if (!own->is_object()) fail("chat_template_kwargs", "chat_template_kwargs must be an object");
+    // Tools have their members in the client's order.
+    variables.update(nlohmann::ordered_json::parse(body)["chat_template_kwargs"]);
+  }
+  variables["messages"] = read_messages(&members);
+  const char *const tokens_name =
+      members.find("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
+  members.find("max_tokens");
+  check_response_format(&members);
+  const bool has_logprobs = members.flag("logprobs");
+  const int num_top = members.integer("top_logprobs", 0, 0, kMaxLogprobs);
+  if (num_top > 0 && !has_logprobs) fail("top_logprobs", "top_logprobs needs logprobs to be true");
+  if (has_logprobs) served.num_logprobs = request.num_logprobs = num_top;
+  read_sampling(&members, limits, &request, &served);
+  members.reject_unknown();
+  // Last, since it takes the longest.
+  const std::vector<Prompt> prompts = {prompt_of_text(chat_template->render(variables), tokenizer)};
+  const std::int64_t room = room_after(prompts, "messages", limits);
+  request.max_tokens = members.integer<std::int64_t>(tokens_name, room, 1, room);
+  request.prompt = prompts[0].ids;
+  served.prompts.push_back(request);
+  served.echoed.emplace_back();
   return served;
 }
 

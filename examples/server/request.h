@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bpe.h"
+#include "chat_template.h"
 #include "completion.h"
 
 namespace server {
@@ -19,10 +20,12 @@ struct Limits {
   int max_sequences;
   int max_waiting;  // requests of the engine
   bool has_end_token;
+  std::string why_no_chats;
 };
 
 // What a client asks for: the same of each prompt.
 struct ServedRequest {
+  bool is_chat = false;                    // one prompt, of messages
   std::vector<CompletionRequest> prompts;  // one at least; alike but for the prompt
   std::vector<std::string> echoed;         // what precedes the texts of each prompt
   int num_choices = 1;              // told of each prompt: the likeliest, where more are written
@@ -39,6 +42,10 @@ struct ServedRequest {
 // random one.
 ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
                            const Limits &limits);
+
+// The same of POST /v1/chat/completions. `chat_template` null: there are no chats.
+ServedRequest read_chat_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+                                const Limits &limits, ChatTemplate *chat_template);
 
 }  // namespace server
 

@@ -11,16 +11,6 @@ namespace server {
 
 namespace {
 
-Json choice_of(std::size_t index, const std::string &text, const Json &logprobs,
-               const std::string &finish_reason) {
-  Json choice;
-  choice["index"] = index;
-  choice["text"] = text;
-  choice["logprobs"] = logprobs;
-  choice["finish_reason"] = finish_reason.empty() ? Json() : Json(finish_reason);
-  return choice;
-}
-
 Json no_logprobs() {
   return {{"tokens", Json::array()},
           {"token_logprobs", Json::array()},
@@ -63,7 +53,24 @@ Answer::Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
       created_(created),
       choices_(static_cast<std::size_t>(request_.num_written())) {
   if (!request_.num_logprobs) return;
-  for (Choice &choice : choices_) choice.logprobs = no_logprobs();
+  for (Choice &choice : choices_) {
+    choice.logprobs = request_.is_chat ? Json{{"content", Json::array()}} : no_logprobs();
+  }
+}
+
+// In a chat the text is a message, of which a chunk has a part.
+Json Answer::choice_of(std::size_t index, const std::string &text, const Json &logprobs,
+                       const std::string &finish_reason, bool is_chunk) const {
+  Json choice;
+  choice["index"] = index;
+  if (request_.is_chat) {
+    choice[is_chunk ? "delta" : "message"] = {{"role", "assistant"}, {"content", text}};
+  } else {
+    choice["text"] = text;
+  }
+  choice["logprobs"] = logprobs;
+  choice["finish_reason"] = finish_reason.empty() ? Json() : Json(finish_reason);
+  return choice;
 }
 
 Json Answer::add(const Progress &progress) {
@@ -77,32 +84,34 @@ Json Answer::add(const Progress &progress) {
   for (const DrawnToken &token : progress.tokens) choice.logprob += double(token.logprob);
   Json logprobs;
   if (request_.num_logprobs) {
-    logprobs = logprobs_of(progress, &choice);
+    logprobs = request_.is_chat ? chat_logprobs_of(progress) : logprobs_of(progress, &choice);
     for (const auto &[name, values] : logprobs.items()) {
       for (const Json &value : values) choice.logprobs[name].push_back(value);
     }
   }
-  return choice_of(index, text, logprobs, progress.finish_reason);
+  return choice_of(index, text, logprobs, progress.finish_reason, true);
 }
 
-Json Answer::header() const {
+Json Answer::header(bool is_chunk) const {
   Json json;
   json["id"] = id_;
-  json["object"] = "text_completion";
+  json["object"] = !request_.is_chat ? "text_completion"
+                   : is_chunk        ? "chat.completion.chunk"
+                                     : "chat.completion";
   json["created"] = created_;
   json["model"] = model_name_;
   return json;
 }
 
 Json Answer::chunk(const Json &choice) const {
-  Json json = header();
+  Json json = header(true);
   json["choices"] = Json::array({choice});
   if (request_.has_usage) json["usage"] = nullptr;
   return json;
 }
 
 Json Answer::last_chunk() const {
-  Json json = header();
+  Json json = header(true);
   json["choices"] = Json::array();
   json["usage"] = usage();
   return json;
@@ -133,14 +142,14 @@ Json Answer::usage() const {
 }
 
 Json Answer::whole() const {
-  Json json = header();
+  Json json = header(false);
   json["choices"] = Json::array();
   const std::size_t num_by_prompt = static_cast<std::size_t>(request_.prompts[0].num_choices);
   for (std::size_t first = 0; first < choices_.size(); first += num_by_prompt) {
     for (const std::size_t i : told_choices(first)) {
       const Choice &choice = choices_[i];
-      json["choices"].push_back(
-          choice_of(json["choices"].size(), choice.text, choice.logprobs, choice.finish_reason));
+      json["choices"].push_back(choice_of(json["choices"].size(), choice.text, choice.logprobs,
+                                          choice.finish_reason, false));
     }
   }
   json["usage"] = usage();
@@ -162,6 +171,24 @@ Json Answer::logprobs_of(const Progress &progress, Choice *choice) const {
     choice->num_characters += num_characters(choice->stream.push(tokenizer_.token_bytes(token.id)));
   }
   return logprobs;
+}
+
+Json Answer::chat_logprobs_of(const Progress &progress) const {
+  const auto token = [this](std::int32_t id, float logprob) {
+    Json bytes = Json::array();
+    for (const char byte : tokenizer_.token_bytes(id)) {
+      bytes.push_back(static_cast<unsigned char>(byte));
+    }
+    return Json{{"token", token_text(id)}, {"logprob", logprob}, {"bytes", bytes}};
+  };
+  Json content = Json::array();
+  for (const DrawnToken &drawn : progress.tokens) {
+    Json top = Json::array();
+    for (const auto &[id, logprob] : drawn.top) top.push_back(token(id, logprob));
+    content.push_back(token(drawn.id, drawn.logprob));
+    content.back()["top_logprobs"] = top;
+  }
+  return {{"content", content}};
 }
 
 // A token's bytes, which need not be characters.

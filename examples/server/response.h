@@ -29,7 +29,8 @@ class Answer {
   Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
          const std::string &model_name, const std::string &id, std::time_t created);
 
-  // Adds what a step gave a choice to the answer, and returns it as a choice of a chunk.
+  // Adds what a step gave a choice to the answer, and returns it as a choice of a chunk, of a chat
+  // where the request is one.
   Json add(const Progress &progress);
 
   // A chunk with a choice.
@@ -57,7 +58,10 @@ class Answer {
   // all that were written.
   std::vector<std::size_t> told_choices(std::size_t first) const;
 
-  Json header() const;
+  Json header(bool is_chunk) const;
+  Json choice_of(std::size_t index, const std::string &text, const Json &logprobs,
+                 const std::string &finish_reason, bool is_chunk) const;
+  Json chat_logprobs_of(const Progress &progress) const;
   Json usage() const;
   Json logprobs_of(const Progress &progress, Choice *choice) const;
   std::string token_text(std::int32_t id) const;

@@ -36,9 +36,11 @@ std::string event(const std::string &data) {
 
 }  // namespace
 
-Service::Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine *engine)
+Service::Service(const generate::BpeTokenizer &tokenizer, Limits limits,
+                 std::unique_ptr<ChatTemplate> chat_template, Engine *engine)
     : tokenizer_(tokenizer),
       limits_(std::move(limits)),
+      chat_template_(std::move(chat_template)),
       engine_(engine),
       created_(std::time(nullptr)) {}
 
@@ -54,16 +56,24 @@ void Service::add_to(HttpServer *http) {
   http->Get("/v1/models", [this](const httplib::Request &, httplib::Response &response) {
     answer(model_list(limits_.model_name, created_), &response);
   });
-  http->Post("/v1/completions",
-             [this, http](const httplib::Request &request, httplib::Response &response) {
-               try {
-                 complete(request.body, http->connection(), &response);
-               } catch (const HttpError &error) {
-                 answer_error(error, &response);
-               } catch (const std::exception &error) {
-                 answer_error(HttpError(500, error.what()), &response);
-               }
-             });
+  const auto serve = [this, http](const char *path, const auto &read) {
+    http->Post(path,
+               [this, http, read](const httplib::Request &request, httplib::Response &response) {
+                 try {
+                   const std::shared_ptr<void> entered = engine_->enter();
+                   complete(read(request.body), http->connection(), &response);
+                 } catch (const HttpError &error) {
+                   answer_error(error, &response);
+                 } catch (const std::exception &error) {
+                   answer_error(HttpError(500, error.what()), &response);
+                 }
+               });
+  };
+  serve("/v1/completions",
+        [this](const std::string &body) { return read_request(body, tokenizer_, limits_); });
+  serve("/v1/chat/completions", [this](const std::string &body) {
+    return read_chat_request(body, tokenizer_, limits_, chat_template_.get());
+  });
   http->set_error_handler(
       httplib::Server::Handler([](const httplib::Request &request, httplib::Response &response) {
         explain(request, &response);
@@ -71,13 +81,13 @@ void Service::add_to(HttpServer *http) {
 }
 
 Answer Service::new_answer(ServedRequest request) {
+  const char *const kind = request.is_chat ? "chatcmpl-" : "cmpl-";
   return Answer(std::move(request), tokenizer_, limits_.model_name,
-                "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
+                kind + std::to_string(++num_requests_), std::time(nullptr));
 }
 
-void Service::complete(const std::string &body, const Connection &connection,
+void Service::complete(ServedRequest request, const Connection &connection,
                        httplib::Response *http_response) {
-  ServedRequest request = read_request(body, tokenizer_, limits_);
   const auto mailbox = std::make_shared<Mailbox>(request.num_written());
   std::vector<std::shared_ptr<Completion>> completions;
   int first_choice = 0;
@@ -110,6 +120,7 @@ void Service::complete(const std::string &body, const Connection &connection,
 void Service::stream(ServedRequest request, const std::shared_ptr<Mailbox> &mailbox,
                      const std::shared_ptr<void> &open, httplib::Response *http_response) {
   const bool has_logprobs = request.num_logprobs.has_value(), has_usage = request.has_usage;
+  const bool is_chat = request.is_chat;
   const auto chunks = std::make_shared<Answer>(new_answer(std::move(request)));
   // Called until it says that it is done.
   const auto write_next = [=](std::size_t, httplib::DataSink &sink) {
@@ -122,7 +133,8 @@ void Service::stream(ServedRequest request, const std::shared_ptr<Mailbox> &mail
       if (const std::optional<Progress> progress = mailbox->next()) {
         const Json choice = chunks->add(*progress);
         // The end of a text that may yet be a stop string is held back.
-        if (choice["text"] == "" && progress->finish_reason.empty() && !has_logprobs) return true;
+        const Json &text = is_chat ? choice["delta"]["content"] : choice["text"];
+        if (text == "" && progress->finish_reason.empty() && !has_logprobs) return true;
         data = event(dump(chunks->chunk(choice)));
       } else {
         if (has_usage) data = event(dump(chunks->last_chunk()));

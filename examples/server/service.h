@@ -21,7 +21,9 @@ namespace server {
 // The HTTP side: handlers read requests, queue them in the engine and write what comes of them.
 class Service {
  public:
-  Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine *engine);
+  // `chat_template` null: there are no chats.
+  Service(const generate::BpeTokenizer &tokenizer, Limits limits,
+          std::unique_ptr<ChatTemplate> chat_template, Engine *engine);
 
   // Adds its handlers. The service must outlive the server.
   void add_to(HttpServer *http);
@@ -30,7 +32,7 @@ class Service {
   int num_open() const { return num_open_; }
 
  private:
-  void complete(const std::string &body, const Connection &connection,
+  void complete(ServedRequest request, const Connection &connection,
                 httplib::Response *http_response);
   void stream(ServedRequest request, const std::shared_ptr<Mailbox> &mailbox,
               const std::shared_ptr<void> &open, httplib::Response *http_response);
@@ -38,6 +40,7 @@ class Service {
 
   const generate::BpeTokenizer &tokenizer_;
   const Limits limits_;
+  const std::unique_ptr<ChatTemplate> chat_template_;
   Engine *const engine_;
   const std::time_t created_;
   std::atomic<std::uint64_t> num_requests_{0};

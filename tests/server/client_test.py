@@ -6,6 +6,7 @@ usage: client_test.py SAMPLER_SERVER MODEL_DIR
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 try:
@@ -22,7 +23,14 @@ REQUEST = {"model": "target", "prompt": "ROMEO:", "seed": 1, "max_tokens": 8}
 class Client(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.process = subprocess.Popen([PROGRAM, "--model", MODEL, "--port", "0"],
+        cls.template = tempfile.NamedTemporaryFile("w", suffix=".jinja")
+        cls.addClassCleanup(cls.template.close)
+        cls.template.write("{% for one in messages %}{{ one.role }}: {{ one.content }}\n{% endfor %}")
+        cls.template.flush()
+        has_chats = subprocess.run(["python3", "-I", "-c", "import jinja2"], capture_output=True,
+                                   check=False).returncode == 0
+        options = ["--chat-template", cls.template.name] if has_chats else []
+        cls.process = subprocess.Popen([PROGRAM, "--model", MODEL, "--port", "0", *options],
                                        stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.process.stdout.close)
         cls.addClassCleanup(cls.process.wait)
@@ -63,6 +71,25 @@ class Client(unittest.TestCase):
     def test_the_best_of_several_behind_its_prompt(self):
         (choice,) = self.create(best_of=4, echo=True).choices
         self.assertTrue(choice.text.startswith("ROMEO:"))
+
+    def test_chats(self):
+        request = {"model": "target", "messages": [{"role": "user", "content": "Who is there?"}],
+                   "seed": 1, "max_completion_tokens": 8, "logprobs": True, "top_logprobs": 2}
+        try:
+            answer = self.client.chat.completions.create(**request)
+        except openai.NotFoundError as error:
+            self.skipTest(str(error))
+        (choice,) = answer.choices
+        self.assertEqual((choice.message.role, choice.finish_reason), ("assistant", "length"))
+        self.assertEqual(choice.message.content,
+                         self.create(prompt="user: Who is there?\n").choices[0].text)
+        self.assertEqual([len(token.top_logprobs) for token in choice.logprobs.content], [2] * 8)
+        events = self.client.chat.completions.create(stream=True, **request)
+        self.assertEqual("".join(event.choices[0].delta.content for event in events),
+                         choice.message.content)
+        with self.assertRaises(openai.BadRequestError) as raised:
+            self.client.chat.completions.create(**{**request, "messages": []})
+        self.assertEqual(raised.exception.param, "messages")
 
     def test_an_error(self):
         with self.assertRaises(openai.BadRequestError) as raised:

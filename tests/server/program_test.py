@@ -417,7 +417,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(set(answer), {"status", "running", "waiting", "tokens"})
         status, answer = self.server.call("GET", "/v1/models")
         self.assertEqual((status, [model["id"] for model in answer["data"]]), (200, ["target"]))
-        for method, path in (("GET", "/v1/completions"), ("POST", "/v1/chat/completions")):
+        for method, path in (("GET", "/v1/completions"), ("POST", "/v1/embeddings")):
             status, answer = self.server.call(method, path)
             self.assertEqual((status, answer["error"]["message"]),
                              (404, f"there is no {method} {path}"))

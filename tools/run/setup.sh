@@ -53,9 +53,10 @@ want_mpi() {
   want openmpi-bin command -v mpirun
 }
 
-# examples/server is not built without it.
+# examples/server is not built without the first, and has no chats without the second.
 need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib
+  want python3-jinja2 python3 -I -c 'import jinja2'
 }
 
 # The reference is not looked at without them.
