@@ -17,7 +17,8 @@ readonly parts_of_vllm=('vllm/v1/sample/*' vllm/model_executor/layers/utils.py v
   vllm/utils/torch_utils.py)
 readonly parts_of_vllm_v2=('vllm/v1/sample/*' 'vllm/v1/worker/gpu/sample/*'
   vllm/v1/worker/gpu/{buffer_utils,input_batch,states}.py vllm/v1/outputs.py
-  'vllm/model_executor/warmup/*' vllm/utils/{math_utils,torch_utils}.py vllm/envs.py)
+  'vllm/model_executor/warmup/*' vllm/utils/{math_utils,torch_utils}.py vllm/envs.py
+  'vllm/v1/worker/gpu/spec_decode/rejection_sampler*.py' vllm/v1/spec_decode/{fly,utils}.py)
 readonly parts_of_sglang=('sglang/srt/sampling/*' sglang/srt/layers/sampler.py)
 readonly parts_of_exllamav3='exllamav3/generator/sampler/*' parts_of_tokenspeed='tokenspeed/runtime/sampling/*'
 readonly parts_of_tokenspeed_kernel=(tokenspeed_kernel/ops/sampling/triton/{generic,tree_verify,verify}.py)
@@ -129,7 +130,7 @@ install_package() {
 }
 
 # The package's tests that need torch, jax, transformers, or what is in the engines' wheels. Triton
-# interprets TokenSpeed's kernels, but nothing else.
+# interprets TokenSpeed's kernels and vLLM's, but nothing else.
 run_python_tests() {
   install_package
   logged peers-vllm download "$peer_vllm" 'vllm-*.whl'
@@ -149,7 +150,7 @@ run_python_tests() {
     SAMPLER_EXLLAMAV3="$PWD/$peers/exllamav3" SAMPLER_TOKENSPEED="$PWD/$peers/tokenspeed")
   "${test[@]}" "$PWD/$peers/python/bin/python" -m unittest \
     test_torch test_jax test_flashinfer test_verify test_transformers test_vllm test_sglang test_exllamav3 &&
-    "${test[@]}" TRITON_INTERPRET=1 "$PWD/$peers/python/bin/python" -m unittest test_tokenspeed
+    "${test[@]}" TRITON_INTERPRET=1 "$PWD/$peers/python/bin/python" -m unittest test_tokenspeed test_vllm_sampler
 }
 
 # FlashInfer's own tests, of a folder of its sources, with libsampler.flashinfer.
