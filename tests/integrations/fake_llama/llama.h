@@ -74,6 +74,15 @@ struct llama_sampler *llama_sampler_clone(const struct llama_sampler *smpl);
 void llama_sampler_copy(const struct llama_sampler *src, struct llama_sampler *dst);
 void llama_sampler_free(struct llama_sampler *smpl);
 
+/* For integrations/yzma, whose test loads them from a shared library. */
+struct llama_sampler_chain_params {
+  bool no_perf;
+};
+struct llama_sampler_chain_params llama_sampler_chain_default_params(void);
+struct llama_sampler *llama_sampler_chain_init(struct llama_sampler_chain_params params);
+void llama_sampler_chain_add(struct llama_sampler *chain, struct llama_sampler *smpl);
+int32_t llama_sampler_chain_n(const struct llama_sampler *chain);
+
 #ifdef __cplusplus
 }
 #endif

@@ -46,4 +46,10 @@ int main() {
   FUNCTION(llama_sampler_clone);
   FUNCTION(llama_sampler_copy);
   FUNCTION(llama_sampler_free);
+  STRUCT(llama_sampler_chain_params);
+  MEMBER(llama_sampler_chain_params, no_perf);
+  FUNCTION(llama_sampler_chain_default_params);
+  FUNCTION(llama_sampler_chain_init);
+  FUNCTION(llama_sampler_chain_add);
+  FUNCTION(llama_sampler_chain_n);
 }
