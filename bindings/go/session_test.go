@@ -420,6 +420,9 @@ func TestSessionsWithDraftersRows(t *testing.T) {
 }
 
 func TestStepsOfSessionsDoNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector, which runs with -short, what is inlined else escapes")
+	}
 	options := sessionOptions()
 	options.MaxContext, options.LookupTokens, options.HasDraftTrees = 2000, 2000, true
 	session := newSession(t, options)
