@@ -33,8 +33,7 @@ void complete_adaptive(Check &check, const UserParameters &user, int64_t num_slo
                        contract::AdaptiveParameters *out) {
   const sampler_adaptive_kind kind =
       out->kind.array ? sampler_adaptive_kind(SAMPLER_ADAPTIVE_NONE) : out->kind.value;
-  const bool is_mirostat =
-      kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  const bool is_mirostat = contract::is_mirostat(kind);
   const bool is_smoothing = kind == SAMPLER_ADAPTIVE_SMOOTHING;
   if ((is_mirostat || is_smoothing) && !out->target.array && out->target.value < 0.0f) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,

@@ -343,10 +343,8 @@ void read_kept(Check &check, const sampler_token_lists &user, const UserParamete
   for (const ParameterInfo &parameter : other_parameters()) {
     const bool is_temperature = parameter.stage == SAMPLER_STAGE_TEMPERATURE;
     const bool is_adaptive = parameter.stage == SAMPLER_STAGE_ADAPTIVE;
-    const sampler_adaptive_kind kind = parameters.params.adaptive_kind;
-    const bool is_mirostat =
-        is_adaptive && !parameters.arrays.adaptive_kind &&
-        (kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2);
+    const bool is_mirostat = is_adaptive && !parameters.arrays.adaptive_kind &&
+                             contract::is_mirostat(parameters.params.adaptive_kind);
     if (parameter.turns_on() && (is_temperature || is_adaptive) && !is_mirostat)
       refuse(check, parameter, parameters, "it must be off with kept");
   }

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 
+#include "contract/edits.h"
 #include "contract/filters.h"
 #include "contract/float_bits.h"
 #include "contract/host_device.h"
 #include "contract/log2.h"
 #include "contract/weight.h"
+#include "sampler/pipeline.h"
 
 namespace sampler::contract {
 
@@ -25,6 +27,10 @@ struct MirostatRules {
   float target;  // bits
   float rate;
 };
+
+SAMPLER_HD inline bool is_mirostat(sampler_adaptive_kind kind) {
+  return kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+}
 
 SAMPLER_HD inline bool are_valid_mirostat_rules(float target, float rate) {
   return target >= 0.0f && is_finite(target) && is_finite(rate);
@@ -208,7 +214,6 @@ struct Smoothing {
   static constexpr float kLn2Squared = 0x1.ebfbep-2f;
   static constexpr float kLn2Cubed = 0x1.55046ap-2f;
   static constexpr float kFarthest = 0x1p60f;  // its square is finite
-  static constexpr float kLowest = -0x1.fffffep127f;
 
   RowScale seen;
   float first;  // relative_log2() of the first token
@@ -218,7 +223,7 @@ struct Smoothing {
   SAMPLER_HD float logit(float x) const {
     const float below = first - relative_log2(seen, x);
     const float bits = below < kFarthest ? below : kFarthest;
-    return larger_of(-(bits * bits) * fma32(cube, bits, square), kLowest);
+    return larger_of(-(bits * bits) * fma32(cube, bits, square), -kLargestFloat);
   }
 };
 

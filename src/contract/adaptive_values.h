@@ -41,9 +41,7 @@ struct AdaptiveRules {
   float top_p_decay, top_p_least;
   int64_t top_p_reset_token;  // negative: none
 
-  SAMPLER_HD bool is_mirostat() const {
-    return kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
-  }
+  SAMPLER_HD bool is_mirostat() const { return contract::is_mirostat(kind); }
   SAMPLER_HD bool is_adaptive_p() const {
     return kind == SAMPLER_ADAPTIVE_P && adaptive_p_is_on(target);
   }
@@ -84,8 +82,10 @@ SAMPLER_HD inline float begun_top_p(const AdaptiveValues &values, const Adaptive
 SAMPLER_HD inline Reweighing reweighing(const AdaptiveValues &values, const AdaptiveRules &rules,
                                         const RowScale &seen, uint64_t kept_weight) {
   if (rules.smooths()) return {true, {}, smoothing(rules.target, rules.rate, seen)};
-  const AdaptivePRules adaptive_p_of = adaptive_p_rules(rules.target, rules.rate);
-  return {false, adaptive_p(begun_adaptive_p(values, rules), adaptive_p_of, seen, kept_weight), {}};
+  return {false,
+          adaptive_p(begun_adaptive_p(values, rules), adaptive_p_rules(rules.target, rules.rate),
+                     seen, kept_weight),
+          {}};
 }
 
 // The values after a drawn or forced token. `rules` are valid. With a NaN `observation` only the

@@ -369,20 +369,15 @@ void break_kept(Rules *rules) {
   }
   rules->refuse("params.dynamic_temperature_range", 0.5f,
                 "params->dynamic_temperature_range is 0.5; it must be off with kept");
-  rules->refuse_call(
-      "params.adaptive_kind",
-      [](Call *call) {
-        call->args().set("params.adaptive_kind", std::int32_t(SAMPLER_ADAPTIVE_P));
-        call->args().set("params.adaptive_target", 0.5f);
-      },
-      "params->adaptive_kind is 3; it must be off with kept");
-  rules->refuse_call(
-      "params.adaptive_kind",
-      [](Call *call) {
-        call->args().set("params.adaptive_kind", std::int32_t(SAMPLER_ADAPTIVE_SMOOTHING));
-        call->args().set("params.adaptive_target", 0.5f);
-      },
-      "params->adaptive_kind is 4; it must be off with kept");
+  for (const sampler_adaptive_kind kind : {SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_SMOOTHING}) {
+    rules->refuse_call(
+        "params.adaptive_kind",
+        [kind](Call *call) {
+          call->args().set("params.adaptive_kind", std::int32_t(kind));
+          call->args().set("params.adaptive_target", 0.5f);
+        },
+        text("params->adaptive_kind is %d; it must be off with kept", int(kind)));
+  }
   const Spec spec = rules->spec();
   rules->spec().pipeline = rules->spec().kept = false;
   rules->spec().kind = SAMPLER_PROBABILITIES;

@@ -286,6 +286,19 @@ TEST(Mirostat, HasDefaults) {
   EXPECT_FALSE(are_valid_mirostat_rules(-1.0f, 0.1f));
 }
 
+// Between the draw from logits, at temperature 1, and the exact shares.
+Real total_variation(const std::vector<float> &logits, const std::vector<Real> &exact) {
+  const RowScale scale = logits_row_scale(*std::max_element(logits.begin(), logits.end()), 1.0f);
+  std::vector<uint64_t> weights;
+  for (const float y : logits) weights.push_back(weight(scale, y));
+  const Real total = Real(total_of(weights));
+  Real distance = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    distance += std::fabs(Real(weights[i]) / total - exact[i]) / 2;
+  }
+  return distance;
+}
+
 // ---- adaptive-p ----
 
 AdaptivePState random_sums(Random &random, const AdaptivePRules &rules) {
@@ -357,15 +370,7 @@ TEST(AdaptiveP, KeepsItsBound) {
     const AdaptiveP stage = stage_of(row, state, rules);
     std::vector<float> logits;
     for (const float x : row.values) logits.push_back(stage.logit(stage.probability(x)));
-    const RowScale scale = logits_row_scale(*std::max_element(logits.begin(), logits.end()), 1.0f);
-    std::vector<uint64_t> weights;
-    for (const float y : logits) weights.push_back(weight(scale, y));
-    const Real new_total = Real(total_of(weights));
-    Real distance = 0;
-    for (size_t i = 0; i < exact.size(); ++i) {
-      distance += std::fabs(Real(weights[i]) / new_total - exact[i]) / 2;
-    }
-    worst = std::max(worst, distance);
+    worst = std::max(worst, total_variation(logits, exact));
   }
   RecordProperty("total_variation", std::to_string(double(worst * 1e6L)) + "e-6");
   EXPECT_LE(worst, 1e-5L);
@@ -408,15 +413,9 @@ TEST(Smoothing, KeepsItsBound) {
     const float curve = random_curve(random);
     const auto exact = oracle::exact_smoothing(row, factor, curve);
     const Smoothing stage = smoothing(factor, curve, scale_of(row));
-    const RowScale scale = logits_row_scale(stage.logit(row.values[0]), 1.0f);
-    std::vector<uint64_t> weights;
-    for (const float x : row.values) weights.push_back(weight(scale, stage.logit(x)));
-    const Real new_total = Real(total_of(weights));
-    Real distance = 0;
-    for (size_t i = 0; i < exact.size(); ++i) {
-      distance += std::fabs(Real(weights[i]) / new_total - exact[i]) / 2;
-    }
-    worst = std::max(worst, distance);
+    std::vector<float> logits;
+    for (const float x : row.values) logits.push_back(stage.logit(x));
+    worst = std::max(worst, total_variation(logits, exact));
   }
   RecordProperty("total_variation", std::to_string(double(worst * 1e6L)) + "e-6");
   EXPECT_LE(worst, 1e-5L);

@@ -43,7 +43,7 @@ struct SmoothedBelowFirst {
   SAMPLER_INLINE Floats operator()(Floats below) const {
     const Floats bits = min(below, splat(contract::Smoothing::kFarthest));
     return max(mul(negate(mul(bits, bits)), fma(cube, bits, square)),
-               splat(contract::Smoothing::kLowest));
+               splat(-contract::kLargestFloat));
   }
 };
 struct SmoothedLogits : RelativeToMax {
