@@ -50,6 +50,11 @@ int main(void) {
   sample.out_row_status = status;
   sample.reports = &reports;
 
+  sampler_unmask_params rules = {0};
+  rules.struct_size = sizeof rules;
+  rules.mask_token_id = MASK;
+  rules.num_committed = 1; /* the surest, */
+  rules.threshold = 0.95f; /* and all that are sure enough */
   sampler_unmask_args unmask = {0};
   unmask.struct_size = sizeof unmask;
   unmask.num_rows = ROWS, unmask.num_blocks = 1;
@@ -57,9 +62,7 @@ int main(void) {
   unmask.candidate_status = status;
   unmask.scores = logprobs;
   unmask.token_ids = tokens;
-  unmask.mask_token_id = MASK;
-  unmask.num_committed = 1; /* the surest, */
-  unmask.threshold = 0.95f; /* and all that are sure enough */
+  unmask.params = &rules;
   unmask.out_committed_counts = &num_committed;
   unmask.out_masked_counts = &num_masked;
 

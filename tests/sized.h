@@ -70,6 +70,22 @@ struct VerifyArgs : WithAcceptance<WithReports<sampler_verify_args>> {
   }
 };
 
+struct UnmaskArgs : sampler_unmask_args {
+  sampler_unmask_params unmask_params = sized<sampler_unmask_params>();
+
+  UnmaskArgs() : sampler_unmask_args(sized<sampler_unmask_args>()) { params = &unmask_params; }
+  UnmaskArgs(const UnmaskArgs &other)
+      : sampler_unmask_args(other), unmask_params(other.unmask_params) {
+    if (other.params == &other.unmask_params) params = &unmask_params;
+  }
+  UnmaskArgs &operator=(const UnmaskArgs &other) {
+    sampler_unmask_args::operator=(other);
+    unmask_params = other.unmask_params;
+    if (other.params == &other.unmask_params) params = &unmask_params;
+    return *this;
+  }
+};
+
 using SampleArgs = WithReports<sampler_sample_args>;
 using AdvanceArgs = WithReports<sampler_session_advance_args>;
 

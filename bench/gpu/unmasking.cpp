@@ -44,7 +44,6 @@ sampler_unmask_args args_of(const Layout &layout, unsigned char *memory) {
   args.candidate_token_ids = at(layout.candidates);
   args.slots = static_cast<const int32_t *>(at(layout.slots));
   args.token_ids = at(layout.tokens);
-  args.mask_token_id = 9;
   args.out_changes = static_cast<uint8_t *>(at(layout.changes));
   args.out_confidences = static_cast<float *>(at(layout.confidences));
   args.out_committed_counts = count(0);
@@ -84,20 +83,26 @@ std::string difference_in_unmasking(sampler_t cpu, sampler_t device, uint64_t se
 
   const auto confidence = sampler_confidence(seed % 6);
   const bool is_scored = confidence <= SAMPLER_CONFIDENCE_GIVEN;
+  sampler_unmask_params params = {};
+  params.struct_size = sizeof params;
+  params.mask_token_id = 9;
+  params.confidence = confidence;
+  if (is_scored) {
+    params.order_temperature = seed % 4 == 1 ? 0.7f : 0;
+    params.edit_threshold = seed % 3 == 0 ? 0.25f : 0;
+    params.threshold = seed % 5 == 2 ? 0.5f : 0;
+  }
+  if (confidence == SAMPLER_CONFIDENCE_ENTROPY) params.entropy_bound = 2;
+  params.num_committed = int32_t(seed % 7);
+  params.num_steps_left = int32_t(seed % 9);
   const auto complete = [&](sampler_unmask_args args, unsigned char *memory) {
-    args.confidence = confidence;
+    args.params = &params;
     if (is_scored) {
       args.scores = reinterpret_cast<const float *>(memory + layout.scores);
       args.score_stride = 2;
-      args.order_temperature = seed % 4 == 1 ? 0.7f : 0;
-      args.edit_threshold = seed % 3 == 0 ? 0.25f : 0;
-      args.threshold = seed % 5 == 2 ? 0.5f : 0;
     }
-    if (confidence == SAMPLER_CONFIDENCE_ENTROPY) args.entropy_bound = 2;
     args.num_slots = 4;  // one row in five has none
     args.random.seed = seed;
-    args.num_committed = int32_t(seed % 7);
-    args.num_steps_left = int32_t(seed % 9);
     return args;
   };
   run(device, complete(args_of(layout, there.data()), there.data()));

@@ -259,7 +259,8 @@ type Pipeline struct {
 
 	// Classifier-free guidance: rows of logits u of the same tokens, as after another prompt, laid
 	// out like the call's logits x and of their type, which become u + GuidanceScale * (x - u).
-	// NumGuidanceRows is for device memory; 0 is how many rows the slice has. Not for sessions.
+	// NumGuidanceRows is for device memory; 0 is how many rows the slice has. In sessions AdvanceArgs
+	// have them.
 	GuidanceLogits  Data
 	NumGuidanceRows int
 
@@ -793,6 +794,40 @@ func (s *Sampler) Residual(args *ResidualArgs) error {
 	return err
 }
 
+// UnmaskParams are the rules by which candidates stand. Numbers are not NaN.
+type UnmaskParams struct {
+	// Tokens that are MaskTokenID, at least 0, are masked; a candidate that is it never stands.
+	MaskTokenID int64
+
+	// Positions of a whole block, of AddArgs.Unmask; else 0.
+	BlockLength int
+
+	// What orders the candidates.
+	Confidence Confidence
+
+	// Draws the order by the softmax of confidence / OrderTemperature. 0: strictly by confidence.
+	OrderTemperature float32
+
+	// Commits every row whose confidence is above it (entropy: below it). <= 0: off.
+	Threshold float32
+
+	// Commits rows as long as the entropies before them sum to at most this. <= 0: off.
+	EntropyBound float32
+
+	// Puts candidates in the place of other tokens where the confidence is above it (entropy: below
+	// it). <= 0: off.
+	EditThreshold float32
+
+	// At least so many are committed; at least so many that NumStepsLeft steps fill the block, of
+	// AddArgs.Unmask each block. <= 0: off.
+	NumCommitted int32
+	NumStepsLeft int32
+
+	// Of AddArgs.Unmask: the first block begins after the prompt. Else blocks begin at multiples of
+	// BlockLength, so that the first one may have prompt tokens.
+	BlocksAfterPrompt bool
+}
+
 // UnmaskArgs are the arguments of Unmask: a step of a diffusion language model, for blocks of rows.
 type UnmaskArgs struct {
 	Exec Exec
@@ -805,8 +840,8 @@ type UnmaskArgs struct {
 	BlockOffsets Array[int64]
 	NumBlocks    int
 
-	// What orders the candidates.
-	Confidence Confidence
+	// nil: all 0.
+	Params *UnmaskParams
 
 	// [NumRows] A candidate for each row, as Sample drew it, and its status. A negative one, and
 	// that of a bad row, never stands. The candidates are required.
@@ -818,34 +853,16 @@ type UnmaskArgs struct {
 	Scores      Array[float32]
 	ScoreStride int
 
-	// [NumRows] The tokens, read and written; those that are MaskTokenID are masked. Left out: all
-	// are.
-	TokenIDs    IDs
-	MaskTokenID int64
+	// [NumRows] The tokens, read and written. Left out: all are masked.
+	TokenIDs IDs
 
 	// [NumRows] As in SampleArgs, for ConfidenceRandom and OrderTemperature.
 	Slots    Array[int32]
 	NumSlots int
 	Random   Random
 
-	// Draws the order by the softmax of confidence / OrderTemperature. 0: strictly by confidence.
-	OrderTemperature float32
-
-	// Commits every row whose confidence is above it (entropy: below it). <= 0: off.
-	Threshold float32
-
-	// Commits rows as long as the entropies before them sum to at most this. <= 0: off.
-	EntropyBound float32
-
-	// Puts candidates in the place of other tokens where the confidence is above it. <= 0: off.
-	EditThreshold float32
-
-	// At least so many are committed; at least so many that NumStepsLeft steps fill the block.
-	// <= 0: off.
-	NumCommitted int32
-	NumStepsLeft int32
-
-	// [NumBlocks] The same for each block. Slices on a CUDA sampler with HostParameters.
+	// [NumBlocks] NumCommitted and NumStepsLeft of each block. Slices on a CUDA sampler with
+	// HostParameters. Left out: those of Params.
 	BlockNumCommitted Array[int32]
 	BlockNumStepsLeft Array[int32]
 

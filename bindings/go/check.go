@@ -189,8 +189,7 @@ func (c *check) lists(name string, l *TokenLists, before *idsBefore) raw.TokenLi
 
 // table is an array of `given` rows, or where that is 0 of as many as a slice has; then its length
 // must be a multiple of the stride. It returns the address and the number of rows.
-func (c *check) table(name string, a array, given, stride int64) (uintptr, int64) {
-	const of = "pipeline->"
+func (c *check) table(of, name string, a array, given, stride int64) (uintptr, int64) {
 	if given == 0 && a.place == onHost && stride > 0 {
 		if int64(a.length)%stride != 0 {
 			c.fail("%s%s has %d elements; it must be rows of %d", of, name, a.length, stride)
@@ -208,11 +207,11 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 	const of = "pipeline->"
 	var before idsBefore
 	numCols := int64(input.NumCols)
-	denseBias, numDenseBiases := c.table("dense_bias", p.DenseBias.array, int64(p.NumDenseBiases),
+	denseBias, numDenseBiases := c.table(of, "dense_bias", p.DenseBias.array, int64(p.NumDenseBiases),
 		firstNonzero(int64(p.DenseBiasStride), numCols))
-	bitmasks, numBitmasks := c.table("token_bitmasks", p.TokenBitmasks.array,
+	bitmasks, numBitmasks := c.table(of, "token_bitmasks", p.TokenBitmasks.array,
 		int64(p.NumTokenBitmasks), firstNonzero(int64(p.TokenBitmaskStride), sum(numCols, 31)/32))
-	guidance, numGuidanceRows := c.table("guidance_logits", p.GuidanceLogits.array,
+	guidance, numGuidanceRows := c.table(of, "guidance_logits", p.GuidanceLogits.array,
 		int64(p.NumGuidanceRows), firstNonzero(int64(input.RowStride), numCols))
 	if p.GuidanceLogits.place != absent && p.GuidanceLogits.dtype != input.Values.dtype {
 		c.fail("%sguidance_logits is of dtype %d and the call's logits of %d; they must be of one type",

@@ -30,6 +30,7 @@ type structs struct {
 	draftRowParams raw.RowParams
 	acceptance     raw.AcceptanceParams
 	layout         raw.DraftLayout
+	unmaskParams   raw.UnmaskParams
 	reports        raw.ReportArgs
 }
 
@@ -180,7 +181,7 @@ func (a *UnmaskArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	numRows, numBlocks := int64(a.NumRows), int64(a.NumBlocks)
 	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
 	width := int64(1)
-	if a.Confidence == ConfidenceMargin {
+	if a.Params != nil && a.Params.Confidence == ConfidenceMargin {
 		width = 2
 	}
 	numScores := extent(numRows, width, int64(a.ScoreStride))
@@ -192,22 +193,15 @@ func (a *UnmaskArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		NumRows:           numRows,
 		BlockOffsets:      c.array("", "block_offsets", a.BlockOffsets.array, sum(numBlocks, 1)),
 		NumBlocks:         numBlocks,
-		Confidence:        int32(a.Confidence),
+		Params:            c.unmaskParams(&s.memory.unmaskParams, a.Params),
 		CandidateTokenIDs: c.ids("candidate_token_ids", &a.CandidateTokenIDs, numRows, &ids),
 		CandidateStatus:   c.array("", "candidate_status", a.CandidateStatus.array, numRows),
 		Scores:            c.array("", "scores", a.Scores.array, numScores),
 		ScoreStride:       int64(a.ScoreStride),
 		TokenIDs:          c.ids("token_ids", &a.TokenIDs, numRows, &ids),
-		MaskTokenID:       a.MaskTokenID,
 		Slots:             c.array("", "slots", a.Slots.array, numRows),
 		NumSlots:          int64(a.NumSlots),
 		Random:            c.random(&a.Random, numSlots),
-		OrderTemperature:  a.OrderTemperature,
-		Threshold:         a.Threshold,
-		EntropyBound:      a.EntropyBound,
-		EditThreshold:     a.EditThreshold,
-		NumCommitted:      a.NumCommitted,
-		NumStepsLeft:      a.NumStepsLeft,
 		BlockNumCommitted: c.parameter("", "block_num_committed",
 			a.BlockNumCommitted.array, numBlocks),
 		BlockNumStepsLeft: c.parameter("", "block_num_steps_left",
@@ -223,6 +217,27 @@ func (a *UnmaskArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	result, err := c.call(int32(raw.SHIM_UNMASK), raw.Address(args))
 	runtime.KeepAlive(a)
 	return result, err
+}
+
+// unmaskParams returns the address of what C gets: 0 for nil.
+func (c *check) unmaskParams(memory *raw.UnmaskParams, p *UnmaskParams) uintptr {
+	if p == nil {
+		return 0
+	}
+	*memory = raw.UnmaskParams{
+		StructSize:        unsafe.Sizeof(*memory),
+		MaskTokenID:       p.MaskTokenID,
+		BlockLength:       int64(p.BlockLength),
+		Confidence:        int32(p.Confidence),
+		OrderTemperature:  p.OrderTemperature,
+		Threshold:         p.Threshold,
+		EntropyBound:      p.EntropyBound,
+		EditThreshold:     p.EditThreshold,
+		NumCommitted:      p.NumCommitted,
+		NumStepsLeft:      p.NumStepsLeft,
+		BlocksAfterPrompt: flag(p.BlocksAfterPrompt),
+	}
+	return raw.Address(memory)
 }
 
 func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {

@@ -114,6 +114,10 @@ func TestSessionsOnDevice(t *testing.T) {
 	args := AdvanceArgs{Spans: plan.Spans, Logits: F32(make([]float32, sessionCols)),
 		OutTokenIDs: make([]int32, sessionDrafts+1), OutCounts: make([]int64, 1)}
 	refused(t, session.Advance(&args), "logits is a slice; it must be device memory on this CUDA sampler")
+	var logits byte
+	args.Logits, args.GuidanceLogits = Device(uintptr(unsafe.Pointer(&logits)), DtypeF32), args.Logits
+	refused(t, session.Advance(&args),
+		"guidance_logits is a slice; it must be device memory on this CUDA sampler")
 }
 
 func refused(t *testing.T, err error, message string) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/libsampler/libsampler/bindings/go/internal/raw"
 )
 
 // logprobs of logits of which some have a bias, by the definition.
@@ -298,11 +300,12 @@ func TestUnmasking(t *testing.T) {
 	s := newSampler(t, Options{})
 	tokens, changes := []int64{1, 1, 1, 3, 1, 1}, make([]uint8, 6)
 	masked, status := make([]int32, 2), make([]RowStatus, 2)
+	params := UnmaskParams{MaskTokenID: 1, NumCommitted: 1, Threshold: 0.875, EditThreshold: 0.75}
 	args := UnmaskArgs{NumRows: 6, NumBlocks: 2, BlockOffsets: Slice([]int64{0, 4, 6}),
+		Params:            &params,
 		CandidateTokenIDs: I64([]int64{5, 6, 7, 8, 9, 4}),
 		Scores:            Slice([]float32{-0.5, -0.125, -2, -0.25, -1, -0.0625}),
-		TokenIDs:          I64(tokens), MaskTokenID: 1, NumCommitted: 1, Threshold: 0.875,
-		EditThreshold: 0.75, OutChanges: Slice(changes), OutMaskedCounts: Slice(masked),
+		TokenIDs:          I64(tokens), OutChanges: Slice(changes), OutMaskedCounts: Slice(masked),
 		OutBlockStatus: Slice(status)}
 	if err := s.Unmask(&args); err != nil {
 		t.Fatal(err)
@@ -319,12 +322,13 @@ func TestUnmasking(t *testing.T) {
 	if bytes, err := s.WorkspaceSize(&args); err != nil || bytes != 0 {
 		t.Errorf("%d bytes of workspace, %v", bytes, err)
 	}
-	args.Confidence, args.ScoreStride = ConfidenceEntropy, 2
+	params.Confidence, args.ScoreStride = ConfidenceEntropy, 2
 	args.Scores = Slice([]float32{0.5, 0, 0.25, 0, 1, 0, 0.75, 0, 0.125, 0, 0.5, 0})
-	args.Threshold, args.EditThreshold, args.EntropyBound, args.OrderTemperature = 0, 0, 0.5, 0.5
+	params.Threshold, params.EditThreshold = 0, 0
+	params.EntropyBound, params.OrderTemperature = 0.5, 0.5
 	args.Random.Seed, args.Slots, args.NumSlots = 3, Slice([]int32{0, 1, 0, 1, 0, 1}), 2
 	args.CandidateStatus = Slice([]RowStatus{RowInvalidValue, 0, 0, 0, 0, 0})
-	args.NumCommitted, args.NumStepsLeft = 7, 7
+	params.NumCommitted, params.NumStepsLeft = 7, 7
 	args.BlockNumCommitted, args.BlockNumStepsLeft = Slice([]int32{1, 2}), Slice([]int32{0, 1})
 	confidences, committed, edited := make([]float32, 6), make([]int32, 2), make([]int32, 2)
 	args.OutConfidences, args.OutCommittedCounts = Slice(confidences), Slice(committed)
@@ -337,9 +341,26 @@ func TestUnmasking(t *testing.T) {
 		confidences[0] == confidences[0] {
 		t.Errorf("%v, masked %v, committed %v, %v", tokens, masked, committed, confidences)
 	}
-	args.Confidence, args.ScoreStride = ConfidenceMargin, 0
-	args.EntropyBound, args.Scores = 0, Slice(make([]float32, 6)) // two scores a row
+	params.Confidence, args.ScoreStride = ConfidenceMargin, 0
+	params.EntropyBound, args.Scores = 0, Slice(make([]float32, 6)) // two scores a row
 	if err := s.Unmask(&args); err == nil {
 		t.Error("an array that is too short is taken")
 	}
+	// Without parameters nothing is committed.
+	all := UnmaskArgs{NumRows: 2, NumBlocks: 1, CandidateTokenIDs: I32([]int32{5, 6}),
+		Scores: Slice([]float32{-1, -2}), OutMaskedCounts: Slice(masked)}
+	if err := s.Unmask(&all); err != nil || masked[0] != 2 {
+		t.Errorf("%d rows are masked (%v)", masked[0], err)
+	}
+}
+
+func TestMembersOfUnmaskParamsArrive(t *testing.T) {
+	var params UnmaskParams
+	fill(t, reflect.ValueOf(&params).Elem(), 5)
+	var memory raw.UnmaskParams
+	c := check{sampler: &Sampler{}}
+	if c.unmaskParams(&memory, &params) == 0 || c.unmaskParams(nil, nil) != 0 {
+		t.Error("C gets NULL where there are some, or else does not")
+	}
+	expectFilled(t, reflect.ValueOf(memory), reflect.ValueOf(params))
 }

@@ -49,14 +49,15 @@ type SessionOptions struct {
 	MaxTopLogprobs int
 
 	// What no sequence can have of its own: rules of ties, orders, scopes and forms, and the list of
-	// stages. Its numbers are those of sequences that are added without parameters. nil:
-	// DefaultParams.
+	// stages. Its numbers are those of sequences that are added without parameters; GuidanceScale
+	// must be off. nil: DefaultParams.
 	Params *Params
 
 	// Lists and masks of the stages, by slot: the slot is the sequence's number, of MaxSequences.
 	// nil: none. The struct is copied; its slices are read in each Advance. History, PromptLengths,
 	// AdaptiveValues, State and TokenBitmaskIndices must be left out: the session's texts are the
-	// history. Where Stop is left out it is the end tokens of each sequence.
+	// history; and GuidanceLogits, which AdvanceArgs have. Where Stop is left out it is the end tokens
+	// of each sequence.
 	Pipeline *Pipeline
 
 	// How drafts are accepted: the rule of sequences that name none, and the numbers of the rules,
@@ -82,6 +83,13 @@ type SessionOptions struct {
 	// What n-grams learn of each new position: the so many likeliest tokens of the target, and then,
 	// where it is not among them, the token that came. In [0, 2^20); 0: the token that came alone.
 	FillerTopK int
+
+	// Sequences may have Unmask, with blocks of at most MaxDrafts + 1 positions, at about 50 bytes a
+	// position of each sequence.
+	HasBlocks bool
+
+	// Of blocks: the rows whose log-probabilities and entropies are the confidences.
+	ConfidenceKind LogprobKind
 }
 
 // Session is sequences that come and go while others run, around models that the caller runs:
@@ -106,12 +114,14 @@ type Session struct {
 
 	maxSequences, maxDrafts, vocabularySize int64
 	hasDraftTrees                           bool
+	hasBlock                                []bool // by sequence; nil without HasBlocks
 	logitsDtype                             Dtype
 	pipeline                                Pipeline // keeps its slices
 	ngrams                                  map[*Ngram]struct{}
 
 	memory struct {
 		add                       raw.SessionAddArgs
+		unmask                    raw.UnmaskParams
 		fork                      raw.SessionForkArgs
 		sequence, resumed         raw.SessionSequence
 		plan                      raw.SessionPlanArgs
@@ -149,6 +159,8 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		ClockUser:        o.ClockUser,
 		Stream:           o.Stream,
 		FillerTopK:       int64(o.FillerTopK),
+		HasBlocks:        flag(o.HasBlocks),
+		ConfidenceKind:   int32(o.ConfidenceKind),
 	}
 	return raw.Address(memory)
 }
@@ -186,6 +198,9 @@ func (s *Sampler) NewSession(options SessionOptions) (*Session, error) {
 		vocabularySize: int64(options.VocabularySize),
 		hasDraftTrees:  options.HasDraftTrees,
 		logitsDtype:    options.LogitsDtype,
+	}
+	if options.HasBlocks {
+		session.hasBlock = make([]bool, options.MaxSequences)
 	}
 	if options.Pipeline != nil {
 		session.pipeline = *options.Pipeline
@@ -344,6 +359,24 @@ type AddArgs struct {
 	// Its AdaptiveValues and DrafterEntropy go on, without which the next tokens may be others, and
 	// its NumSteps, NumDrafted and NumAccepted; nothing else is read. nil: a new one.
 	Resumed *Sequence
+
+	// Of a diffusion language model, whose text grows by blocks: the rules by which candidates stand,
+	// with HasBlocks of the session. BlockLength is in [1, MaxDrafts + 1], and Confidence is not
+	// ConfidenceGiven. Without NumCommitted, NumStepsLeft and EntropyBound NumCommitted is 1. nil: the
+	// text grows by tokens.
+	//
+	// A span ends with the block, masked positions included, and has a row for each of its positions
+	// after the text. An Advance draws their candidates, of which the rules commit some. The text
+	// grows once no position is masked; with EditThreshold once a later step changes nothing, the
+	// 16th at the latest. The last block ends at MaxContext, or beyond MaxNewTokens. Caches hold whole
+	// blocks of the text: each is fed again with the next one. A step without a candidate that may
+	// stand finishes the sequence, FinishBadRow. The n-th new token, from 0, is drawn with the offset
+	// n, in step s of its block, from 0, with the stream s.
+	//
+	// Penalties, bad words and contexts of biases see the text before the block. DRY, n-grams that
+	// must not repeat, MinNewTokens, the exponential decay, mirostat, adaptive-p and the decay of
+	// top-p must be off, DraftSource must be DraftsNone, and log-probabilities are not reported.
+	Unmask *UnmaskParams
 }
 
 // Add adds a sequence and returns its number. It may have finished already: where no token may
@@ -382,6 +415,7 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		EmaBeta:               args.EmaBeta,
 		GammaMin:              int64(args.GammaMin),
 		NgramHasText:          flag(args.NgramHasText),
+		Unmask:                c.unmaskParams(&session.memory.unmask, args.Unmask),
 	}
 	if resumed := args.Resumed; resumed != nil {
 		session.memory.resumed = raw.SessionSequence{
@@ -408,6 +442,9 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 	if _, isKnown := session.ngrams[args.Ngram]; err == nil && args.Ngram != nil && !isKnown {
 		args.Ngram.hold()
 		session.ngrams[args.Ngram] = struct{}{}
+	}
+	if err == nil && session.hasBlock != nil {
+		session.hasBlock[sequence] = args.Unmask != nil
 	}
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
@@ -469,6 +506,9 @@ func (session *Session) Fork(args *ForkArgs) (int, error) {
 	}
 	sequence, err := c.result(
 		raw.ShimSessionFork(c.sampler.handle, session.handle, raw.Address(memory)))
+	if err == nil && session.hasBlock != nil {
+		session.hasBlock[sequence] = session.hasBlock[args.Source]
+	}
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
 	return sequence, err
@@ -556,7 +596,7 @@ type Span struct {
 	// The length that the cache must have: what it holds beyond is cut off.
 	Start int
 
-	// One token at least; the last ones may be drafts. Part of the plan's.
+	// One token at least; the last ones may be drafts, or a block. Part of the plan's.
 	TokenIDs []int32
 
 	// How many rows of logits Advance wants, those that follow the last so many tokens. May be 0: a
@@ -685,18 +725,18 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	plan.DrafterSpans, plan.DrafterTokenIDs = planned(memory.drafterSpans[:memory.numDrafterSpans],
 		plan.DrafterSpans, plan.DrafterTokenIDs)
 	if len(plan.Parents) > 0 {
-		plan.setParents(int(session.maxDrafts))
+		plan.setParents(int(session.maxDrafts), session.hasBlock)
 	}
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
 	return err
 }
 
-// setParents gives each span its part of those of all.
-func (plan *Plan) setParents(maxDrafts int) {
+// setParents gives each span its part of those of all; a block has none.
+func (plan *Plan) setParents(maxDrafts int, hasBlock []bool) {
 	plan.Parents = plan.Parents[:len(plan.Spans)*maxDrafts]
 	for i := range plan.Spans {
-		if span := &plan.Spans[i]; span.NumLogits > 0 {
+		if span := &plan.Spans[i]; span.NumLogits > 0 && (hasBlock == nil || !hasBlock[span.Sequence]) {
 			first, count := i*maxDrafts, span.NumLogits-1
 			span.Parents = plan.Parents[first : first+count : first+count]
 		}
@@ -723,12 +763,25 @@ type AdvanceArgs struct {
 	TokenBitmaskIndices []int32
 
 	// [rows of logits] The token that is decided at each row of the target whatever its logits, as
-	// where a thinking budget runs out among the drafts; negative: none. Left out: none.
+	// where a thinking budget runs out among the drafts; negative: none, as rows of blocks must be.
+	// Left out: none.
 	ForcedTokenIDs []int32
+
+	// Classifier-free guidance: [NumGuidanceRows, VocabularySize] rows as in Pipeline, with the type
+	// and stride of Logits, from a cache with another prompt, to which the caller feeds each span's
+	// new tokens and drafts. Required where a sequence with rows has GuidanceScale on.
+	// NumGuidanceRows is for device memory; 0 is how many rows the slice has.
+	GuidanceLogits  Data
+	NumGuidanceRows int
+
+	// [rows of logits] The guidance row of each row of the target; negative: none. Left out: the row
+	// of the same number.
+	GuidanceRowIndices []int32
 
 	// What follows is by span of the target; all but OutTokenIDs and OutCounts may be left out.
 
-	// [spans, MaxDrafts + 1] New tokens, then -1; and how many. A span without logits has none.
+	// [spans, MaxDrafts + 1] New tokens, then -1; and how many. A span without logits, or whose block
+	// is not complete, has none.
 	OutTokenIDs []int32
 	OutCounts   []int64
 
@@ -786,11 +839,25 @@ func (c *check) logits(session *Session, name string, logits *Data, stride int,
 	for i := range spans {
 		rows += int64(spans[i].NumLogits)
 	}
-	if rows > 0 && logits.place != absent && logits.dtype != session.logitsDtype {
+	if rows > 0 {
+		c.logitsDtype(session, name, logits)
+	}
+	return c.array("", name, logits.array, extent(rows, session.vocabularySize, int64(stride))), rows
+}
+
+func (c *check) logitsDtype(session *Session, name string, logits *Data) {
+	if logits.place != absent && logits.dtype != session.logitsDtype {
 		c.fail("%s is of dtype %d; LogitsDtype of the session is %d", name, logits.dtype,
 			session.logitsDtype)
 	}
-	return c.array("", name, logits.array, extent(rows, session.vocabularySize, int64(stride))), rows
+}
+
+// guidance is where the rows are, laid out like logits, and how many there are.
+func (c *check) guidance(session *Session, args *AdvanceArgs) (uintptr, int64) {
+	const name = "guidance_logits"
+	c.logitsDtype(session, name, &args.GuidanceLogits)
+	return c.table("", name, args.GuidanceLogits.array, int64(args.NumGuidanceRows),
+		firstNonzero(int64(args.LogitsRowStride), session.vocabularySize))
 }
 
 // Advance takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A
@@ -806,6 +873,7 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 	logits, rows := c.logits(session, "logits", &args.Logits, args.LogitsRowStride, args.Spans)
 	drafterLogits, _ := c.logits(session, "drafter_logits", &args.DrafterLogits,
 		args.DrafterRowStride, args.DrafterSpans)
+	guidance, numGuidanceRows := c.guidance(session, args)
 	spans := int64(len(args.Spans))
 	places := product(spans, session.maxDrafts+1)
 	memory := &session.memory.advance
@@ -827,9 +895,12 @@ func (session *Session) Advance(args *AdvanceArgs) error {
 		OutCacheLengths:     hostArray(&c, "out_cache_lengths", args.OutCacheLengths, spans),
 		OutDrafterCacheLengths: hostArray(&c, "out_drafter_cache_lengths",
 			args.OutDrafterCacheLengths, spans),
-		OutAcceptedCounts: hostArray(&c, "out_accepted_counts", args.OutAcceptedCounts, spans),
-		OutRowStatus:      hostArray(&c, "out_row_status", args.OutRowStatus, spans),
-		Reports:           c.sessionReports(&args.Reports, places),
+		OutAcceptedCounts:  hostArray(&c, "out_accepted_counts", args.OutAcceptedCounts, spans),
+		OutRowStatus:       hostArray(&c, "out_row_status", args.OutRowStatus, spans),
+		Reports:            c.sessionReports(&args.Reports, places),
+		GuidanceLogits:     guidance,
+		NumGuidanceRows:    numGuidanceRows,
+		GuidanceRowIndices: hostArray(&c, "guidance_row_indices", args.GuidanceRowIndices, rows),
 	}
 	if err := c.broken(); err != nil {
 		return err

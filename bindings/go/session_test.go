@@ -400,6 +400,129 @@ func TestSessionsWithMasks(t *testing.T) {
 	}
 }
 
+// Blocks begin at multiples of 3, the first one in the prompt. Later positions are surer.
+func TestSessionsWithBlocks(t *testing.T) {
+	const mask = sessionCols - 1
+	options := sessionOptions()
+	options.MaxDrafts, options.HasBlocks, options.HasDraftTrees = 2, true, true
+	session, greedy := newSession(t, options), DefaultParams()
+	greedy.Temperature = 0
+	first := addSequence(t, session, AddArgs{TokenIDs: []int32{1, 2}, Params: &greedy, MaxNewTokens: 7,
+		Unmask: &UnmaskParams{MaskTokenID: mask, BlockLength: 3, NumStepsLeft: 2}})
+	step := func(plan *Plan) []int64 {
+		t.Helper()
+		if err := session.Plan(&PlanArgs{}, plan); err != nil {
+			t.Fatal(err)
+		}
+		var logits []float32
+		for _, span := range plan.Spans {
+			end := span.Start + len(span.TokenIDs)
+			for position := end - span.NumLogits; position < end; position++ {
+				row := make([]float32, sessionCols)
+				row[position] = float32(5 + position)
+				logits = append(logits, row...)
+			}
+			if span.Parents != nil {
+				t.Errorf("parents %v of a block", span.Parents)
+			}
+		}
+		count := len(plan.Spans)
+		counts := make([]int64, count)
+		if err := session.Advance(&AdvanceArgs{Spans: plan.Spans, Logits: F32(logits),
+			OutTokenIDs: make([]int32, 3*count), OutCounts: counts}); err != nil {
+			t.Fatal(err)
+		}
+		return counts
+	}
+	var plan Plan
+	var counts []int64
+	var blocks [][]int32
+	for len(counts) < 3 {
+		counts = append(counts, step(&plan)...)
+		blocks = append(blocks, append([]int32{}, plan.TokenIDs...))
+	}
+	if want := [][]int32{{1, 2, mask}, {0, 1, 2, mask, mask, mask}, {mask, 4, 5}}; counts[0] != 1 ||
+		counts[1] != 0 || counts[2] != 3 || !reflect.DeepEqual(blocks[0], want[0]) ||
+		!reflect.DeepEqual(blocks[2], want[2]) {
+		t.Errorf("%v, wanted %v; counts %v", blocks, want, counts)
+	}
+	fork, err := session.Fork(&ForkArgs{Source: first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step(&plan); len(plan.Spans) > 0; step(&plan) {
+	}
+	for _, sequence := range []int{first, fork} {
+		if found := sequenceOf(t, session, sequence); found.FinishReason != FinishLength ||
+			!reflect.DeepEqual(found.TokenIDs, []int32{1, 2, 2, 3, 4, 5, 6, 7, 8}) {
+			t.Errorf("%+v", found)
+		}
+	}
+	_, err = session.Add(&AddArgs{TokenIDs: []int32{4}, Unmask: &UnmaskParams{BlockLength: 4}})
+	expectError(t, err, ErrInvalidArgument, "unmask->block_length is 4; it must be below 4")
+	_, err = newSession(t, sessionOptions()).Add(&AddArgs{TokenIDs: []int32{4},
+		Unmask: &UnmaskParams{BlockLength: 1}})
+	expectError(t, err, ErrInvalidArgument, "unmask is set; the session must have has_blocks")
+}
+
+func TestSessionsWithGuidance(t *testing.T) {
+	options := sessionOptions()
+	options.MaxDrafts = 0
+	session, params := newSession(t, options), DefaultParams()
+	params.GuidanceScale, params.TopK = 2.5, 4
+	addSequence(t, session, AddArgs{TokenIDs: []int32{4}, Seed: 5, Params: &params})
+	var plan Plan
+	text := []int32{4}
+	for step, indices := range [][]int32{nil, {0}, {1}, {-1}} {
+		row, others := logitsAfter(text, 0), append(logitsAfter([]int32{7, text[step]}, 0),
+			logitsAfter([]int32{8, text[step]}, 0)...)
+		if err := session.Plan(&PlanArgs{}, &plan); err != nil {
+			t.Fatal(err)
+		}
+		id, want := make([]int32, 1), make([]int32, 1)
+		if err := session.Advance(&AdvanceArgs{Spans: plan.Spans, Logits: F32(row),
+			GuidanceLogits: F32(others), GuidanceRowIndices: indices,
+			OutTokenIDs: id, OutCounts: make([]int64, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := session.sampler.Sample(&SampleArgs{
+			Input:  Rows{Values: F32(row), NumRows: 1, NumCols: sessionCols},
+			Params: &params, Random: Random{Seed: 5, Offset: uint64(step)},
+			Pipeline: &Pipeline{GuidanceLogits: F32(others),
+				GuidanceRowIndices: Slice(append([]int32{}, append(indices, 0)[0]))},
+			OutTokenIDs: I32(want)}); err != nil {
+			t.Fatal(err)
+		}
+		if id[0] != want[0] {
+			t.Errorf("step %d: token %d, wanted %d", step, id[0], want[0])
+		}
+		text = append(text, id[0])
+	}
+	if err := session.Plan(&PlanArgs{}, &plan); err != nil {
+		t.Fatal(err)
+	}
+	good := AdvanceArgs{Spans: plan.Spans, Logits: F32(logitsAfter(text, 0)),
+		OutTokenIDs: make([]int32, 1), OutCounts: make([]int64, 1)}
+	for _, c := range []struct {
+		guidance Data
+		number   int
+		indices  []int32
+		message  string
+	}{
+		{message: "guidance_logits is NULL; sequence 0 has guidance_scale"},
+		{F32(make([]float32, 24)), 0, nil, "guidance_logits has 24 elements; it must be rows of 23"},
+		{F32(make([]float32, 23)), 2, nil, "guidance_logits has 23 elements; it needs 46"},
+		{BF16(make([]uint16, 23)), 0, nil,
+			"guidance_logits is of dtype 2; LogitsDtype of the session is 0"},
+		{F32(make([]float32, 23)), 0, []int32{}, "guidance_row_indices has 0 elements; it needs 1"},
+	} {
+		args := good
+		args.GuidanceLogits, args.NumGuidanceRows = c.guidance, c.number
+		args.GuidanceRowIndices = c.indices
+		expectError(t, session.Advance(&args), ErrInvalidArgument, c.message)
+	}
+}
+
 func TestSessionsWithDraftersRows(t *testing.T) {
 	options := sessionOptions()
 	add := AddArgs{TokenIDs: []int32{4}, DraftSource: DraftsModel, Acceptance: AcceptStandard}
@@ -469,7 +592,7 @@ func TestMembersOfSessionsArrive(t *testing.T) {
 			value.Field(i).SetBool(true)
 		}
 	}
-	options.LogitsDtype = DtypeBF16
+	options.LogitsDtype, options.ConfidenceKind = DtypeBF16, LogprobEdited
 	params := DefaultParams()
 	params.TopK = 7
 	options.Params, options.Pipeline = &params, &Pipeline{MaxHistoryTokens: 9}
@@ -491,6 +614,7 @@ func TestMembersOfSessionsArrive(t *testing.T) {
 		}
 	}
 	if memory.LogitsDtype != int32(DtypeBF16) || memory.KeepDrafterRows != 1 ||
+		memory.HasBlocks != 1 || memory.ConfidenceKind != int32(LogprobEdited) ||
 		memory.Params == 0 || memory.Pipeline == 0 || s.memory.params.TopK != 7 ||
 		s.memory.pipeline.MaxHistoryTokens != 9 {
 		t.Errorf("C gets %+v", memory)

@@ -29,7 +29,8 @@ FROM_DECODING = ("sampler_finish_reason", "sampler_gamma_rule")
 # C's struct without "sampler_" -> the class of Python whose objects have its members.
 CLASSES = {"rows": "Rows", "token_lists": "TokenLists", "params": "Params",
            "row_params": "RowParams", "pipeline": "Pipeline", "report_args": "Reports",
-           "draft_layout": "DraftLayout", "acceptance_params": "AcceptanceParams"}
+           "draft_layout": "DraftLayout", "acceptance_params": "AcceptanceParams",
+           "unmask_params": "UnmaskParams"}
 
 # Those that calls and constructors take as arguments. Views in them are arguments themselves.
 ARGUMENTS = ["sample_args", "score_args", "filter_args", "select_args", "verify_args", "residual_args",
@@ -71,7 +72,7 @@ CALLS = [
          hidden=("num_sequences", "out_spans", "out_num_spans", "out_drafter_spans",
                  "out_num_drafter_spans", "out_parents")),
     Call("Session", "advance", "session_advance_args", 2,
-         hidden=("num_spans", "num_drafter_spans")),
+         hidden=("num_spans", "num_drafter_spans", "num_guidance_rows")),
 ]
 
 SKIPPED = {"struct_size", "abi_version", "reserved"}

@@ -170,7 +170,8 @@ typedef struct sampler_pipeline {
    * another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
    * type, columns and stride of the call's logits; in a call with candidate_ids their elements are
    * those of its rows. x stays where it or u is -inf; else a NaN or +inf makes the row bad
-   * (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops and sessions. */
+   * (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops;
+   * in sessions sampler_session_advance has them. */
   const void *guidance_logits;
 
   /* At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is

@@ -38,6 +38,7 @@
 #include <sampler/pipeline.h>
 #include <sampler/sampling.h>
 #include <sampler/types.h>
+#include <sampler/unmask.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,15 +89,15 @@ typedef struct sampler_session_options {
   int64_t max_top_logprobs;
 
   /* Parameters common to all sequences: rules for ties, orders, scopes and forms, and the list of
-   * stages. Its numbers are the defaults of sequences added without parameters. NULL: temperature 1
-   * and no filter. */
+   * stages. Its numbers are the defaults of sequences added without parameters; guidance_scale must
+   * be off. NULL: temperature 1 and no filter. */
   const sampler_params *params;
 
   /* Lists and masks of the stages, by slot: the sequence's number, of max_sequences. NULL: none.
    * The struct is copied; its arrays remain the caller's, and are read in each advance. history,
    * prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-   * are the history. guidance_logits must be NULL. If `stop` is 0 it is the end tokens of each
-   * sequence, as min_new_tokens and the exponential decay require. */
+   * are the history. guidance_logits must be NULL: sampler_session_advance has them. If `stop` is 0
+   * it is the end tokens of each sequence, as min_new_tokens and the exponential decay require. */
   const sampler_pipeline *pipeline;
 
   /* Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
@@ -123,6 +124,13 @@ typedef struct sampler_session_options {
    * Takes as many ids per row of logits, max_drafts + 1 rows per sequence. Default 0: only the
    * token of the text. */
   int64_t filler_top_k;
+
+  /* 1: sequences may have `unmask`, with blocks of at most max_drafts + 1 positions, at about 50
+   * bytes per position of each sequence. Default 0. */
+  int32_t has_blocks;
+
+  /* For blocks: the rows whose log-probabilities and entropies are the confidences. */
+  sampler_logprob_kind confidence_kind;
 } sampler_session_options;
 
 /* Makes an empty session, which must be destroyed before the handle. On failure *out_session is
@@ -294,6 +302,25 @@ typedef struct sampler_session_add_args {
    * entropy must be NaN or finite and at least 0, counts in [0, 2^62). Read only during the call.
    * NULL: a new sequence. */
   const sampler_session_sequence *resumed;
+
+  /* For a diffusion language model, whose text grows by blocks (unmask.h): the rules by which
+   * candidates stand. Needs the session's has_blocks. block_length is in [1, max_drafts + 1], and
+   * confidence is not GIVEN. Without num_committed, num_steps_left and entropy_bound num_committed
+   * is 1. Copied. NULL: the text grows by tokens.
+   *
+   * A span ends with the block, masked positions included, and has a row for each of its positions
+   * after the text. An advance draws their candidates, of which the rules commit some. The text
+   * grows once no position is masked; with edit_threshold once a later step changes nothing, the
+   * 16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
+   * whole blocks of the text: each is fed again with the next one. A step without a candidate that
+   * may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
+   * n, in step s of its block, from 0, with the stream s.
+   *
+   * Stages see the text before the block: penalties count it, and bad words and contexts of biases
+   * follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,
+   * min_new_tokens, the exponential decay, mirostat, adaptive-p, top-p decay. draft_source must be
+   * NONE. Log-probabilities are not reported. */
+  const sampler_unmask_params *unmask;
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It is finished at once if its last token, when new,
@@ -345,8 +372,8 @@ typedef struct sampler_span {
   /* Required cache length, where the span goes: cut the cache beyond it. */
   int64_t start;
 
-  /* [num_tokens] At least one; the last ones may be drafts. Valid until the sequence is advanced,
-   * planned again or removed. */
+  /* [num_tokens] At least one; the last ones may be drafts, or a block. Valid until the sequence is
+   * advanced, planned again or removed. */
   const int32_t *token_ids;
   int64_t num_tokens;
 
@@ -420,14 +447,15 @@ typedef struct sampler_session_advance_args {
 
   /* [rows of logits] The token that is decided at each target row whatever its logits, below
    * vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
-   * token is kept, any other ends the drafts. Negative: none. In host memory. NULL: none. */
+   * token is kept, any other ends the drafts. Negative: none, as rows of blocks must be. In host
+   * memory. NULL: none. */
   const int32_t *forced_token_ids;
 
   /* Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be NULL,
    * and with no spans those, too. */
 
-  /* [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span
-   * without logits. */
+  /* [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span without logits
+   * or whose block is not complete. */
   int32_t *out_token_ids;
   int64_t *out_counts;
 
@@ -449,6 +477,17 @@ typedef struct sampler_session_advance_args {
    * [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of
    * sampler_report_args must be 0. In host memory. NULL: none. */
   const sampler_report_args *reports;
+
+  /* Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with
+   * the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's
+   * new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be NULL
+   * and 0 elsewhere. */
+  const void *guidance_logits;
+  int64_t num_guidance_rows;
+
+  /* [rows of logits] The guidance row of each target row; negative: none. In host memory. NULL: the
+   * row of the same number. */
+  const int32_t *guidance_row_indices;
 } sampler_session_advance_args;
 
 /* Processes logits: the drafter's become drafts, the target's verify drafts and become tokens. A

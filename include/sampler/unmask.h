@@ -18,9 +18,12 @@
  *   args.candidate_status = row_status;     sample.out_row_status
  *   args.scores = logprobs;
  *   args.token_ids = token_ids;             int32_t, [num_rows], read and written
- *   args.mask_token_id = mask_token_id;
- *   args.num_committed = 1;                 at least one a step,
- *   args.threshold = 0.95f;                 and all that the model is sure of
+ *   sampler_unmask_params params = {0};
+ *   params.struct_size = sizeof params;
+ *   params.mask_token_id = mask_token_id;
+ *   params.num_committed = 1;               at least one a step,
+ *   params.threshold = 0.95f;               and all that the model is sure of
+ *   args.params = &params;
  *   args.out_masked_counts = num_left;      0: the block is done
  *   status = sampler_unmask(sampler, &args);
  *
@@ -70,54 +73,18 @@ enum {
   SAMPLER_UNMASK_EDITED = 2     /* the candidate took another token's place */
 };
 
-typedef struct sampler_unmask_args {
-  /* sizeof(sampler_unmask_args). */
+/* The rules by which candidates stand. */
+typedef struct sampler_unmask_params {
+  /* sizeof(sampler_unmask_params). */
   size_t struct_size;
 
-  sampler_exec exec;
-
-  /* Positions of all blocks, in [0, 2^31). */
-  int64_t num_rows;
-
-  /* [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
-   * none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
-   * and no row is written. Rows of no block are neither read nor written. NULL: blocks of
-   * num_rows / num_blocks rows, without a rest. */
-  const int64_t *block_offsets;
-
-  /* In [0, 65536]. */
-  int64_t num_blocks;
-
-  /* Type of candidate_token_ids and token_ids. */
-  sampler_id_type token_id_type;
-  sampler_confidence confidence;
-
-  /* [num_rows] A candidate for each row. A negative one never stands. Required. */
-  const void *candidate_token_ids;
-
-  /* [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
-   * NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token. */
-  const sampler_row_status *candidate_status;
-
-  /* [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
-   * Required, or NULL, as `confidence` says. */
-  const float *scores;
-
-  /* In elements. 0: 1, with MARGIN 2. */
-  int64_t score_stride;
-
-  /* [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
-   * masked; a candidate that is it never stands. NULL: all rows are masked, mask_token_id must be
-   * 0, and edit_threshold off. */
-  void *token_ids;
+  /* Tokens that are mask_token_id, at least 0, are masked; a candidate that is it never stands. */
   int64_t mask_token_id;
 
-  /* [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
-   * with an invalid slot does not stand then. Random numbers follow from the slot and the row's
-   * place in its block: rows of a block may share a slot, blocks should not. */
-  const int32_t *slots;
-  int64_t num_slots;
-  sampler_random random;
+  /* Positions of a whole block, for texts of a session, see sampler_session_add_args; else 0. */
+  int64_t block_length;
+
+  sampler_confidence confidence;
 
   /* Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
    * alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
@@ -142,11 +109,67 @@ typedef struct sampler_unmask_args {
   int32_t num_committed;
 
   /* Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-   * steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. */
+   * steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
+   * text the steps of each block. */
   int32_t num_steps_left;
 
-  /* [num_blocks] The same for each block. In host memory with the handle's host_parameters. NULL:
-   * the number above. */
+  /* For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may
+   * have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream). */
+  int32_t blocks_after_prompt;
+} sampler_unmask_params;
+
+typedef struct sampler_unmask_args {
+  /* sizeof(sampler_unmask_args). */
+  size_t struct_size;
+
+  sampler_exec exec;
+
+  /* Positions of all blocks, in [0, 2^31). */
+  int64_t num_rows;
+
+  /* [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
+   * none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
+   * and no row is written. Rows of no block are neither read nor written. NULL: blocks of
+   * num_rows / num_blocks rows, without a rest. */
+  const int64_t *block_offsets;
+
+  /* In [0, 65536]. */
+  int64_t num_blocks;
+
+  /* Type of candidate_token_ids and token_ids. */
+  sampler_id_type token_id_type;
+  int32_t reserved; /* must be 0 */
+
+  /* NULL: all 0. */
+  const sampler_unmask_params *params;
+
+  /* [num_rows] A candidate for each row. A negative one never stands. Required. */
+  const void *candidate_token_ids;
+
+  /* [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
+   * NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token. */
+  const sampler_row_status *candidate_status;
+
+  /* [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
+   * Required, or NULL, as params->confidence says. */
+  const float *scores;
+
+  /* In elements. 0: 1, with MARGIN 2. */
+  int64_t score_stride;
+
+  /* [num_rows] The positions' tokens, read and written. NULL: all rows are masked,
+   * params->mask_token_id must be 0, and edit_threshold off. */
+  void *token_ids;
+
+  /* [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
+   * with an invalid slot does not stand then. Random numbers follow from the slot and the row's
+   * place in its block: rows of a block may share a slot, blocks should not. */
+  const int32_t *slots;
+  int64_t num_slots;
+  sampler_random random;
+
+  /* [num_blocks] num_committed and num_steps_left of each block. In host memory with the
+   * handle's host_parameters. NULL: those of `params`. */
   const int32_t *block_num_committed;
   const int32_t *block_num_steps_left;
 

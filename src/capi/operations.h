@@ -4,6 +4,7 @@
 #include "abi/check.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
+#include "sampler/unmask.h"
 
 namespace sampler::capi {
 
@@ -20,6 +21,9 @@ sampler_status verify_up_to_bad_rows(sampler_t sampler, const sampler_verify_arg
 sampler_status verify_up_to_bad_rows_workspace_size(sampler_t sampler,
                                                     const sampler_verify_args *args,
                                                     size_t *out_bytes) noexcept;
+
+// As sampler_unmask, with arrays in host memory and good arguments.
+void unmask_on_host(Entry &entry, const sampler_unmask_args &args);
 
 // What any operation on up to max_rows rows of up to max_cols columns, not candidates, needs.
 size_t largest_workspace(const sampler_handle &handle, int64_t max_rows, int64_t max_cols);

@@ -50,6 +50,9 @@ void check_decoding_acceptance(Check &check, const sampler_acceptance_params &ac
 // A member that makes a request more than dense chains by the standard rule:
 // contract::Verification.
 const char *name_of_more(const contract::VerifyRequest &request);
+// NULL: all 0. Numbers that are off are 0. Errors name the struct `name`.
+sampler_unmask_params read_unmask_params(Check &check, const char *name,
+                                         const sampler_unmask_params *user);
 contract::UnmaskRequest to_request(Check &check, const sampler_unmask_args &args,
                                    const RequestContext &context);
 contract::ResidualRequest to_request(Check &check, const sampler_residual_args &args,

@@ -284,10 +284,12 @@ static void unmasking(void) {
   size_t bytes;
   sampler_unmask_args args = {0};
   args.struct_size = sizeof args;
+  sampler_unmask_params params = {0};
+  params.struct_size = sizeof params, args.params = &params;
   args.num_rows = 6, args.num_blocks = 2, args.block_offsets = offsets;
   args.candidate_token_ids = candidates, args.candidate_status = status;
-  args.scores = logprobs, args.token_ids = tokens, args.mask_token_id = 1;
-  args.num_committed = 1, args.threshold = 0.875f, args.edit_threshold = 0.75f;
+  args.scores = logprobs, args.token_ids = tokens, params.mask_token_id = 1;
+  params.num_committed = 1, params.threshold = 0.875f, params.edit_threshold = 0.75f;
   args.out_changes = changes, args.out_confidences = confidences;
   args.out_committed_counts = counts, args.out_edited_counts = edited;
   args.out_masked_counts = masked, args.out_block_status = block_status;
@@ -300,10 +302,10 @@ static void unmasking(void) {
          changes[1] == SAMPLER_UNMASK_COMMITTED, changes[3] == SAMPLER_UNMASK_EDITED, changes[5],
          block_status[0]);
 
-  args.confidence = SAMPLER_CONFIDENCE_ENTROPY, args.scores = entropies, args.score_stride = 2;
-  args.threshold = args.edit_threshold = 0, args.entropy_bound = 0.5f;
-  args.order_temperature = 0.5f, args.random.seed = 3, args.slots = slots, args.num_slots = 2;
-  args.block_num_committed = numbers, args.block_num_steps_left = steps, args.num_steps_left = 0;
+  params.confidence = SAMPLER_CONFIDENCE_ENTROPY, args.scores = entropies, args.score_stride = 2;
+  params.threshold = params.edit_threshold = 0, params.entropy_bound = 0.5f;
+  params.order_temperature = 0.5f, args.random.seed = 3, args.slots = slots, args.num_slots = 2;
+  args.block_num_committed = numbers, args.block_num_steps_left = steps, params.num_steps_left = 0;
   check(sampler_unmask(sampler, &args));
   print_ids("unmasked", tokens, 6), print_ids("masked", masked, 2);
 }

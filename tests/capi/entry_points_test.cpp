@@ -705,18 +705,18 @@ class EntryPoints {
       std::array<std::int32_t, 4> candidates = {1, 2, 3, 1}, tokens = {};
       std::array<float, 4> scores = {-0.1F, -1.3F, -0.7F, -2.9F}, confidences = {};
       std::size_t bytes = 0;
-      sampler_unmask_args args = sized<sampler_unmask_args>();
+      UnmaskArgs args;
     };
     const auto calls = std::make_shared<Calls>();
-    sampler_unmask_args &args = calls->args;
+    UnmaskArgs &args = calls->args;
     args.num_rows = 4;
     args.num_blocks = 1;
     args.candidate_token_ids = calls->candidates.data();
     args.scores = calls->scores.data();
     args.token_ids = calls->tokens.data();
-    args.order_temperature = 0.7F;
-    args.num_committed = 2;
-    args.threshold = 0.85F;
+    args.unmask_params.order_temperature = 0.7F;
+    args.unmask_params.num_committed = 2;
+    args.unmask_params.threshold = 0.85F;
     args.out_confidences = calls->confidences.data();
     const auto run = [=] { return sampler_unmask(sampler_.get(), &calls->args); };
     add_call(

@@ -142,6 +142,11 @@ class PublicStructs {
       args.reports = data;
       return sampler_verify(sampler, &args);
     });
+    ADD(sampler_unmask_params, "params", sized<sampler_unmask_params>(), {
+      auto args = unmask;
+      args.params = data;
+      return sampler_unmask(sampler, &args);
+    });
     ADD(sampler_acceptance_params, "acceptance", sized<sampler_acceptance_params>(), {
       auto args = verify;
       args.acceptance = data;

@@ -1663,6 +1663,34 @@ FAULTS = [
         [decoding("LoopStages.SampleMatchGivesTheTextWithoutDraftsOfEveryPreset")]),
     # ---- Sessions
     Fault(
+        "blocks_draw_each_step_alike",
+        "candidates of a block are drawn with the same random words in each of its steps",
+        [("src/decoding/session/block_batch.cpp", "streams_[sequence] = uint32_t(own.block.num_steps);",
+          "streams_[sequence] = 0;")],
+        [session("SessionBlocks.TextsAreThoseOfSingleCalls")]),
+    Fault(
+        "blocks_forget_their_schedule",
+        "every step of a block has as many steps left as the first one",
+        [("src/decoding/session/block_batch.cpp", "params.num_steps_left - block.num_steps", "params.num_steps_left")],
+        [session("SessionBlocks.TextsAreThoseOfSingleCalls")]),
+    Fault(
+        "blocks_edit_for_ever",
+        "a block whose tokens ever take each other's place never ends",
+        [("src/decoding/session/session_block.h", "num_edit_steps++ == kMaxEditSteps", "num_edit_steps++ < 0")],
+        [session("SessionBlocks.EditsEnd")]),
+    Fault(
+        "prompts_are_cut_within_blocks",
+        "a part of a prompt ends where the room does, within a block",
+        [("src/decoding/session/session.cpp", "if (block.is_used()) part_end = block.begin_of(part_end);", "")],
+        [session("SessionBlocks.RoomDoesNotMatter")]),
+    Fault(
+        "guidance_follows_the_first_row",
+        "drafts of a session have the guidance of the text before them",
+        [("src/decoding/session/chain_layout.cpp",
+          "args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row)",
+          "args.guidance_row_indices ? args.guidance_row_indices[first_row] : int32_t(row)")],
+        [session("SessionSchedule.TextsWithMasksAndFirstTokensAreThoseAlone")]),
+    Fault(
         "offsets_count_the_prompt",
         "a session's tokens are drawn at their place in the text, prompt included",
         [("src/decoding/session/chain_layout.cpp",

@@ -84,6 +84,7 @@ check_cmake_package() {
   "$build_dir/score"
   "$build_dir/watermark"
   "$build_dir/diffusion" | tail -n 1 | grep -q ': the quick fox jumps over the dog '
+  [ "$("$build_dir/diffusion_session" | grep -c 'the quick fox jumps over the dog[.]$')" = 2 ]
   "$build_dir/session"
   "$build_dir/stages"
   "$build_dir/state"

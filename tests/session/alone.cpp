@@ -88,6 +88,13 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::i
     args.report_args.out_top_logprobs = top_logprobs.data();
     const std::int32_t mask = extras.mask_of ? extras.mask_of(result.text) : -1;
     pipeline.token_bitmask_indices = extras.mask_of ? &mask : nullptr;
+    const Logits guidance = extras.guidance ? extras.guidance(result.text) : Logits();
+    const std::int32_t guidance_row = guidance.empty() ? -1 : 0;
+    if (extras.guidance) {
+      pipeline.guidance_logits = guidance.empty() ? logits.data() : guidance.data();
+      pipeline.num_guidance_rows = 1;
+      pipeline.guidance_row_indices = &guidance_row;
+    }
     const std::int64_t forced = extras.forced_after ? extras.forced_after(result.text) : -1;
     auto row_params = sized<sampler_row_params>();
     row_params.forced_token_id = &forced;

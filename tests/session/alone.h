@@ -33,13 +33,15 @@ struct Wish {
   std::vector<Tokens> stops;
 };
 
-// What all texts of a test have besides: masks by the text that a row follows, and the first tokens
-// of each row with their log-probabilities.
+// What all texts of a test have besides: masks and guidance by the text that a row follows, and the
+// first tokens of each row with their log-probabilities.
 struct Extras {
   std::vector<std::uint32_t> masks;                         // a word each
   std::function<std::int32_t(const Tokens &text)> mask_of;  // none: there are no masks
   // The token that follows a text whatever the model and the rules say; negative: none.
   std::function<std::int32_t(const Tokens &text)> forced_after;
+  // Rows for guidance; none: there is no guidance, empty: not after this text.
+  NextLogits guidance;
   std::int64_t num_top = 0;
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
 

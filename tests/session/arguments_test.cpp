@@ -176,7 +176,7 @@ TEST_F(SessionArguments, CreateWithParametersAndLists) {
   params = sampler_params_default();
   params.guidance_scale = 2;
   expect_option([&](auto *o) { o->params = &params; },
-                "guidance_scale is set; it needs pipeline->guidance_logits");
+                "params->guidance_scale is 2; it must be 0 or 1 here, sequences have it");
   pipeline = sized<sampler_pipeline>();
   pipeline.token_id_type = SAMPLER_ID_I64;
   expect_option([&](auto *o) { o->pipeline = &pipeline; }, "pipeline->token_id_type is 1");
@@ -522,6 +522,22 @@ TEST_F(SessionArguments, Advance) {
   expect_refused(sampler_session_advance(driver_.session(), nullptr), "args is NULL");
   expect_advance([](auto *a) { a->spans = nullptr; }, "spans is NULL");
   expect_advance([](auto *a) { a->logits = nullptr; }, "logits is NULL");
+  expect_advance([](auto *a) { a->num_guidance_rows = 1; }, "num_guidance_rows is 1; it must be 0");
+  const std::int32_t guidance_rows[] = {0, 0};
+  expect_advance([&](auto *a) { a->guidance_row_indices = guidance_rows; },
+                 "guidance_row_indices is set; guidance_logits is NULL");
+  expect_advance(
+      [&](auto *a) {
+        a->guidance_logits = logits.data();
+        a->num_guidance_rows = 1;
+      },
+      "num_guidance_rows is 1; it must be at least 2");
+  expect_advance(
+      [&](auto *a) {
+        a->guidance_logits = logits.data();
+        a->guidance_row_indices = guidance_rows;
+      },
+      "num_guidance_rows is 0; it must be at least 1");
   expect_advance([](auto *a) { a->out_token_ids = nullptr; }, "out_token_ids is NULL");
   expect_advance([](auto *a) { a->out_counts = nullptr; }, "out_counts is NULL");
   for (const std::int64_t bad : {std::int64_t(-1), kHuge, kLow}) {

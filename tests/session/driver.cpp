@@ -215,8 +215,7 @@ Driver::Step Driver::plan(const Tokens &sequences, std::int64_t max_tokens) {
 }
 
 std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                                   Tokens Caches::*member, std::int64_t stride, Tokens *masks,
-                                   Tokens *forced) {
+                                   Tokens Caches::*member, std::int64_t stride, Besides *besides) {
   std::vector<float> rows;
   for (const sampler_span &span : spans) {
     Tokens &cache = caches_.at(span.sequence).*member;
@@ -232,8 +231,14 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
       const Tokens text =
           is_after_draft ? path_to(cache, draft, parents_.at(span.sequence)) : cache;
       const Logits logits = model(text);
-      if (extras_.mask_of) masks->push_back(extras_.mask_of(text));
-      if (extras_.forced_after) forced->push_back(extras_.forced_after(text));
+      if (extras_.mask_of) besides->masks.push_back(extras_.mask_of(text));
+      if (extras_.forced_after) besides->forced.push_back(extras_.forced_after(text));
+      if (extras_.guidance) {
+        const Logits guidance = extras_.guidance(text);
+        besides->guidance_rows.push_back(guidance.empty() ? -1
+                                                          : std::int32_t(besides->guidance.size()));
+        if (!guidance.empty()) besides->guidance.push_back(guidance);
+      }
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }
@@ -246,11 +251,20 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
 void Driver::run_part(const std::vector<sampler_span> &spans,
                       const std::vector<sampler_span> &drafter_spans) {
   const std::int64_t stride = kVocabulary + 3, num_positions = options_.max_drafts + 1;
-  Tokens masks, forced, unused;
-  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &masks, &forced);
+  Besides besides, unused;
+  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &besides);
+  std::vector<float> guidance_rows(index(stride), NAN);
+  for (auto row = besides.guidance.rbegin(); row != besides.guidance.rend(); ++row) {
+    guidance_rows.insert(guidance_rows.end(), row->begin(), row->end());
+    guidance_rows.resize(guidance_rows.size() + index(stride - kVocabulary), NAN);
+  }
+  for (std::int32_t &row : besides.guidance_rows) {
+    if (row >= 0) row = std::int32_t(besides.guidance.size()) - row;
+  }
+  const LogitsMemory guidance(guidance_rows);
   const LogitsMemory logits(rows);
   const LogitsMemory drafter_logits(
-      forward(drafter_spans, drafter_, &Caches::drafter, stride, &unused, &unused));
+      forward(drafter_spans, drafter_, &Caches::drafter, stride, &unused));
   num_rows += std::int64_t(rows.size()) / stride;
   num_steps += !spans.empty();
   std::vector<Tokens> before;
@@ -289,8 +303,13 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
     args.report_args.out_top_token_ids = tops.data();
     args.report_args.out_top_logprobs = top_values.data();
   }
-  if (extras_.mask_of) args.token_bitmask_indices = masks.data();
-  if (extras_.forced_after) args.forced_token_ids = forced.data();
+  if (extras_.mask_of) args.token_bitmask_indices = besides.masks.data();
+  if (extras_.forced_after) args.forced_token_ids = besides.forced.data();
+  if (extras_.guidance) {
+    args.guidance_logits = guidance.data();
+    args.num_guidance_rows = std::int64_t(guidance_rows.size()) / stride;
+    args.guidance_row_indices = besides.guidance_rows.data();
+  }
   const sampler_status status = sampler_session_advance(session_, &args);
   if (may_fail(status)) {
     ++num_failed;

@@ -79,10 +79,14 @@ class Driver {
 
   void run_part(const std::vector<sampler_span> &spans,
                 const std::vector<sampler_span> &drafter_spans);
-  // The rows' masks go to `masks`, and the tokens that are decided there to `forced`.
+  // What a step's rows have besides: by row, but guidance, whose rows are in the opposite order.
+  struct Besides {
+    Tokens masks, forced, guidance_rows;
+    std::vector<Logits> guidance;
+  };
+
   std::vector<float> forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                             Tokens Caches::*cache, std::int64_t stride, Tokens *masks,
-                             Tokens *forced);
+                             Tokens Caches::*cache, std::int64_t stride, Besides *besides);
 
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;

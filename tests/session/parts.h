@@ -69,6 +69,7 @@ class Host final : public decoding::SessionHost {
   std::optional<sampler::contract::AdaptiveRules> adaptive_rules(std::int32_t) const override {
     return {};
   }
+  bool has_guidance(std::int32_t) const override { return false; }
   float entropy_temperature(std::int32_t) const override { return 1; }
 };
 

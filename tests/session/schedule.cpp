@@ -12,12 +12,13 @@ namespace session_test {
 
 namespace {
 
-sampler_params random_params(Random *random, bool with_stages) {
+sampler_params random_params(Random *random, bool with_stages, bool with_guidance) {
   sampler_params params = sampler_params_default();
   params.temperature = random->one_in(4) ? 0.0f : float(random->between(4, 16)) / 8;
   if (random->one_in(2)) params.top_k = std::int32_t(random->between(1, 12));
   if (random->one_in(2)) params.top_p = float(random->one_in(8) ? 0 : random->between(3, 7)) / 8;
   if (random->one_in(4)) params.min_p = 0.05f;
+  if (with_guidance && random->one_in(2)) params.guidance_scale = 1.5f;
   if (!with_stages) return params;
   if (random->one_in(2)) params.repetition_penalty = 1.5f;
   if (random->one_in(3)) params.frequency_penalty = 0.5f;
@@ -54,7 +55,7 @@ Tokens random_tokens(Random *random, std::int64_t least, std::int64_t most) {
 }
 
 // Of most rows, by the text before them.
-Extras masks_and_tops() {
+Extras masks_and_tops(std::uint64_t seed) {
   Extras extras;
   extras.masks = {0xBDB6DB, 0x6DFF6D, 0x0FFFF0, 0xFFF0FF, 0xAAAAAA};
   extras.mask_of = [](const Tokens &text) {
@@ -65,6 +66,11 @@ Extras masks_and_tops() {
   extras.forced_after = [](const Tokens &text) {
     return text.size() % 5 == 0 ? std::int32_t(text.back() % 7) : -1;
   };
+  // But after each third text.
+  extras.guidance =
+      [other = decoding_test::table_logits(seed + 5, kVocabulary, 2, true)](const Tokens &text) {
+        return text.size() % 3 == 0 ? Logits() : other(text);
+      };
   extras.num_top = 3;
   extras.logprob_kind = SAMPLER_LOGPROB_EDITED;
   return extras;
@@ -102,7 +108,7 @@ Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, const ScheduleKin
                                           1, seed)),
       drafter_(decoding_test::mixed_logits(
           target_, decoding_test::table_logits(99, kVocabulary, 1, false), 30, seed + 1)),
-      extras_(kind.has_masks ? masks_and_tops() : Extras()),
+      extras_(kind.has_masks ? masks_and_tops(seed) : Extras()),
       pipeline_(pipeline_of(extras_)),
       reference_(decoding_test::make_sampler()),
       driver_(options(), target_, drafter_, handle, extras_) {
@@ -155,7 +161,8 @@ void Schedule::add() {
   --num_left_;
   Running own = {};
   own.wish.prompt = random_tokens(&random_, 1, random_.one_in(8) ? kContext : 20);
-  own.wish.draws = {{0, random_.next(), random_params(&random_, kind_.has_stages)}};
+  own.wish.draws = {
+      {0, random_.next(), random_params(&random_, kind_.has_stages, kind_.has_masks)}};
   own.wish.max_new_tokens = random_.one_in(4) ? 0 : random_.between(1, 30);
   if (random_.one_in(2)) own.wish.ends = {2, 9};
   for (std::int64_t i = random_.between(0, 3); i > 0; --i) {

@@ -17,7 +17,7 @@ namespace session_test {
 // Of what texts a schedule is.
 struct ScheduleKind {
   bool has_stages;
-  bool has_masks;  // and first tokens with their log-probabilities
+  bool has_masks;  // guidance, and first tokens with their log-probabilities
   // By any rule, else by SAMPLE_MATCH. Alone is in a session of its own then.
   bool has_rules;
   // Allocator of the n-grams; NULL: the C library's.

@@ -17,14 +17,14 @@ class Arguments : public testing::Test {
  protected:
   Arguments() { std::memset(&memory_, 0x77, sizeof memory_); }
 
-  sampler_unmask_args good() {
-    auto args = sized<sampler_unmask_args>();
+  UnmaskArgs good() {
+    UnmaskArgs args;
     args.num_rows = kRows;
     args.num_blocks = kBlocks;
     args.candidate_token_ids = candidates_;
     args.scores = scores_;
     args.token_ids = memory_.tokens;
-    args.num_committed = 1;
+    args.unmask_params.num_committed = 1;
     args.out_changes = memory_.changes;
     args.out_confidences = memory_.confidences;
     args.out_committed_counts = memory_.counts[0];
@@ -49,13 +49,13 @@ class Arguments : public testing::Test {
   }
 
   struct Rule {
-    std::function<void(sampler_unmask_args *)> change;
+    std::function<void(UnmaskArgs *)> change;
     std::string message;
     bool depends_on_shapes = true;  // what the workspace's size refuses, too
   };
   void refuse(const std::vector<Rule> &rules) {
     for (const Rule &rule : rules) {
-      sampler_unmask_args args = good();
+      UnmaskArgs args = good();
       rule.change(&args);
       expect_refused(&args, rule.message, rule.depends_on_shapes);
     }
@@ -74,10 +74,10 @@ class Arguments : public testing::Test {
   } memory_;
 };
 
-using Args = sampler_unmask_args;
+using Args = UnmaskArgs;
 
 TEST_F(Arguments, GoodOnesPass) {
-  const sampler_unmask_args args = good();
+  const UnmaskArgs args = good();
   EXPECT_EQ(sampler_unmask(handle_.get(), &args), SAMPLER_OK) << sampler_last_error();
 }
 
@@ -96,30 +96,31 @@ TEST_F(Arguments, OfShapes) {
        "num_rows is 8; without block_offsets it must be a multiple of num_blocks, 0"},
       {[](Args *a) { a->token_id_type = 2; },
        "token_id_type is 2; it must be one of its constants, 0 to 1"},
-      {[](Args *a) { a->confidence = -1; },
-       "confidence is -1; it must be one of its constants, 0 to 5"},
-      {[](Args *a) { a->confidence = 6; },
-       "confidence is 6; it must be one of its constants, 0 to 5"},
+      {[](Args *a) { a->unmask_params.confidence = -1; },
+       "params->confidence is -1; it must be one of its constants, 0 to 5"},
+      {[](Args *a) { a->unmask_params.confidence = 6; },
+       "params->confidence is 6; it must be one of its constants, 0 to 5"},
       {[](Args *a) { a->score_stride = -1; },
        "score_stride is -1; it must be 0 or at least the scores of a row, 1"},
       {[](Args *a) {
-         a->confidence = SAMPLER_CONFIDENCE_MARGIN;
+         a->unmask_params.confidence = SAMPLER_CONFIDENCE_MARGIN;
          a->score_stride = 1;
        },
        "score_stride is 1; it must be 0 or at least the scores of a row, 2"},
-      {[](Args *a) { a->confidence = SAMPLER_CONFIDENCE_RANDOM; },
+      {[](Args *a) { a->unmask_params.confidence = SAMPLER_CONFIDENCE_RANDOM; },
        "scores is set; it must be NULL with confidence 4"},
-      {[](Args *a) { a->mask_token_id = -1; }, "mask_token_id is -1; it must be at least 0"},
-      {[](Args *a) { a->mask_token_id = kTooMany; },
-       "mask_token_id is 2147483648; it must be below 2147483648"},
+      {[](Args *a) { a->unmask_params.mask_token_id = -1; },
+       "params->mask_token_id is -1; it must be at least 0"},
+      {[](Args *a) { a->unmask_params.mask_token_id = kTooMany; },
+       "params->mask_token_id is 2147483648; it must be below 2147483648"},
       {[](Args *a) {
          a->token_ids = nullptr;
-         a->mask_token_id = 3;
+         a->unmask_params.mask_token_id = 3;
        },
-       "mask_token_id is 3; it must be 0"},
+       "params->mask_token_id is 3; it must be 0"},
       {[](Args *a) { a->num_slots = 3; }, "num_slots is 3; it must be 0"},
       {[](Args *a) {
-         a->confidence = SAMPLER_CONFIDENCE_POSITION;
+         a->unmask_params.confidence = SAMPLER_CONFIDENCE_POSITION;
          a->scores = nullptr;
          a->score_stride = 1;
        },
@@ -129,49 +130,59 @@ TEST_F(Arguments, OfShapes) {
 
 TEST_F(Arguments, OfRules) {
   const auto without_scores = [](Args *a, sampler_confidence kind) {
-    a->confidence = kind;
+    a->unmask_params.confidence = kind;
     a->scores = nullptr;
   };
   refuse({
-      {[](Args *a) { a->order_temperature = NAN; },
-       "order_temperature is NaN; it must be a number"},
-      {[](Args *a) { a->order_temperature = INFINITY; },
-       "order_temperature is inf; it must be at most 2^64"},
+      {[](Args *a) { a->unmask_params.order_temperature = NAN; },
+       "params->order_temperature is NaN; it must be a number"},
+      {[](Args *a) { a->unmask_params.order_temperature = INFINITY; },
+       "params->order_temperature is inf; it must be at most 2^64"},
       {[&](Args *a) {
          without_scores(a, SAMPLER_CONFIDENCE_RANDOM);
-         a->order_temperature = 1;
+         a->unmask_params.order_temperature = 1;
        },
-       "order_temperature is 1; it must be off with confidence 4"},
-      {[](Args *a) { a->threshold = NAN; }, "threshold is NaN; it must be a number"},
+       "params->order_temperature is 1; it must be off with confidence 4"},
+      {[](Args *a) { a->unmask_params.threshold = NAN; },
+       "params->threshold is NaN; it must be a number"},
       {[&](Args *a) {
          without_scores(a, SAMPLER_CONFIDENCE_POSITION);
-         a->threshold = 0.5F;
+         a->unmask_params.threshold = 0.5F;
        },
-       "threshold is 0.5; it must be off with confidence 5"},
-      {[](Args *a) { a->entropy_bound = NAN; }, "entropy_bound is NaN; it must be a number"},
-      {[](Args *a) { a->entropy_bound = 1; },
-       "entropy_bound is 1; it must be off with confidence 0"},
+       "params->threshold is 0.5; it must be off with confidence 5"},
+      {[](Args *a) { a->unmask_params.entropy_bound = NAN; },
+       "params->entropy_bound is NaN; it must be a number"},
+      {[](Args *a) { a->unmask_params.entropy_bound = 1; },
+       "params->entropy_bound is 1; it must be off with confidence 0"},
       {[](Args *a) {
-         a->confidence = SAMPLER_CONFIDENCE_GIVEN;
-         a->threshold = -0.5F;
+         a->unmask_params.confidence = SAMPLER_CONFIDENCE_GIVEN;
+         a->unmask_params.threshold = -0.5F;
        },
-       "threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
+       "params->threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
       {[](Args *a) {
-         a->confidence = SAMPLER_CONFIDENCE_GIVEN;
-         a->edit_threshold = -0.5F;
+         a->unmask_params.confidence = SAMPLER_CONFIDENCE_GIVEN;
+         a->unmask_params.edit_threshold = -0.5F;
        },
-       "edit_threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
-      {[](Args *a) { a->edit_threshold = NAN; }, "edit_threshold is NaN; it must be a number"},
+       "params->edit_threshold is -0.5; with confidence 3 it must be above 0, or 0 for off"},
+      {[](Args *a) { a->unmask_params.edit_threshold = NAN; },
+       "params->edit_threshold is NaN; it must be a number"},
       {[&](Args *a) {
          without_scores(a, SAMPLER_CONFIDENCE_RANDOM);
-         a->edit_threshold = 0.5F;
+         a->unmask_params.edit_threshold = 0.5F;
        },
-       "edit_threshold is 0.5; it must be off with confidence 4"},
+       "params->edit_threshold is 0.5; it must be off with confidence 4"},
       {[](Args *a) {
          a->token_ids = nullptr;
-         a->edit_threshold = 0.5F;
+         a->unmask_params.edit_threshold = 0.5F;
        },
-       "edit_threshold is 0.5; without token_ids it must be off"},
+       "params->edit_threshold is 0.5; without token_ids it must be off"},
+      {[](Args *a) { a->unmask_params.block_length = 1; },
+       "params->block_length is 1; it must be 0"},
+      {[](Args *a) { a->unmask_params.blocks_after_prompt = 1; },
+       "params->blocks_after_prompt is 1; it must be 0"},
+      {[](Args *a) { a->unmask_params.blocks_after_prompt = 2; },
+       "params->blocks_after_prompt is 2; it must be one of its constants, 0 to 1"},
+      {[](Args *a) { a->reserved = 1; }, "reserved is 1; it must be 0"},
   });
 }
 
@@ -200,7 +211,7 @@ TEST_F(Arguments, OfArrays) {
   });
   expect_refused(nullptr, "args is NULL; it must point to a struct", true);
   std::size_t bytes = 77;
-  const sampler_unmask_args args = good();
+  const UnmaskArgs args = good();
   EXPECT_EQ(sampler_unmask_workspace_size(handle_.get(), &args, nullptr),
             SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(sampler_unmask(nullptr, &args), SAMPLER_ERROR_INVALID_ARGUMENT);

@@ -94,7 +94,9 @@ void make_step(sampler_t sampler, const Case &of, int index, std::vector<std::in
   auto args = sized<sampler_unmask_args>();
   args.num_rows = kRows;
   args.num_blocks = 1;
-  args.confidence = of.confidence;
+  auto rules = sized<sampler_unmask_params>();
+  args.params = &rules;
+  rules.confidence = of.confidence;
   args.candidate_token_ids = candidates.data();
   args.candidate_status = status.data();
   args.scores = of.confidence == SAMPLER_CONFIDENCE_PROBABILITY ? logprobs.data()
@@ -102,11 +104,11 @@ void make_step(sampler_t sampler, const Case &of, int index, std::vector<std::in
                 : of.confidence == SAMPLER_CONFIDENCE_ENTROPY   ? entropies.data()
                                                                 : nullptr;
   args.token_ids = tokens->data();
-  args.mask_token_id = kMask;
-  args.num_committed = step.num_committed;
-  args.num_steps_left = step.num_steps_left;
-  args.threshold = of.threshold;
-  args.edit_threshold = of.edit_threshold;
+  rules.mask_token_id = kMask;
+  rules.num_committed = step.num_committed;
+  rules.num_steps_left = step.num_steps_left;
+  rules.threshold = of.threshold;
+  rules.edit_threshold = of.edit_threshold;
   ASSERT_EQ(sampler_unmask(sampler, &args), SAMPLER_OK) << sampler_last_error();
 }
 

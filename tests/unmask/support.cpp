@@ -106,6 +106,7 @@ Outputs run(sampler_t sampler, const Problem &given) {
   const auto rows = std::size_t(args.num_rows), blocks = std::size_t(args.num_blocks);
   Ids candidates(args.token_id_type, problem.candidates),
       tokens(args.token_id_type, problem.tokens);
+  args.params = &problem.params;
   args.block_offsets = pointer(problem.block_offsets);
   args.candidate_token_ids = candidates.data();
   args.candidate_status = pointer(problem.status);
@@ -139,6 +140,7 @@ Outputs run(sampler_t sampler, const Problem &given) {
 Problem random_problem(Random *random) {
   Problem problem;
   sampler_unmask_args &args = problem.args;
+  sampler_unmask_params &params = problem.params;
   args.num_blocks = random->between(1, 6);
   const std::int64_t longest = random->one_in(8) ? 700 : random->one_in(3) ? 3 : 40;
   if (random->one_in(3)) {
@@ -151,24 +153,24 @@ Problem random_problem(Random *random) {
     args.num_rows = problem.block_offsets.back() + random->between(0, 3);
   }
   args.token_id_type = random->one_in(2) ? SAMPLER_ID_I32 : SAMPLER_ID_I64;
-  args.confidence = sampler_confidence(random->between(0, 5));
-  const bool is_scored = has_scores(args.confidence);
-  const bool has_two = args.confidence == SAMPLER_CONFIDENCE_MARGIN;
+  params.confidence = sampler_confidence(random->between(0, 5));
+  const bool is_scored = has_scores(params.confidence);
+  const bool has_two = params.confidence == SAMPLER_CONFIDENCE_MARGIN;
   const std::int64_t width = has_two ? 2 : 1;
   if (is_scored) args.score_stride = random->one_in(2) ? 0 : width + random->between(0, 3);
   const std::int64_t stride = args.score_stride == 0 ? width : args.score_stride;
 
   const bool has_tokens = random->one_in(4) ? false : true;
-  if (has_tokens) args.mask_token_id = random->between(0, 3);
+  if (has_tokens) params.mask_token_id = random->between(0, 3);
   const std::int64_t masked_in = random->between(1, 6);
   for (std::int64_t row = 0; row < args.num_rows; ++row) {
     problem.candidates.push_back(random->one_in(15) ? -1 : random->between(0, 9));
     if (has_tokens) {
       problem.tokens.push_back(random->one_in(masked_in) ? random->between(0, 9)
-                                                         : args.mask_token_id);
+                                                         : params.mask_token_id);
     }
     for (std::int64_t i = 0; is_scored && i < stride; ++i) {
-      problem.scores.push_back(i < width ? random_score(args.confidence, random) : kNan);
+      problem.scores.push_back(i < width ? random_score(params.confidence, random) : kNan);
     }
   }
   if (random->one_in(2)) {
@@ -196,21 +198,21 @@ Problem random_problem(Random *random) {
     if (has_offsets) problem.offsets.push_back(std::uint64_t(random->between(0, 1 << 30)));
   }
 
-  const bool is_given = args.confidence == SAMPLER_CONFIDENCE_GIVEN;
+  const bool is_given = params.confidence == SAMPLER_CONFIDENCE_GIVEN;
   const auto bound = [&](float most) {
     const float value = random->one_in(2) ? 0.0F : (random->unit() - 0.1F) * most;
     return is_given && value < 0 ? 0.0F : value;
   };
-  if (is_scored) args.order_temperature = bound(2);
-  if (args.confidence != SAMPLER_CONFIDENCE_POSITION) args.threshold = bound(1);
-  if (args.confidence == SAMPLER_CONFIDENCE_ENTROPY) args.entropy_bound = bound(6);
-  if (is_scored && has_tokens) args.edit_threshold = bound(1);
-  args.num_committed = std::int32_t(random->between(-1, 4));
-  args.num_steps_left = std::int32_t(random->between(-3, 8));
+  if (is_scored) params.order_temperature = bound(2);
+  if (params.confidence != SAMPLER_CONFIDENCE_POSITION) params.threshold = bound(1);
+  if (params.confidence == SAMPLER_CONFIDENCE_ENTROPY) params.entropy_bound = bound(6);
+  if (is_scored && has_tokens) params.edit_threshold = bound(1);
+  params.num_committed = std::int32_t(random->between(-1, 4));
+  params.num_steps_left = std::int32_t(random->between(-3, 8));
   for (std::int64_t block = 0; block < args.num_blocks; ++block) {
     const auto count = std::int32_t(random->between(-1, longest));
-    if (args.num_committed == 4) problem.num_committed.push_back(count);
-    if (args.num_steps_left == 8) problem.num_steps_left.push_back(count);
+    if (params.num_committed == 4) problem.num_committed.push_back(count);
+    if (params.num_steps_left == 8) problem.num_steps_left.push_back(count);
   }
   return problem;
 }
@@ -268,15 +270,16 @@ bool find_word(const Problem &problem, std::int64_t row, std::int64_t in_block,
 }
 
 bool is_random(const Problem &problem) {
-  return problem.args.confidence == SAMPLER_CONFIDENCE_RANDOM ||
-         problem.args.order_temperature > 1e-5F;
+  return problem.params.confidence == SAMPLER_CONFIDENCE_RANDOM ||
+         problem.params.order_temperature > 1e-5F;
 }
 
 }  // namespace
 
 Outputs expected(const Problem &problem, const std::vector<float> &confidences) {
   const sampler_unmask_args &args = problem.args;
-  const bool is_entropy = args.confidence == SAMPLER_CONFIDENCE_ENTROPY;
+  const sampler_unmask_params &params = problem.params;
+  const bool is_entropy = params.confidence == SAMPLER_CONFIDENCE_ENTROPY;
   const auto passes = [&](float threshold, float confidence) {
     if (threshold <= 0) return false;
     return is_entropy ? -confidence < threshold : confidence > threshold;
@@ -293,26 +296,26 @@ Outputs expected(const Problem &problem, const std::vector<float> &confidences) 
     for (std::int64_t row = begin; row < end; ++row) {
       const auto at = std::size_t(row), i = std::size_t(row - begin);
       const std::int64_t candidate = problem.candidates[at];
-      is_masked[i] = problem.tokens.empty() || problem.tokens[at] == args.mask_token_id;
+      is_masked[i] = problem.tokens.empty() || problem.tokens[at] == params.mask_token_id;
       num_masked += is_masked[i];
       may_stand[i] = candidate >= 0 && !std::isnan(confidences[at]) &&
-                     (problem.tokens.empty() || candidate != args.mask_token_id);
+                     (problem.tokens.empty() || candidate != params.mask_token_id);
       if (!is_masked[i] || !may_stand[i]) continue;
       float score = confidences[at];
-      if (args.order_temperature > 1e-5F) {
+      if (params.order_temperature > 1e-5F) {
         std::uint32_t word = 0;
         EXPECT_TRUE(find_word(problem, row, row - begin, &word));
         score = sampler::contract::gumbel_score(
-            score, sampler::contract::kLog2E / args.order_temperature, word);
+            score, sampler::contract::kLog2E / params.order_temperature, word);
       }
       order.emplace_back(score, row);
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto &a, const auto &b) { return a.first > b.first; });
     const std::int32_t steps = problem.num_steps_left.empty()
-                                   ? args.num_steps_left
+                                   ? params.num_steps_left
                                    : problem.num_steps_left[std::size_t(block)];
-    std::int64_t least = problem.num_committed.empty() ? args.num_committed
+    std::int64_t least = problem.num_committed.empty() ? params.num_committed
                                                        : problem.num_committed[std::size_t(block)];
     if (steps > 0) {
       least = std::max(least, std::int64_t(std::ceil(double(num_masked) / double(steps))));
@@ -321,8 +324,8 @@ Outputs expected(const Problem &problem, const std::vector<float> &confidences) 
     for (const auto &[score, row] : order) {
       const auto at = std::size_t(row);
       const bool is_within =
-          args.entropy_bound > 0 && before <= std::int64_t(double(args.entropy_bound) * 0x1p28);
-      if (place < least || is_within || passes(args.threshold, confidences[at])) {
+          params.entropy_bound > 0 && before <= std::int64_t(double(params.entropy_bound) * 0x1p28);
+      if (place < least || is_within || passes(params.threshold, confidences[at])) {
         outputs.changes[at] = SAMPLER_UNMASK_COMMITTED;
       }
       before += std::int64_t(std::max(double(-confidences[at]), 0.0) * 0x1p28);
@@ -334,7 +337,7 @@ Outputs expected(const Problem &problem, const std::vector<float> &confidences) 
       std::uint8_t &change = outputs.changes[at];
       if (change == 77) change = SAMPLER_UNMASK_KEPT;
       if (!is_masked[i] && may_stand[i] && problem.candidates[at] != problem.tokens[at] &&
-          passes(args.edit_threshold, confidences[at])) {
+          passes(params.edit_threshold, confidences[at])) {
         change = SAMPLER_UNMASK_EDITED;
       }
       num_committed += change == SAMPLER_UNMASK_COMMITTED;
@@ -353,6 +356,7 @@ Outputs expected(const Problem &problem, const std::vector<float> &confidences) 
 
 void check_confidences(const Problem &problem, const std::vector<float> &confidences) {
   const sampler_unmask_args &args = problem.args;
+  const sampler_unmask_params &params = problem.params;
   const std::size_t stride =
       problem.scores.empty() ? 0 : problem.scores.size() / problem.candidates.size();
   std::vector<char> is_in_block(problem.candidates.size());
@@ -370,7 +374,7 @@ void check_confidences(const Problem &problem, const std::vector<float> &confide
         EXPECT_TRUE(std::isnan(confidence)) << row;
         continue;
       }
-      switch (args.confidence) {
+      switch (params.confidence) {
         case SAMPLER_CONFIDENCE_PROBABILITY:
           EXPECT_NEAR(confidence, std::exp(double(score[0])), 1e-6) << row;
           break;

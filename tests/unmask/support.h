@@ -25,6 +25,7 @@ Handle make_handle();
 // A call's arrays. Empty ones that may be NULL are.
 struct Problem {
   sampler_unmask_args args = sized<sampler_unmask_args>();  // all but the arrays
+  sampler_unmask_params params = sized<sampler_unmask_params>();
   std::vector<std::int64_t> block_offsets;
   std::vector<std::int64_t> candidates, tokens;
   std::vector<sampler_row_status> status;

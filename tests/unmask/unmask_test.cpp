@@ -21,7 +21,7 @@ TEST(Unmask, IsTheOracles) {
     const Outputs outputs = run(handle.get(), problem);
     check_confidences(problem, outputs.confidences);
     const Outputs right = expected(problem, outputs.confidences);
-    EXPECT_TRUE(outputs == right) << i << ", confidence " << problem.args.confidence << "\n"
+    EXPECT_TRUE(outputs == right) << i << ", confidence " << problem.params.confidence << "\n"
                                   << to_string(outputs) << "\nnot\n"
                                   << to_string(right);
     for (std::size_t block = 0; block < outputs.committed.size(); ++block) {
@@ -68,8 +68,8 @@ TEST(Unmask, RefusesOffsetsAsAWhole) {
   Problem problem;
   problem.args.num_rows = kRows;
   problem.args.num_blocks = 2;
-  problem.args.num_committed = 4;
-  problem.args.mask_token_id = 1;
+  problem.params.num_committed = 4;
+  problem.params.mask_token_id = 1;
   problem.candidates.assign(kRows, 5);
   problem.tokens.assign(kRows, 1);
   problem.scores.assign(kRows, -1);
@@ -94,17 +94,17 @@ TEST(Unmask, RefusesOffsetsAsAWhole) {
 TEST(Unmask, ThresholdsThemselvesDoNotPass) {
   const Handle handle = make_handle();
   Problem problem;
-  problem.args.confidence = SAMPLER_CONFIDENCE_GIVEN;
+  problem.params.confidence = SAMPLER_CONFIDENCE_GIVEN;
   problem.args.num_rows = 4;
   problem.args.num_blocks = 1;
-  problem.args.threshold = 0.5F;
+  problem.params.threshold = 0.5F;
   problem.scores = {0.25F, 0.25F, 0.5F, 0.75F};
   problem.candidates.assign(4, 7);
   EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{0, 0, 0, 1}));
-  problem.args.confidence = SAMPLER_CONFIDENCE_ENTROPY;
+  problem.params.confidence = SAMPLER_CONFIDENCE_ENTROPY;
   EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{1, 1, 0, 0}));
-  problem.args.threshold = 0;
-  problem.args.entropy_bound = 0.5F;  // that of the first two, which the third may come after
+  problem.params.threshold = 0;
+  problem.params.entropy_bound = 0.5F;  // that of the first two, which the third may come after
   EXPECT_EQ(run(handle.get(), problem).changes, (std::vector<std::uint8_t>{1, 1, 1, 0}));
 }
 
@@ -112,13 +112,13 @@ TEST(Unmask, ThresholdsThemselvesDoNotPass) {
 TEST(Unmask, EntropiesAreBounded) {
   const Handle handle = make_handle();
   Problem problem;
-  problem.args.confidence = SAMPLER_CONFIDENCE_ENTROPY;
+  problem.params.confidence = SAMPLER_CONFIDENCE_ENTROPY;
   problem.args.num_rows = 4;
   problem.args.num_blocks = 1;
   problem.scores = {1.0F, 20.0F, 30.0F, std::numeric_limits<float>::infinity()};
   problem.candidates.assign(4, 7);
   const auto changes_of = [&](float bound) {
-    problem.args.entropy_bound = bound;
+    problem.params.entropy_bound = bound;
     return run(handle.get(), problem).changes;
   };
   using Changes = std::vector<std::uint8_t>;
@@ -141,13 +141,13 @@ TEST(Unmask, TakesAnyScore) {
        ++kind) {
     for (const float temperature : {0.0F, 1e-4F, 1.0F, 0x1p64F}) {
       Problem problem;
-      problem.args.confidence = kind;
+      problem.params.confidence = kind;
       problem.args.num_rows = 10;
       problem.args.num_blocks = 1;
-      problem.args.order_temperature = temperature;
-      problem.args.num_committed = 9;
-      problem.args.threshold = 0.5F;
-      if (kind == SAMPLER_CONFIDENCE_ENTROPY) problem.args.entropy_bound = kInfinity;
+      problem.params.order_temperature = temperature;
+      problem.params.num_committed = 9;
+      problem.params.threshold = 0.5F;
+      if (kind == SAMPLER_CONFIDENCE_ENTROPY) problem.params.entropy_bound = kInfinity;
       for (const float score : scores) {
         problem.scores.push_back(score);
         if (kind == SAMPLER_CONFIDENCE_MARGIN) problem.scores.push_back(score);
@@ -246,11 +246,11 @@ std::map<int, int> count_sets(const Problem &base, int num_draws) {
 // The chance of each set of two, one after the other by softmax(confidence / T).
 TEST(UnmaskLaws, TheOrderIsDrawnBySoftmaxWithoutReplacement) {
   Problem problem;
-  problem.args.confidence = SAMPLER_CONFIDENCE_GIVEN;
+  problem.params.confidence = SAMPLER_CONFIDENCE_GIVEN;
   problem.args.num_rows = 4;
   problem.args.num_blocks = 1;
-  problem.args.num_committed = 2;
-  problem.args.order_temperature = 0.5F;
+  problem.params.num_committed = 2;
+  problem.params.order_temperature = 0.5F;
   problem.args.random.seed = 39;
   problem.scores = {0.1F, 0.9F, 0.5F, 0.4F};
   problem.candidates.assign(4, 7);
@@ -279,10 +279,10 @@ TEST(UnmaskLaws, TheOrderIsDrawnBySoftmaxWithoutReplacement) {
 // Each row by itself, as Dream's origin commits them.
 TEST(UnmaskLaws, RandomRowsAreIndependent) {
   Problem problem;
-  problem.args.confidence = SAMPLER_CONFIDENCE_RANDOM;
+  problem.params.confidence = SAMPLER_CONFIDENCE_RANDOM;
   problem.args.num_rows = 3;
   problem.args.num_blocks = 1;
-  problem.args.threshold = 0.7F;  // each with 0.3
+  problem.params.threshold = 0.7F;  // each with 0.3
   problem.args.random.seed = 40;
   problem.candidates.assign(3, 7);
   problem.slots.assign(3, 0);  // rows of one slot, too
@@ -308,13 +308,13 @@ TEST(UnmaskLaws, StepsLeftFillTheBlock) {
       Problem problem;
       problem.args.num_rows = num_rows;
       problem.args.num_blocks = 1;
-      problem.args.mask_token_id = 9;
+      problem.params.mask_token_id = 9;
       problem.candidates.assign(std::size_t(num_rows), 7);
       problem.tokens.assign(std::size_t(num_rows), 9);
       problem.scores.assign(std::size_t(num_rows), -0.5F);
       int left = num_rows;
       for (int step = 0; step < num_steps; ++step) {
-        problem.args.num_steps_left = num_steps - step;
+        problem.params.num_steps_left = num_steps - step;
         const Outputs outputs = run(handle.get(), problem);
         const int number = num_rows / num_steps + (step < num_rows % num_steps ? 1 : 0);
         EXPECT_EQ(outputs.committed[0], number) << num_rows << " " << num_steps << " " << step;

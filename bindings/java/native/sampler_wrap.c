@@ -780,7 +780,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 876180038; }
+static inline int32_t shim_interface(void) { return 1848760558; }
 
 
 #ifdef __cplusplus

@@ -431,7 +431,8 @@ class Pipeline:
     another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
     type, columns and stride of the call's logits; in a call with candidate_ids their elements are
     those of its rows. x stays where it or u is -inf; else a NaN or +inf makes the row bad
-    (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops and sessions."""
+    (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops;
+    in sessions sampler_session_advance has them."""
     num_guidance_rows: int
     """At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is
     None."""
@@ -748,6 +749,56 @@ class AcceptanceParams:
     ) -> None: ...
     def replace(self, **changes: Any) -> AcceptanceParams: ...
     def __copy__(self) -> AcceptanceParams: ...
+
+
+@final
+class UnmaskParams:
+    """The rules by which candidates stand."""
+    mask_token_id: int
+    """Tokens that are mask_token_id, at least 0, are masked; a candidate that is it never stands."""
+    block_length: int
+    """Positions of a whole block, for texts of a session, see sampler_session_add_args; else 0."""
+    confidence: int
+    order_temperature: float
+    """Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
+    alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
+    POSITION."""
+    threshold: float
+    """Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
+    every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."""
+    entropy_bound: float
+    """ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
+    16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
+    Not NaN. Off with other confidences."""
+    edit_threshold: float
+    """Puts candidates in the place of other tokens than the mask, where they differ and the
+    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
+    NaN. Off with RANDOM and POSITION."""
+    num_committed: int
+    """Commits at least the first num_committed rows of the order. <= 0: none by number."""
+    num_steps_left: int
+    """Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
+    steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
+    text the steps of each block."""
+    blocks_after_prompt: int
+    """For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may
+    have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream)."""
+    def __init__(
+        self,
+        *,
+        mask_token_id: int | None = None,
+        block_length: int | None = None,
+        confidence: int | None = None,
+        order_temperature: float | None = None,
+        threshold: float | None = None,
+        entropy_bound: float | None = None,
+        edit_threshold: float | None = None,
+        num_committed: int | None = None,
+        num_steps_left: int | None = None,
+        blocks_after_prompt: int | None = None,
+    ) -> None: ...
+    def replace(self, **changes: Any) -> UnmaskParams: ...
+    def __copy__(self) -> UnmaskParams: ...
 
 
 @final
@@ -1457,11 +1508,10 @@ class Sampler:
         block_offsets: ArrayLike | None = None,
         num_blocks: int | None = None,
         token_id_type: int | None = None,
-        confidence: int | None = None,
+        params: UnmaskParams | None = None,
         candidate_status: ArrayLike | None = None,
         score_stride: int | None = None,
         token_ids: ArrayLike | None = None,
-        mask_token_id: int | None = None,
         slots: ArrayLike | None = None,
         num_slots: int | None = None,
         seed: int | None = None,
@@ -1471,12 +1521,6 @@ class Sampler:
         streams: ArrayLike | None = None,
         num_seeds: int | None = None,
         num_offsets: int | None = None,
-        order_temperature: float | None = None,
-        threshold: float | None = None,
-        entropy_bound: float | None = None,
-        edit_threshold: float | None = None,
-        num_committed: int | None = None,
-        num_steps_left: int | None = None,
         block_num_committed: ArrayLike | None = None,
         block_num_steps_left: ArrayLike | None = None,
         out_changes: ArrayLike | bool | None = None,
@@ -1495,7 +1539,7 @@ class Sampler:
             [num_rows] A candidate for each row. A negative one never stands. Required.
         scores
             [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
-            Required, or None, as `confidence` says.
+            Required, or None, as params->confidence says.
         stream
             Stream of the work. Ignored by a CPU handle.
         workspace
@@ -1513,15 +1557,16 @@ class Sampler:
             In [0, 65536].
         token_id_type
             Type of candidate_token_ids and token_ids.
+        params
+            None: all 0.
         candidate_status
             [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
             NaN score. None: no other row is bad. Give it where a bad row has a fallback token.
         score_stride
             In elements. 0: 1, with MARGIN 2.
         token_ids
-            [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
-            masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be
-            0, and edit_threshold off.
+            [num_rows] The positions' tokens, read and written. None: all rows are masked,
+            params->mask_token_id must be 0, and edit_threshold off.
         slots
             [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
             with an invalid slot does not stand then. Random numbers follow from the slot and the row's
@@ -1533,29 +1578,9 @@ class Sampler:
             [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's
             number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a
             token depends on its seed and offset alone, not on its place.
-        order_temperature
-            Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
-            alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
-            POSITION.
-        threshold
-            Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
-            every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
-        entropy_bound
-            ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
-            16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
-            Not NaN. Off with other confidences.
-        edit_threshold
-            Puts candidates in the place of other tokens than the mask, where they differ and the
-            confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
-            NaN. Off with RANDOM and POSITION.
-        num_committed
-            Commits at least the first num_committed rows of the order. <= 0: none by number.
-        num_steps_left
-            Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-            steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
         block_num_committed
-            [num_blocks] The same for each block. In host memory with the handle's host_parameters. None:
-            the number above.
+            [num_blocks] num_committed and num_steps_left of each block. In host memory with the
+            handle's host_parameters. None: those of `params`.
         out_changes
             [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted.
         out_confidences
@@ -1713,11 +1738,10 @@ class Sampler:
         block_offsets: ArrayLike | None = None,
         num_blocks: int | None = None,
         token_id_type: int | None = None,
-        confidence: int | None = None,
+        params: UnmaskParams | None = None,
         candidate_status: ArrayLike | None = None,
         score_stride: int | None = None,
         token_ids: ArrayLike | None = None,
-        mask_token_id: int | None = None,
         slots: ArrayLike | None = None,
         num_slots: int | None = None,
         seed: int | None = None,
@@ -1727,12 +1751,6 @@ class Sampler:
         streams: ArrayLike | None = None,
         num_seeds: int | None = None,
         num_offsets: int | None = None,
-        order_temperature: float | None = None,
-        threshold: float | None = None,
-        entropy_bound: float | None = None,
-        edit_threshold: float | None = None,
-        num_committed: int | None = None,
-        num_steps_left: int | None = None,
         block_num_committed: ArrayLike | None = None,
         block_num_steps_left: ArrayLike | None = None,
         out_changes: ArrayLike | bool | None = None,
@@ -1791,6 +1809,8 @@ class Sampler:
         clock_user: int | None = None,
         stream: Any = None,
         filler_top_k: int | None = None,
+        has_blocks: int | None = None,
+        confidence_kind: int | None = None,
     ) -> int:
         """Bytes of memory of such a session, device memory included. Errors:
         INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -1821,14 +1841,14 @@ class Sampler:
             Maximum num_top_logprobs of sampler_session_advance, in [0, vocabulary_size]. Default 0.
         params
             Parameters common to all sequences: rules for ties, orders, scopes and forms, and the list of
-            stages. Its numbers are the defaults of sequences added without parameters. None: temperature 1
-            and no filter.
+            stages. Its numbers are the defaults of sequences added without parameters; guidance_scale must
+            be off. None: temperature 1 and no filter.
         pipeline
             Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.
             The struct is copied; its arrays remain the caller's, and are read in each advance. history,
             prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-            are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each
-            sequence, as min_new_tokens and the exponential decay require.
+            are the history. guidance_logits must be None: sampler_session_advance has them. If `stop` is 0
+            it is the end tokens of each sequence, as min_new_tokens and the exponential decay require.
         acceptance
             Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
             per sequence. Rule 0, and None: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.
@@ -1846,7 +1866,12 @@ class Sampler:
             Tokens that the n-grams of sequences with SAMPLER_DRAFTS_NGRAM learn per new position: the
             target's filler_top_k likeliest, in [0, 2^20), then the token of the text unless among them.
             Takes as many ids per row of logits, max_drafts + 1 rows per sequence. Default 0: only the
-            token of the text."""
+            token of the text.
+        has_blocks
+            1: sequences may have `unmask`, with blocks of at most max_drafts + 1 positions, at about 50
+            bytes per position of each sequence. Default 0.
+        confidence_kind
+            For blocks: the rows whose log-probabilities and entropies are the confidences."""
         ...
 
 @final
@@ -2180,6 +2205,8 @@ class Session:
         clock_user: int | None = None,
         stream: Any = None,
         filler_top_k: int | None = None,
+        has_blocks: int | None = None,
+        confidence_kind: int | None = None,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
@@ -2217,6 +2244,7 @@ class Session:
         ema_beta: float | None = None,
         gamma_min: int | None = None,
         resumed: Sequence | None = None,
+        unmask: UnmaskParams | None = None,
     ) -> int:
         """Adds a sequence; *out_sequence is its number. It is finished at once if its last token, when new,
         ends it, or there is no room for another. With PROMPT_LOOKUP it takes time proportional to
@@ -2300,7 +2328,25 @@ class Session:
             here. Only its adaptive_values and drafter_entropy, without which the next tokens may differ,
             and num_steps, num_drafted and num_accepted are read. Adaptive values must not be infinite, the
             entropy must be NaN or finite and at least 0, counts in [0, 2^62). Read only during the call.
-            None: a new sequence."""
+            None: a new sequence.
+        unmask
+            For a diffusion language model, whose text grows by blocks (unmask.h): the rules by which
+            candidates stand. Needs the session's has_blocks. block_length is in [1, max_drafts + 1], and
+            confidence is not GIVEN. Without num_committed, num_steps_left and entropy_bound num_committed
+            is 1. Copied. None: the text grows by tokens.
+
+            A span ends with the block, masked positions included, and has a row for each of its positions
+            after the text. An advance draws their candidates, of which the rules commit some. The text
+            grows once no position is masked; with edit_threshold once a later step changes nothing, the
+            16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
+            whole blocks of the text: each is fed again with the next one. A step without a candidate that
+            may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
+            n, in step s of its block, from 0, with the stream s.
+
+            Stages see the text before the block: penalties count it, and bad words and contexts of biases
+            follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,
+            min_new_tokens, the exponential decay, mirostat, adaptive-p, top-p decay. draft_source must be
+            NONE. Log-probabilities are not reported."""
         ...
     def fork(
         self,
@@ -2356,6 +2402,8 @@ class Session:
         out_accepted_counts: ArrayLike | bool | None = None,
         out_row_status: ArrayLike | bool | None = None,
         reports: Reports | None = None,
+        guidance_logits: ArrayLike | None = None,
+        guidance_row_indices: ArrayLike | None = None,
     ) -> SessionAdvanceResult:
         """Processes logits: the drafter's become drafts, the target's verify drafts and become tokens. A
         row without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with the drafts kept
@@ -2381,13 +2429,14 @@ class Session:
         forced_token_ids
             [rows of logits] The token that is decided at each target row whatever its logits, below
             vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
-            token is kept, any other ends the drafts. Negative: none. In host memory. None: none.
+            token is kept, any other ends the drafts. Negative: none, as rows of blocks must be. In host
+            memory. None: none.
         out_token_ids
             Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,
             and with no spans those, too.
 
-            [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span
-            without logits.
+            [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span without logits
+            or whose block is not complete.
         out_finish_reasons
             Not NONE: the sequence has finished, and is not planned any more.
         out_cache_lengths
@@ -2400,5 +2449,13 @@ class Session:
             Log-probabilities of the new tokens, padded with NaN, and of the first num_top_logprobs tokens
             in rank order, padded with -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in
             [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of
-            sampler_report_args must be 0. In host memory. None: none."""
+            sampler_report_args must be 0. In host memory. None: none.
+        guidance_logits
+            Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with
+            the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's
+            new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None
+            and 0 elsewhere.
+        guidance_row_indices
+            [rows of logits] The guidance row of each target row; negative: none. In host memory. None: the
+            row of the same number."""
         ...

@@ -234,6 +234,13 @@ int take_acceptance(Call *call, Fields *fields, int index, int64_t num_drafts,
                     PLACE_HOST);
 }
 
+int take_unmask_params(Call *call, Fields *fields, int index, const sampler_unmask_params **out) {
+  Fields given;
+  const int found = given_struct(fields, index, &unmask_params_struct, &call->unmask, &given);
+  if (found > 0) *out = &call->unmask;
+  return found < 0 ? -1 : 0;
+}
+
 int take_layout(Call *call, Fields *fields, int index, Fields *memory) {
   return given_struct(fields, index, &draft_layout_struct, &call->layout, memory);
 }

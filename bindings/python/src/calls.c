@@ -527,6 +527,7 @@ static PyObject *residual(PyObject *self, const char *function, int is_sizing,
 /* ---- unmask --------------------------------------------------------------------------------- */
 
 static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
+  if (take_unmask_params(call, f, unmask_args__params, &a->params)) return -1;
   if (!fields_given(f, unmask_args__num_rows)) {
     a->num_rows = length_of(call, OBJECT(f, unmask_args__candidate_token_ids));
   }
@@ -536,7 +537,7 @@ static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
   }
   const int64_t rows = a->num_rows, blocks = a->num_blocks;
   const int64_t slots = count_slots(f, unmask_args__slots, a->num_slots, rows);
-  const int64_t width = a->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
+  const int64_t width = a->params && a->params->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
   PyObject *scores = OBJECT(f, unmask_args__scores);
   if (scores && !fields_given(f, unmask_args__score_stride)) { /* [rows, stride] */
     Array array;

@@ -167,6 +167,7 @@ typedef struct Call {
   sampler_report_args reports;
   sampler_draft_layout layout;
   sampler_acceptance_params acceptance;
+  sampler_unmask_params unmask;
   Fields report_fields;
 
   /* The ids that came before, for which C has one type. */
@@ -255,6 +256,7 @@ int take_reports(Call *call, Fields *fields, int index, int64_t num_rows, int64_
                  const sampler_report_args **out);
 int take_acceptance(Call *call, Fields *fields, int index, int64_t num_drafts,
                     const sampler_acceptance_params **out);
+int take_unmask_params(Call *call, Fields *fields, int index, const sampler_unmask_params **out);
 
 int take_layout(Call *call, Fields *fields, int index, Fields *memory);
 

@@ -420,7 +420,8 @@ const Member pipeline_members[] = {
     "another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the\n"
     "type, columns and stride of the call's logits; in a call with candidate_ids their elements are\n"
     "those of its rows. x stays where it or u is -inf; else a NaN or +inf makes the row bad\n"
-    "(INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops and sessions."},
+    "(INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops;\n"
+    "in sessions sampler_session_advance has them."},
   {"num_guidance_rows", "num_guidance_rows", offsetof(sampler_pipeline, num_guidance_rows),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     "At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is\n"
@@ -758,6 +759,57 @@ const Struct acceptance_params_struct = {
     "The acceptance rule and its parameters, shared by sampler_verify, sampler_speculative and\n"
     "sessions. None, or all 0: the context's rule and the defaults. Parameters of unused rules are\n"
     "checked, too."};
+
+const Member unmask_params_members[] = {
+  {"mask_token_id", "mask_token_id", offsetof(sampler_unmask_params, mask_token_id),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Tokens that are mask_token_id, at least 0, are masked; a candidate that is it never stands."},
+  {"block_length", "block_length", offsetof(sampler_unmask_params, block_length),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Positions of a whole block, for texts of a session, see sampler_session_add_args; else 0."},
+  {"confidence", "confidence", offsetof(sampler_unmask_params, confidence),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"order_temperature", "order_temperature", offsetof(sampler_unmask_params, order_temperature),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's\n"
+    "alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and\n"
+    "POSITION."},
+  {"threshold", "threshold", offsetof(sampler_unmask_params, threshold),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
+    "every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."},
+  {"entropy_bound", "entropy_bound", offsetof(sampler_unmask_params, entropy_bound),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
+    "16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.\n"
+    "Not NaN. Off with other confidences."},
+  {"edit_threshold", "edit_threshold", offsetof(sampler_unmask_params, edit_threshold),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Puts candidates in the place of other tokens than the mask, where they differ and the\n"
+    "confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
+    "NaN. Off with RANDOM and POSITION."},
+  {"num_committed", "num_committed", offsetof(sampler_unmask_params, num_committed),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits at least the first num_committed rows of the order. <= 0: none by number."},
+  {"num_steps_left", "num_steps_left", offsetof(sampler_unmask_params, num_steps_left),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
+    "steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's\n"
+    "text the steps of each block."},
+  {"blocks_after_prompt", "blocks_after_prompt", offsetof(sampler_unmask_params, blocks_after_prompt),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may\n"
+    "have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream)."},
+};
+
+static PyObject *unmask_params_names[10];
+static PyTypeObject *unmask_params_result_type;
+const Struct unmask_params_struct = {
+  "UnmaskParams", unmask_params_members, 10, 0, sizeof(sampler_unmask_params), 1,
+  NULL, 0, NULL,
+  unmask_params_names, &unmask_params_result_type,
+    "The rules by which candidates stand."};
 
 const Member sample_args_members[] = {
   {"stream", "exec.stream", offsetof(sampler_sample_args, exec) + offsetof(sampler_exec, stream),
@@ -1311,33 +1363,29 @@ const Member unmask_args_members[] = {
   {"token_id_type", "token_id_type", offsetof(sampler_unmask_args, token_id_type),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "Type of candidate_token_ids and token_ids."},
-  {"confidence", "confidence", offsetof(sampler_unmask_args, confidence),
-   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    ""},
+  {"params", "params", offsetof(sampler_unmask_args, params),
+   KIND_OBJECT, ELEMENT_NONE, 0, 2, -1, 0,
+    "None: all 0."},
   {"candidate_token_ids", "candidate_token_ids", offsetof(sampler_unmask_args, candidate_token_ids),
-   KIND_OBJECT, ELEMENT_IDS, 0, 2, -1, 0,
+   KIND_OBJECT, ELEMENT_IDS, 0, 3, -1, 0,
     "[num_rows] A candidate for each row. A negative one never stands. Required."},
   {"candidate_status", "candidate_status", offsetof(sampler_unmask_args, candidate_status),
-   KIND_OBJECT, ELEMENT_U32, 0, 3, -1, 0,
+   KIND_OBJECT, ELEMENT_U32, 0, 4, -1, 0,
     "[num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a\n"
     "NaN score. None: no other row is bad. Give it where a bad row has a fallback token."},
   {"scores", "scores", offsetof(sampler_unmask_args, scores),
-   KIND_OBJECT, ELEMENT_F32, 0, 4, -1, 0,
+   KIND_OBJECT, ELEMENT_F32, 0, 5, -1, 0,
     "[num_rows, score_stride] The first score of each row is read, with MARGIN the first two.\n"
-    "Required, or None, as `confidence` says."},
+    "Required, or None, as params->confidence says."},
   {"score_stride", "score_stride", offsetof(sampler_unmask_args, score_stride),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     "In elements. 0: 1, with MARGIN 2."},
   {"token_ids", "token_ids", offsetof(sampler_unmask_args, token_ids),
-   KIND_OBJECT, ELEMENT_IDS, 0, 5, -1, 0,
-    "[num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
-    "masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be\n"
-    "0, and edit_threshold off."},
-  {"mask_token_id", "mask_token_id", offsetof(sampler_unmask_args, mask_token_id),
-   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
-    ""},
+   KIND_OBJECT, ELEMENT_IDS, 0, 6, -1, 0,
+    "[num_rows] The positions' tokens, read and written. None: all rows are masked,\n"
+    "params->mask_token_id must be 0, and edit_threshold off."},
   {"slots", "slots", offsetof(sampler_unmask_args, slots),
-   KIND_OBJECT, ELEMENT_I32, 0, 6, -1, 0,
+   KIND_OBJECT, ELEMENT_I32, 0, 7, -1, 0,
     "[num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
     "with an invalid slot does not stand then. Random numbers follow from the slot and the row's\n"
     "place in its block: rows of a block may share a slot, blocks should not."},
@@ -1351,14 +1399,14 @@ const Member unmask_args_members[] = {
    KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"seeds", "random.seeds", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, seeds),
-   KIND_OBJECT, ELEMENT_U64, 0, 7, -1, 0,
+   KIND_OBJECT, ELEMENT_U64, 0, 8, -1, 0,
     "[num_seeds], [num_offsets] Each count is 1 (one for all) or the number of slots. None and 0:\n"
     "`seed`, `offset`."},
   {"offsets", "random.offsets", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, offsets),
-   KIND_OBJECT, ELEMENT_U64, 0, 8, -1, 0,
+   KIND_OBJECT, ELEMENT_U64, 0, 9, -1, 0,
     ""},
   {"streams", "random.streams", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, streams),
-   KIND_OBJECT, ELEMENT_U32, 0, 9, -1, 0,
+   KIND_OBJECT, ELEMENT_U32, 0, 10, -1, 0,
     "[slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
     "number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
     "token depends on its seed and offset alone, not on its place."},
@@ -1368,66 +1416,40 @@ const Member unmask_args_members[] = {
   {"num_offsets", "random.num_offsets", offsetof(sampler_unmask_args, random) + offsetof(sampler_random, num_offsets),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
-  {"order_temperature", "order_temperature", offsetof(sampler_unmask_args, order_temperature),
-   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's\n"
-    "alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and\n"
-    "POSITION."},
-  {"threshold", "threshold", offsetof(sampler_unmask_args, threshold),
-   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
-    "every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."},
-  {"entropy_bound", "entropy_bound", offsetof(sampler_unmask_args, entropy_bound),
-   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
-    "16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.\n"
-    "Not NaN. Off with other confidences."},
-  {"edit_threshold", "edit_threshold", offsetof(sampler_unmask_args, edit_threshold),
-   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Puts candidates in the place of other tokens than the mask, where they differ and the\n"
-    "confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
-    "NaN. Off with RANDOM and POSITION."},
-  {"num_committed", "num_committed", offsetof(sampler_unmask_args, num_committed),
-   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Commits at least the first num_committed rows of the order. <= 0: none by number."},
-  {"num_steps_left", "num_steps_left", offsetof(sampler_unmask_args, num_steps_left),
-   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
-    "steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off."},
   {"block_num_committed", "block_num_committed", offsetof(sampler_unmask_args, block_num_committed),
-   KIND_OBJECT, ELEMENT_I32, 0, 10, -1, 0,
-    "[num_blocks] The same for each block. In host memory with the handle's host_parameters. None:\n"
-    "the number above."},
-  {"block_num_steps_left", "block_num_steps_left", offsetof(sampler_unmask_args, block_num_steps_left),
    KIND_OBJECT, ELEMENT_I32, 0, 11, -1, 0,
+    "[num_blocks] num_committed and num_steps_left of each block. In host memory with the\n"
+    "handle's host_parameters. None: those of `params`."},
+  {"block_num_steps_left", "block_num_steps_left", offsetof(sampler_unmask_args, block_num_steps_left),
+   KIND_OBJECT, ELEMENT_I32, 0, 12, -1, 0,
     ""},
   {"out_changes", "out_changes", offsetof(sampler_unmask_args, out_changes),
-   KIND_OBJECT, ELEMENT_U8, 1, 12, 0, 0,
+   KIND_OBJECT, ELEMENT_U8, 1, 13, 0, 0,
     "[num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted."},
   {"out_confidences", "out_confidences", offsetof(sampler_unmask_args, out_confidences),
-   KIND_OBJECT, ELEMENT_F32, 1, 13, 1, 0,
+   KIND_OBJECT, ELEMENT_F32, 1, 14, 1, 0,
     "[num_rows] The confidences; NaN where there is none. None: not wanted."},
   {"out_committed_counts", "out_committed_counts", offsetof(sampler_unmask_args, out_committed_counts),
-   KIND_OBJECT, ELEMENT_I32, 1, 14, 2, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 15, 2, 0,
     "[num_blocks] Rows committed, rows edited, and rows that are masked still: 0 when the block is\n"
     "done. A bad block has 0, 0 and -1. None: not wanted."},
   {"out_edited_counts", "out_edited_counts", offsetof(sampler_unmask_args, out_edited_counts),
-   KIND_OBJECT, ELEMENT_I32, 1, 15, 3, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 16, 3, 0,
     ""},
   {"out_masked_counts", "out_masked_counts", offsetof(sampler_unmask_args, out_masked_counts),
-   KIND_OBJECT, ELEMENT_I32, 1, 16, 4, 0,
+   KIND_OBJECT, ELEMENT_I32, 1, 17, 4, 0,
     ""},
   {"out_block_status", "out_block_status", offsetof(sampler_unmask_args, out_block_status),
-   KIND_OBJECT, ELEMENT_U32, 1, 17, 5, 0,
+   KIND_OBJECT, ELEMENT_U32, 1, 18, 5, 0,
     "[num_blocks] SAMPLER_ROW_ bits of each block. None: not wanted."},
 };
 
 static const char *const unmask_args_results[] = {"changes", "confidences", "committed_counts", "edited_counts", "masked_counts", "block_status", NULL};
 
-static PyObject *unmask_args_names[37];
+static PyObject *unmask_args_names[30];
 static PyTypeObject *unmask_args_result_type;
 const Struct unmask_args_struct = {
-  "unmask_args", unmask_args_members, 37, 18, sizeof(sampler_unmask_args), 1,
+  "unmask_args", unmask_args_members, 30, 19, sizeof(sampler_unmask_args), 1,
   NULL, 0, unmask_args_results,
   unmask_args_names, &unmask_args_result_type,
     ""};
@@ -1857,15 +1879,15 @@ const Member session_options_members[] = {
   {"params", "params", offsetof(sampler_session_options, params),
    KIND_OBJECT, ELEMENT_NONE, 0, 0, -1, 0,
     "Parameters common to all sequences: rules for ties, orders, scopes and forms, and the list of\n"
-    "stages. Its numbers are the defaults of sequences added without parameters. None: temperature 1\n"
-    "and no filter."},
+    "stages. Its numbers are the defaults of sequences added without parameters; guidance_scale must\n"
+    "be off. None: temperature 1 and no filter."},
   {"pipeline", "pipeline", offsetof(sampler_session_options, pipeline),
    KIND_OBJECT, ELEMENT_NONE, 0, 1, -1, 0,
     "Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.\n"
     "The struct is copied; its arrays remain the caller's, and are read in each advance. history,\n"
     "prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts\n"
-    "are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each\n"
-    "sequence, as min_new_tokens and the exponential decay require."},
+    "are the history. guidance_logits must be None: sampler_session_advance has them. If `stop` is 0\n"
+    "it is the end tokens of each sequence, as min_new_tokens and the exponential decay require."},
   {"acceptance", "acceptance", offsetof(sampler_session_options, acceptance),
    KIND_OBJECT, ELEMENT_NONE, 0, 2, -1, 0,
     "Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts\n"
@@ -1893,12 +1915,19 @@ const Member session_options_members[] = {
     "target's filler_top_k likeliest, in [0, 2^20), then the token of the text unless among them.\n"
     "Takes as many ids per row of logits, max_drafts + 1 rows per sequence. Default 0: only the\n"
     "token of the text."},
+  {"has_blocks", "has_blocks", offsetof(sampler_session_options, has_blocks),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "1: sequences may have `unmask`, with blocks of at most max_drafts + 1 positions, at about 50\n"
+    "bytes per position of each sequence. Default 0."},
+  {"confidence_kind", "confidence_kind", offsetof(sampler_session_options, confidence_kind),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "For blocks: the rows whose log-probabilities and entropies are the confidences."},
 };
 
-static PyObject *session_options_names[21];
+static PyObject *session_options_names[23];
 static PyTypeObject *session_options_result_type;
 const Struct session_options_struct = {
-  "session_options", session_options_members, 21, 3, sizeof(sampler_session_options), 1,
+  "session_options", session_options_members, 23, 3, sizeof(sampler_session_options), 1,
   NULL, 0, NULL,
   session_options_names, &session_options_result_type,
     ""};
@@ -2022,12 +2051,31 @@ const Member session_add_args_members[] = {
     "and num_steps, num_drafted and num_accepted are read. Adaptive values must not be infinite, the\n"
     "entropy must be NaN or finite and at least 0, counts in [0, 2^62). Read only during the call.\n"
     "None: a new sequence."},
+  {"unmask", "unmask", offsetof(sampler_session_add_args, unmask),
+   KIND_OBJECT, ELEMENT_NONE, 0, 6, -1, 0,
+    "For a diffusion language model, whose text grows by blocks (unmask.h): the rules by which\n"
+    "candidates stand. Needs the session's has_blocks. block_length is in [1, max_drafts + 1], and\n"
+    "confidence is not GIVEN. Without num_committed, num_steps_left and entropy_bound num_committed\n"
+    "is 1. Copied. None: the text grows by tokens.\n"
+    "\n"
+    "A span ends with the block, masked positions included, and has a row for each of its positions\n"
+    "after the text. An advance draws their candidates, of which the rules commit some. The text\n"
+    "grows once no position is masked; with edit_threshold once a later step changes nothing, the\n"
+    "16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold\n"
+    "whole blocks of the text: each is fed again with the next one. A step without a candidate that\n"
+    "may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset\n"
+    "n, in step s of its block, from 0, with the stream s.\n"
+    "\n"
+    "Stages see the text before the block: penalties count it, and bad words and contexts of biases\n"
+    "follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,\n"
+    "min_new_tokens, the exponential decay, mirostat, adaptive-p, top-p decay. draft_source must be\n"
+    "NONE. Log-probabilities are not reported."},
 };
 
-static PyObject *session_add_args_names[26];
+static PyObject *session_add_args_names[27];
 static PyTypeObject *session_add_args_result_type;
 const Struct session_add_args_struct = {
-  "session_add_args", session_add_args_members, 26, 6, sizeof(sampler_session_add_args), 1,
+  "session_add_args", session_add_args_members, 27, 7, sizeof(sampler_session_add_args), 1,
   NULL, 0, NULL,
   session_add_args_names, &session_add_args_result_type,
     ""};
@@ -2133,14 +2181,15 @@ const Member session_advance_args_members[] = {
    KIND_OBJECT, ELEMENT_I32, 0, 5, -1, 0,
     "[rows of logits] The token that is decided at each target row whatever its logits, below\n"
     "vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this\n"
-    "token is kept, any other ends the drafts. Negative: none. In host memory. None: none."},
+    "token is kept, any other ends the drafts. Negative: none, as rows of blocks must be. In host\n"
+    "memory. None: none."},
   {"out_token_ids", "out_token_ids", offsetof(sampler_session_advance_args, out_token_ids),
    KIND_OBJECT, ELEMENT_I32, 1, 6, 0, 0,
     "Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,\n"
     "and with no spans those, too.\n"
     "\n"
-    "[num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span\n"
-    "without logits."},
+    "[num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span without logits\n"
+    "or whose block is not complete."},
   {"out_counts", "out_counts", offsetof(sampler_session_advance_args, out_counts),
    KIND_OBJECT, ELEMENT_I64, 1, 7, 1, 0,
     ""},
@@ -2165,14 +2214,27 @@ const Member session_advance_args_members[] = {
     "in rank order, padded with -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in\n"
     "[0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of\n"
     "sampler_report_args must be 0. In host memory. None: none."},
+  {"guidance_logits", "guidance_logits", offsetof(sampler_session_advance_args, guidance_logits),
+   KIND_OBJECT, ELEMENT_FLOATS, 0, 14, -1, 0,
+    "Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with\n"
+    "the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's\n"
+    "new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None\n"
+    "and 0 elsewhere."},
+  {"num_guidance_rows", "num_guidance_rows", offsetof(sampler_session_advance_args, num_guidance_rows),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"guidance_row_indices", "guidance_row_indices", offsetof(sampler_session_advance_args, guidance_row_indices),
+   KIND_OBJECT, ELEMENT_I32, 0, 15, -1, 0,
+    "[rows of logits] The guidance row of each target row; negative: none. In host memory. None: the\n"
+    "row of the same number."},
 };
 
 static const char *const session_advance_args_results[] = {"token_ids", "counts", "finish_reasons", "cache_lengths", "drafter_cache_lengths", "accepted_counts", "row_status", "reports", NULL};
 
-static PyObject *session_advance_args_names[18];
+static PyObject *session_advance_args_names[21];
 static PyTypeObject *session_advance_args_result_type;
 const Struct session_advance_args_struct = {
-  "session_advance_args", session_advance_args_members, 18, 14, sizeof(sampler_session_advance_args), 1,
+  "session_advance_args", session_advance_args_members, 21, 16, sizeof(sampler_session_advance_args), 1,
   NULL, 0, session_advance_args_results,
   session_advance_args_names, &session_advance_args_result_type,
     ""};
@@ -2444,7 +2506,7 @@ const char sampler_residual_doc[] =
     "    an all-zero p is empty. An all-zero q subtracts nothing.";
 
 const char sampler_unmask_doc[] =
-    "unmask($self, candidate_token_ids, scores=None, *, stream=None, workspace=None, workspace_bytes=None, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, confidence=None, candidate_status=None, score_stride=None, token_ids=None, mask_token_id=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, order_temperature=None, threshold=None, entropy_bound=None, edit_threshold=None, num_committed=None, num_steps_left=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
+    "unmask($self, candidate_token_ids, scores=None, *, stream=None, workspace=None, workspace_bytes=None, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, params=None, candidate_status=None, score_stride=None, token_ids=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
     "--\n"
     "\n"
     "Commits the candidates that each block's rules let stand: at least the number asked for, and all\n"
@@ -2456,7 +2518,7 @@ const char sampler_unmask_doc[] =
     "    [num_rows] A candidate for each row. A negative one never stands. Required.\n"
     "scores\n"
     "    [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.\n"
-    "    Required, or None, as `confidence` says.\n"
+    "    Required, or None, as params->confidence says.\n"
     "stream\n"
     "    Stream of the work. Ignored by a CPU handle.\n"
     "workspace\n"
@@ -2474,15 +2536,16 @@ const char sampler_unmask_doc[] =
     "    In [0, 65536].\n"
     "token_id_type\n"
     "    Type of candidate_token_ids and token_ids.\n"
+    "params\n"
+    "    None: all 0.\n"
     "candidate_status\n"
     "    [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a\n"
     "    NaN score. None: no other row is bad. Give it where a bad row has a fallback token.\n"
     "score_stride\n"
     "    In elements. 0: 1, with MARGIN 2.\n"
     "token_ids\n"
-    "    [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are\n"
-    "    masked; a candidate that is it never stands. None: all rows are masked, mask_token_id must be\n"
-    "    0, and edit_threshold off.\n"
+    "    [num_rows] The positions' tokens, read and written. None: all rows are masked,\n"
+    "    params->mask_token_id must be 0, and edit_threshold off.\n"
     "slots\n"
     "    [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row\n"
     "    with an invalid slot does not stand then. Random numbers follow from the slot and the row's\n"
@@ -2494,29 +2557,9 @@ const char sampler_unmask_doc[] =
     "    [slots] Stream of each slot, such as a request id where all share a seed. None: the slot's\n"
     "    number with a shared seed, so that slots draw independently; 0 with a seed per slot, so that a\n"
     "    token depends on its seed and offset alone, not on its place.\n"
-    "order_temperature\n"
-    "    Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's\n"
-    "    alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and\n"
-    "    POSITION.\n"
-    "threshold\n"
-    "    Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
-    "    every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.\n"
-    "entropy_bound\n"
-    "    ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
-    "    16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.\n"
-    "    Not NaN. Off with other confidences.\n"
-    "edit_threshold\n"
-    "    Puts candidates in the place of other tokens than the mask, where they differ and the\n"
-    "    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
-    "    NaN. Off with RANDOM and POSITION.\n"
-    "num_committed\n"
-    "    Commits at least the first num_committed rows of the order. <= 0: none by number.\n"
-    "num_steps_left\n"
-    "    Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
-    "    steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.\n"
     "block_num_committed\n"
-    "    [num_blocks] The same for each block. In host memory with the handle's host_parameters. None:\n"
-    "    the number above.\n"
+    "    [num_blocks] num_committed and num_steps_left of each block. In host memory with the\n"
+    "    handle's host_parameters. None: those of `params`.\n"
     "out_changes\n"
     "    [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. None: not wanted.\n"
     "out_confidences\n"
@@ -2564,7 +2607,7 @@ const char sampler_residual_workspace_size_doc[] =
     "How many bytes of workspace `residual` needs with these arguments. No array is read or written.";
 
 const char sampler_unmask_workspace_size_doc[] =
-    "unmask_workspace_size($self, candidate_token_ids, scores=None, *, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, confidence=None, candidate_status=None, score_stride=None, token_ids=None, mask_token_id=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, order_temperature=None, threshold=None, entropy_bound=None, edit_threshold=None, num_committed=None, num_steps_left=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
+    "unmask_workspace_size($self, candidate_token_ids, scores=None, *, num_rows=None, block_offsets=None, num_blocks=None, token_id_type=None, params=None, candidate_status=None, score_stride=None, token_ids=None, slots=None, num_slots=None, seed=None, offset=None, seeds=None, offsets=None, streams=None, num_seeds=None, num_offsets=None, block_num_committed=None, block_num_steps_left=None, out_changes=None, out_confidences=None, out_committed_counts=None, out_edited_counts=None, out_masked_counts=None, out_block_status=None)\n"
     "--\n"
     "\n"
     "How many bytes of workspace `unmask` needs with these arguments. No array is read or written.";
@@ -2716,7 +2759,7 @@ const char sampler_state_size_doc[] =
     "    truncating leaves them.";
 
 const char sampler_session_size_doc[] =
-    "session_size($self, *, max_sequences=None, max_context=None, vocabulary_size=None, logits_dtype=None, keep_drafter_rows=None, max_drafts=None, drafter_context=None, lookup_tokens=None, max_end_tokens=None, max_stop_sequences=None, max_stop_tokens=None, max_top_logprobs=None, params=None, pipeline=None, acceptance=None, has_draft_trees=None, has_adaptive_gamma=None, clock=None, clock_user=None, stream=None, filler_top_k=None)\n"
+    "session_size($self, *, max_sequences=None, max_context=None, vocabulary_size=None, logits_dtype=None, keep_drafter_rows=None, max_drafts=None, drafter_context=None, lookup_tokens=None, max_end_tokens=None, max_stop_sequences=None, max_stop_tokens=None, max_top_logprobs=None, params=None, pipeline=None, acceptance=None, has_draft_trees=None, has_adaptive_gamma=None, clock=None, clock_user=None, stream=None, filler_top_k=None, has_blocks=None, confidence_kind=None)\n"
     "--\n"
     "\n"
     "Bytes of memory of such a session, device memory included. Errors:\n"
@@ -2748,14 +2791,14 @@ const char sampler_session_size_doc[] =
     "    Maximum num_top_logprobs of sampler_session_advance, in [0, vocabulary_size]. Default 0.\n"
     "params\n"
     "    Parameters common to all sequences: rules for ties, orders, scopes and forms, and the list of\n"
-    "    stages. Its numbers are the defaults of sequences added without parameters. None: temperature 1\n"
-    "    and no filter.\n"
+    "    stages. Its numbers are the defaults of sequences added without parameters; guidance_scale must\n"
+    "    be off. None: temperature 1 and no filter.\n"
     "pipeline\n"
     "    Lists and masks of the stages, by slot: the sequence's number, of max_sequences. None: none.\n"
     "    The struct is copied; its arrays remain the caller's, and are read in each advance. history,\n"
     "    prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts\n"
-    "    are the history. guidance_logits must be None. If `stop` is 0 it is the end tokens of each\n"
-    "    sequence, as min_new_tokens and the exponential decay require.\n"
+    "    are the history. guidance_logits must be None: sampler_session_advance has them. If `stop` is 0\n"
+    "    it is the end tokens of each sequence, as min_new_tokens and the exponential decay require.\n"
     "acceptance\n"
     "    Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts\n"
     "    per sequence. Rule 0, and None: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.\n"
@@ -2773,10 +2816,15 @@ const char sampler_session_size_doc[] =
     "    Tokens that the n-grams of sequences with SAMPLER_DRAFTS_NGRAM learn per new position: the\n"
     "    target's filler_top_k likeliest, in [0, 2^20), then the token of the text unless among them.\n"
     "    Takes as many ids per row of logits, max_drafts + 1 rows per sequence. Default 0: only the\n"
-    "    token of the text.";
+    "    token of the text.\n"
+    "has_blocks\n"
+    "    1: sequences may have `unmask`, with blocks of at most max_drafts + 1 positions, at about 50\n"
+    "    bytes per position of each sequence. Default 0.\n"
+    "confidence_kind\n"
+    "    For blocks: the rows whose log-probabilities and entropies are the confidences.";
 
 const char session_add_doc[] =
-    "add($self, token_ids, *, prompt_length=None, cache_length=None, drafter_cache_length=None, params=None, seed=None, max_new_tokens=None, end_token_ids=None, stop_sequences=None, draft_source=None, acceptance=None, ngram=None, num_drafts=None, min_match=None, draft_unknown=None, ngram_has_text=None, ngram_least_count=None, ngram_least_share=None, least_draft_probability=None, draft_top_k=None, adaptive_gamma=None, ema_beta=None, gamma_min=None, resumed=None)\n"
+    "add($self, token_ids, *, prompt_length=None, cache_length=None, drafter_cache_length=None, params=None, seed=None, max_new_tokens=None, end_token_ids=None, stop_sequences=None, draft_source=None, acceptance=None, ngram=None, num_drafts=None, min_match=None, draft_unknown=None, ngram_has_text=None, ngram_least_count=None, ngram_least_share=None, least_draft_probability=None, draft_top_k=None, adaptive_gamma=None, ema_beta=None, gamma_min=None, resumed=None, unmask=None)\n"
     "--\n"
     "\n"
     "Adds a sequence; *out_sequence is its number. It is finished at once if its last token, when new,\n"
@@ -2861,7 +2909,25 @@ const char session_add_doc[] =
     "    here. Only its adaptive_values and drafter_entropy, without which the next tokens may differ,\n"
     "    and num_steps, num_drafted and num_accepted are read. Adaptive values must not be infinite, the\n"
     "    entropy must be NaN or finite and at least 0, counts in [0, 2^62). Read only during the call.\n"
-    "    None: a new sequence.";
+    "    None: a new sequence.\n"
+    "unmask\n"
+    "    For a diffusion language model, whose text grows by blocks (unmask.h): the rules by which\n"
+    "    candidates stand. Needs the session's has_blocks. block_length is in [1, max_drafts + 1], and\n"
+    "    confidence is not GIVEN. Without num_committed, num_steps_left and entropy_bound num_committed\n"
+    "    is 1. Copied. None: the text grows by tokens.\n"
+    "\n"
+    "    A span ends with the block, masked positions included, and has a row for each of its positions\n"
+    "    after the text. An advance draws their candidates, of which the rules commit some. The text\n"
+    "    grows once no position is masked; with edit_threshold once a later step changes nothing, the\n"
+    "    16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold\n"
+    "    whole blocks of the text: each is fed again with the next one. A step without a candidate that\n"
+    "    may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset\n"
+    "    n, in step s of its block, from 0, with the stream s.\n"
+    "\n"
+    "    Stages see the text before the block: penalties count it, and bad words and contexts of biases\n"
+    "    follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,\n"
+    "    min_new_tokens, the exponential decay, mirostat, adaptive-p, top-p decay. draft_source must be\n"
+    "    NONE. Log-probabilities are not reported.";
 
 const char session_fork_doc[] =
     "fork($self, source, *, seed=None, params=None)\n"
@@ -2894,7 +2960,7 @@ const char session_plan_doc[] =
     "    among the first next time.";
 
 const char session_advance_doc[] =
-    "advance($self, spans, logits, *, logits_row_stride=None, drafter_spans=None, drafter_logits=None, drafter_row_stride=None, token_bitmask_indices=None, forced_token_ids=None, out_token_ids=None, out_counts=None, out_finish_reasons=None, out_cache_lengths=None, out_drafter_cache_lengths=None, out_accepted_counts=None, out_row_status=None, reports=None)\n"
+    "advance($self, spans, logits, *, logits_row_stride=None, drafter_spans=None, drafter_logits=None, drafter_row_stride=None, token_bitmask_indices=None, forced_token_ids=None, out_token_ids=None, out_counts=None, out_finish_reasons=None, out_cache_lengths=None, out_drafter_cache_lengths=None, out_accepted_counts=None, out_row_status=None, reports=None, guidance_logits=None, guidance_row_indices=None)\n"
     "--\n"
     "\n"
     "Processes logits: the drafter's become drafts, the target's verify drafts and become tokens. A\n"
@@ -2921,13 +2987,14 @@ const char session_advance_doc[] =
     "forced_token_ids\n"
     "    [rows of logits] The token that is decided at each target row whatever its logits, below\n"
     "    vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this\n"
-    "    token is kept, any other ends the drafts. Negative: none. In host memory. None: none.\n"
+    "    token is kept, any other ends the drafts. Negative: none, as rows of blocks must be. In host\n"
+    "    memory. None: none.\n"
     "out_token_ids\n"
     "    Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be None,\n"
     "    and with no spans those, too.\n"
     "\n"
-    "    [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span\n"
-    "    without logits.\n"
+    "    [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span without logits\n"
+    "    or whose block is not complete.\n"
     "out_finish_reasons\n"
     "    Not NONE: the sequence has finished, and is not planned any more.\n"
     "out_cache_lengths\n"
@@ -2940,4 +3007,12 @@ const char session_advance_doc[] =
     "    Log-probabilities of the new tokens, padded with NaN, and of the first num_top_logprobs tokens\n"
     "    in rank order, padded with -1 and NaN: logprob_kind, out_logprobs, num_top_logprobs in\n"
     "    [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of\n"
-    "    sampler_report_args must be 0. In host memory. None: none.";
+    "    sampler_report_args must be 0. In host memory. None: none.\n"
+    "guidance_logits\n"
+    "    Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with\n"
+    "    the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's\n"
+    "    new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None\n"
+    "    and 0 elsewhere.\n"
+    "guidance_row_indices\n"
+    "    [rows of logits] The guidance row of each target row; negative: none. In host memory. None: the\n"
+    "    row of the same number.";

@@ -251,6 +251,7 @@ static int take_add(Call *call, Fields *f, sampler_session_add_args *a,
   if (failed || take_text(call, f, session_add_args__token_ids, &a->num_tokens) ||
       take_text(call, f, session_add_args__end_token_ids, &a->num_end_tokens) ||
       take_params(call, f, session_add_args__params, &call->params, &a->params) ||
+      take_unmask_params(call, f, session_add_args__unmask, &a->unmask) ||
       take_lists(call, "stop_sequences.", OBJECT(f, session_add_args__stop_sequences),
                  &a->stop_sequences)) {
     return -1;
@@ -569,24 +570,31 @@ static sampler_span *copy_spans(const char *label, PyObject *list, int64_t *out_
   return spans;
 }
 
-/* Rows of logits, [rows, vocabulary_size], in the sampler's memory. */
-static int take_logits(Call *call, Fields *f, int index, int stride_index,
-                       const SessionObject *self, int64_t rows, const void **out) {
-  PyObject *values = OBJECT(f, index);
-  sampler_rows view;
-  RowsArray array;
-  if (!values) return 0;
+/* Logits in the sampler's memory, of the session's type where there are rows. */
+static int view_logits(Call *call, Fields *f, int index, const SessionObject *self, int64_t rows,
+                       sampler_rows *view, RowsArray *array) {
+  memset(array, 0, sizeof *array);
   call->is_on_host = 0;
-  const int failed = take_rows_array(call, f, index, &view, &array);
+  const int failed = take_rows_array(call, f, index, view, array);
   call->is_on_host = 1;
   if (failed) return -1;
+  const int is_bits = array->values.element == ELEMENT_U16 && self->logits_dtype != SAMPLER_F32;
+  if (rows > 0 && !is_bits && view->dtype != self->logits_dtype) {
+    call_break(call, "%s is %s; logits_dtype of the session is %d", f->of->members[index].label,
+               element_name(array->values.element), (int)self->logits_dtype);
+  }
+  return 0;
+}
+
+/* Rows of logits, [rows, vocabulary_size]. */
+static int take_logits(Call *call, Fields *f, int index, int stride_index,
+                       const SessionObject *self, int64_t rows, const void **out) {
+  sampler_rows view;
+  RowsArray array;
+  if (!OBJECT(f, index)) return 0;
+  if (view_logits(call, f, index, self, rows, &view, &array)) return -1;
   int64_t *stride = FIELD(f, int64_t, stride_index);
   const char *label = f->of->members[index].label;
-  const int is_bits = array.values.element == ELEMENT_U16 && self->logits_dtype != SAMPLER_F32;
-  if (rows > 0 && !is_bits && view.dtype != self->logits_dtype) {
-    call_break(call, "%s is %s; logits_dtype of the session is %d", label,
-               element_name(array.values.element), (int)self->logits_dtype);
-  }
   if (fields_given(f, stride_index) || array.values.ndim < 2) {
     const int64_t needed = extent(rows, self->vocabulary_size, *stride);
     if (array.values.count < needed) {
@@ -605,6 +613,39 @@ static int take_logits(Call *call, Fields *f, int index, int stride_index,
   return 0;
 }
 
+/* As many rows as there are, as far apart as those of `rows` rows of logits. */
+static int take_guidance(Call *call, Fields *f, sampler_session_advance_args *a,
+                         const SessionObject *self, int64_t rows) {
+  const int index = session_advance_args__guidance_logits;
+  const int64_t stride = first_nonzero(a->logits_row_stride, self->vocabulary_size);
+  sampler_rows view;
+  RowsArray array;
+  a->num_guidance_rows = 0;
+  if (!OBJECT(f, index)) return 0;
+  if (view_logits(call, f, index, self, rows, &view, &array)) return -1;
+  const char *label = f->of->members[index].label;
+  if (fields_given(f, session_advance_args__logits_row_stride) || array.values.ndim < 2) {
+    if (stride > 0 && array.values.count % stride) {
+      call_break(call, "%s has %lld elements; it must be rows of %lld", label,
+                 (long long)array.values.count, (long long)stride);
+    }
+    a->num_guidance_rows = stride > 0 ? array.values.count / stride : 0;
+  } else {
+    if (view.num_cols != self->vocabulary_size) {
+      call_break(call, "%s has rows of %lld elements; it must be rows of %lld", label,
+                 (long long)view.num_cols, (long long)self->vocabulary_size);
+    }
+    if (view.num_rows > 1 && rows > 1 && view.row_stride != stride) {
+      call_break(call, "%s has rows that are %lld elements apart; those of logits are %lld", label,
+                 (long long)view.row_stride, (long long)stride);
+    }
+    if (view.num_rows > 1) a->logits_row_stride = view.row_stride;
+    a->num_guidance_rows = view.num_rows;
+  }
+  a->guidance_logits = view.values;
+  return 0;
+}
+
 static int take_advance(Call *call, Fields *f, sampler_session_advance_args *a,
                         const SessionObject *self, int64_t rows, int64_t drafter_rows) {
   const int64_t spans = a->num_spans, width = sum(self->max_drafts, 1);
@@ -612,13 +653,15 @@ static int take_advance(Call *call, Fields *f, sampler_session_advance_args *a,
                   self, rows, &a->logits) ||
       take_logits(call, f, session_advance_args__drafter_logits,
                   session_advance_args__drafter_row_stride, self, drafter_rows,
-                  &a->drafter_logits)) {
+                  &a->drafter_logits) ||
+      take_guidance(call, f, a, self, rows)) {
     return -1;
   }
   call->id_element = ELEMENT_I32;
   strcpy(call->id_label, "a session's id");
   return take_array(call, f, "", session_advance_args__token_bitmask_indices, rows, PLACE_HOST) ||
          take_array(call, f, "", session_advance_args__forced_token_ids, rows, PLACE_HOST) ||
+         take_array(call, f, "", session_advance_args__guidance_row_indices, rows, PLACE_HOST) ||
          take_output(call, f, "", session_advance_args__out_token_ids, 1, 2, spans, width) ||
          take_output(call, f, "", session_advance_args__out_counts, 1, 1, spans, 1) ||
          take_output(call, f, "", session_advance_args__out_finish_reasons, 1, 1, spans, 1) ||
@@ -709,7 +752,8 @@ static PyGetSetDef span_attributes[] = {
     {"plan", span_number, NULL, "Which plan of the session it is of.", (void *)1},
     {"start", span_number, NULL,
      "The length that the cache must have: what it holds beyond is cut off.", (void *)2},
-    {"num_tokens", span_number, NULL, "At least one; the last of them may be drafts.", (void *)3},
+    {"num_tokens", span_number, NULL, "At least one; the last of them may be drafts, or a block.",
+     (void *)3},
     {"num_logits", span_number, NULL,
      "Rows of logits that advance wants, those that follow the last so many tokens.", (void *)4},
     {"token_ids", span_ids, NULL, "int32, [num_tokens].", NULL},

@@ -10,7 +10,7 @@ import re
 import unittest
 
 import libsampler
-from libsampler import Params, Reports, Rows
+from libsampler import Params, Reports, Rows, UnmaskParams
 from support import PROJECT, Expects, bytes_of, floats, ints, sampler
 
 LOGITS = floats(2.0, 2.5, 1.5, -1.0, 0.0)
@@ -60,9 +60,9 @@ class SimpleCalls(unittest.TestCase):
         offsets = array.array("q", [0, 4, 6])
         change, kind = libsampler.UnmaskChange, libsampler.Confidence
         with libsampler.Sampler() as s:
-            done = s.unmask(candidates, scores, block_offsets=offsets, token_ids=tokens, mask_token_id=1,
-                            num_committed=1, threshold=0.875, edit_threshold=0.75, out_confidences=True,
-                            out_committed_counts=True, out_block_status=True)
+            rules = UnmaskParams(mask_token_id=1, num_committed=1, threshold=0.875, edit_threshold=0.75)
+            done = s.unmask(candidates, scores, block_offsets=offsets, token_ids=tokens, params=rules,
+                            out_confidences=True, out_committed_counts=True, out_block_status=True)
             self.assertEqual(list(tokens), [1, 6, 1, 8, 1, 4])
             self.assertEqual(list(done.changes), [change.KEPT, change.COMMITTED, change.KEPT, change.EDITED,
                                                   change.KEPT, change.COMMITTED])
@@ -72,10 +72,11 @@ class SimpleCalls(unittest.TestCase):
             self.assertAlmostEqual(done.confidences[0], math.exp(-0.5), 6)
             entropies = floats(0.5, 0, 0.25, 0, 1, 0, 0.75, 0, 0.125, 0, 0.5, 0)
             status = array.array("I", [1, 0, 0, 0, 0, 0])
-            done = s.unmask(candidates, entropies, block_offsets=offsets, token_ids=tokens, mask_token_id=1,
-                            confidence=kind.ENTROPY, score_stride=2, entropy_bound=0.5, order_temperature=0.5,
-                            seed=3, slots=ints(0, 1, 0, 1, 0, 1), num_slots=2, candidate_status=status,
-                            num_committed=7, num_steps_left=7, block_num_committed=ints(1, 2),
+            rules = UnmaskParams(mask_token_id=1, confidence=kind.ENTROPY, entropy_bound=0.5,
+                                 order_temperature=0.5, num_committed=7, num_steps_left=7)
+            done = s.unmask(candidates, entropies, block_offsets=offsets, token_ids=tokens, params=rules,
+                            score_stride=2, seed=3, slots=ints(0, 1, 0, 1, 0, 1), num_slots=2,
+                            candidate_status=status, block_num_committed=ints(1, 2),
                             block_num_steps_left=ints(0, 1), out_confidences=True,
                             out_committed_counts=True, out_edited_counts=True)
             self.assertEqual(list(tokens), [1, 6, 7, 8, 9, 4])
@@ -83,20 +84,23 @@ class SimpleCalls(unittest.TestCase):
             self.assertEqual(list(done.committed_counts), [1, 1])
             self.assertEqual(list(done.edited_counts), [0, 0])
             self.assertTrue(math.isnan(done.confidences[0]) and done.confidences[1] == -0.25)
-            one = s.unmask(candidates, num_steps_left=2, confidence=kind.POSITION)
+            one = s.unmask(candidates, params=UnmaskParams(num_steps_left=2, confidence=kind.POSITION))
             self.assertEqual(list(one.changes), [1, 1, 1, 0, 0, 0])
+            self.assertEqual(list(s.unmask(candidates, scores).changes), [0] * 6)
             self.assertEqual(s.unmask_workspace_size(candidates, scores), 0)
             top = libsampler.Sampler().sample(rows(), params=Params(temperature=0), reports=Reports(
                 num_top_logprobs=5, out_top_logprobs=True))
-            wide = s.unmask(ints(7, 7, 7), top.reports.top_logprobs, confidence=kind.MARGIN,
-                            out_confidences=True)
+            margin = UnmaskParams(confidence=kind.MARGIN)
+            wide = s.unmask(ints(7, 7, 7), top.reports.top_logprobs, params=margin, out_confidences=True)
             for row in range(3):
                 likeliest = [math.exp(top.reports.top_logprobs[row, i]) for i in range(2)]
                 self.assertAlmostEqual(wide.confidences[row], likeliest[0] - likeliest[1], 6)
             with self.assertRaisesRegex(libsampler.InvalidArgument, "scores has 6 elements"):
-                s.unmask(candidates, scores, confidence=kind.MARGIN)
+                s.unmask(candidates, scores, params=margin)
             with self.assertRaisesRegex(libsampler.InvalidArgument, "must be of one type"):
                 s.unmask(candidates, scores, token_ids=array.array("q", [1] * 6))
+            with self.assertRaisesRegex(TypeError, "params is of type Params; it must be libsampler.Unmask"):
+                s.unmask(candidates, scores, params=Params())
 
     def test_scores_are_what_was_reported(self):
         params = Params(top_p=0.8, temperature=0.9)

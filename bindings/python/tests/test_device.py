@@ -156,6 +156,8 @@ class OnDevice(Expects, unittest.TestCase):
             self.assertEqual((result.token_ids[0, 0], result.counts[0]), (1, 1))
             self.expect_like(InvalidArgument, "^logits.values is on cpu", session.advance,
                              session.plan().spans, LOGITS)
+            self.expect_like(InvalidArgument, "^guidance_logits.values is on cpu", session.advance,
+                             session.plan().spans, on_device(LOGITS), guidance_logits=LOGITS)
 
 
 class CustomCalls(Expects, unittest.TestCase):

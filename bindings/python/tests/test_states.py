@@ -6,7 +6,7 @@ import unittest
 
 import libsampler
 from libsampler import (DraftSource, FinishReason, InvalidArgument, NgramStorage, Params, Pipeline,
-                        PromptLookup, Session, State, TokenKind, token_lists)
+                        PromptLookup, Session, State, TokenKind, UnmaskParams, token_lists)
 from support import Expects, floats, ints, sampler
 
 NUM_TOKENS = 30
@@ -304,6 +304,74 @@ class Sessions(Expects, unittest.TestCase):
             self.assertEqual(list(session.get(number).token_ids), [1, 7, 7, 7])
         bias.append(0.0)
         mask.append(0)
+
+    def test_blocks(self):
+        mask, params = NUM_TOKENS - 1, Params(temperature=0)
+        rules = UnmaskParams(mask_token_id=mask, block_length=3, num_steps_left=2)
+        with self.session(max_drafts=2, has_blocks=1) as session:
+            number = session.add(ints(1, 2), max_new_tokens=7, params=params, unmask=rules)
+            counts, ends = [], []
+            for _ in range(20):
+                plan = session.plan()
+                if not plan.spans:
+                    break
+                span, logits = plan.spans[0], array.array("f")
+                end = span.start + span.num_tokens
+                for position in range(end - span.num_logits, end):  # later ones are surer
+                    logits.extend([5.0 + position if token == position else 0.0
+                                   for token in range(NUM_TOKENS)])
+                ends.append(list(span.token_ids[span.num_tokens - span.num_logits:]))
+                counts.append(session.advance(plan.spans, logits).counts[0])
+            # Blocks begin at multiples of 3, the first one in the prompt.
+            self.assertEqual(ends, [[mask], [mask] * 3, [mask, 4, 5], [mask] * 3, [mask, 7, 8]])
+            self.assertEqual(counts, [1, 0, 3, 0, 3])
+            sequence = session.get(number)
+            self.assertEqual(list(sequence.token_ids), [1, 2, 2, 3, 4, 5, 6, 7, 8])
+            self.assertIs(sequence.finish_reason, FinishReason.LENGTH)
+            self.expect(InvalidArgument, "unmask->block_length is 4; it must be below 4", session.add,
+                        ints(1), unmask=rules.replace(block_length=4))
+            self.expect(TypeError, "unmask is of type int; it must be libsampler.UnmaskParams",
+                        session.add, ints(1), unmask=5)
+        with self.session() as session:
+            self.expect(InvalidArgument, "unmask is set; the session must have has_blocks", session.add,
+                        ints(1), unmask=rules)
+
+    def test_guidance(self):
+        params = Params(guidance_scale=2.5, top_k=4)
+        with self.session() as session:
+            number = session.add(ints(1), seed=5, params=params)
+            text = [1]
+            for step, index in enumerate([None, 0, 1, -1]):
+                row, first, second = row_of(text), row_of([*text, 7]), row_of([*text, 8])
+                both = floats(*first, *second)
+                wide = memoryview(floats(*first, *row, *second, *row)).cast("B").cast(
+                    "f", (4, NUM_TOKENS))[::2]  # rows that are not side by side
+                indices = ints(index or 0)
+                want = self.sampler.sample(
+                    floats(*row), params=params, seed=5, offset=step,
+                    pipeline=Pipeline(guidance_logits=both, guidance_row_indices=indices)).token_ids[0]
+                result = session.advance(session.plan().spans, floats(*row),
+                                         guidance_logits=both if index is None else wide,
+                                         guidance_row_indices=None if index is None else indices)
+                self.assertEqual(result.token_ids[0, 0], want)
+                text.append(want)
+            self.assertEqual(list(session.get(number).token_ids), text)
+            session.add(ints(2), params=params)
+            spans, logits = session.plan().spans, floats(*row, *row)
+            self.expect(InvalidArgument, "guidance_logits is NULL; sequence 0 has guidance_scale",
+                        session.advance, spans, logits)
+            for guidance, message in (
+                    (logits[:-1], "has 59 elements; it must be rows of 30"),
+                    (array.array("d", logits), "is float64"),
+                    (memoryview(logits).cast("B").cast("f", (3, 20)),
+                     "has rows of 20 elements; it must be rows of 30"),
+                    (wide, "has rows that are 60 elements apart; those of logits are 30")):
+                self.expect_like(InvalidArgument, f"guidance_logits(.values)? {message}",
+                                 session.advance, spans, logits, guidance_logits=guidance)
+            self.expect(InvalidArgument, "guidance_row_indices has 1 elements; it needs 2",
+                        session.advance, spans, logits, guidance_logits=logits,
+                        guidance_row_indices=ints(0))
+            session.advance(spans, logits, guidance_logits=logits)
 
     def test_bad_arguments(self):
         for options in ({"max_sequences": 0}, {"max_context": -1}, {"vocabulary_size": 2**20},

@@ -43,6 +43,7 @@ class LoopHost final : public SessionHost {
   // Unused: loops do not report the values of adaptive stages.
   std::optional<contract::AdaptiveRules> adaptive_rules(int32_t) const override { return {}; }
   // The temperature parameter, also with SAMPLER_PROCESSOR_GREEDY.
+  bool has_guidance(int32_t) const override { return false; }
   float entropy_temperature(int32_t sequence) const override;
 
  private:

@@ -17,12 +17,14 @@ ChainLayout::ChainLayout(const SessionConfig &config, SequenceTable *table,
   draft_ids_ = arrays->in<int32_t>(count, num_places);
   target_rows_ = arrays->in<int32_t>(count, num_places);
   masks_ = arrays->in<int32_t>(has_masks ? count : 0, num_places);
+  guidance_rows_ = arrays->in<int32_t>(count, num_places);
   forced_ = arrays->in<int32_t>(count, num_places);
   forced_by_slot_ = arrays->in<int64_t>(count);
 }
 
 DraftGroup ChainLayout::group_of(int32_t sequence) const {
   const SessionSequence &own = table_[sequence];
+  if (own.block.is_used()) return DraftGroup::kBlocks;
   const bool is_drawn =
       own.num_drafts == 0 && table_.acceptances()[sequence] == SAMPLER_ACCEPT_SAMPLE_MATCH;
   return is_drawn ? DraftGroup::kNone : own.group;
@@ -51,6 +53,14 @@ int64_t ChainLayout::add_chain(const sampler_session_advance_args &args, int64_t
   for (int64_t j = 0; args.token_bitmask_indices && j < group.num_positions; ++j) {
     masks_[group.first_place + group.num_places() + j] =
         j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
+  }
+  for (int64_t j = 0; args.guidance_logits && j < group.num_positions; ++j) {
+    const int64_t row = first_row + j;
+    int32_t &guidance_row = guidance_rows_[group.first_place + group.num_places() + j];
+    guidance_row = -1;
+    if (j <= own.num_drafts) {
+      guidance_row = args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row);
+    }
   }
   for (int64_t j = 0; args.forced_token_ids && j < group.num_positions; ++j) {
     forced_[group.first_place + group.num_places() + j] =

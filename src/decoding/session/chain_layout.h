@@ -50,6 +50,9 @@ class ChainLayout {
   const int32_t *place_masks(const Group &group) {
     return transfer_.in(masks_ + group.first_place, group.num_places());
   }
+  const int32_t *place_guidance(const Group &group) {
+    return transfer_.in(guidance_rows_ + group.first_place, group.num_places());
+  }
   const int32_t *place_forced(const Group &group) {
     return transfer_.in(forced_ + group.first_place, group.num_places());
   }
@@ -76,7 +79,7 @@ class ChainLayout {
   Chain *chains_;
   int32_t *slots_;
   int32_t *draft_counts_, *tree_parents_;  // trees only
-  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_, *forced_;
+  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_, *guidance_rows_, *forced_;
   int64_t *forced_by_slot_;
 };
 

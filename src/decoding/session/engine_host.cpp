@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "contract/edits.h"
 #include "contract/weight.h"
 
 namespace sampler::decoding {
 
 namespace {
 
-constexpr SessionHost::Rules kRules = {true, false, false, false, false, false};
+constexpr SessionHost::Rules kRules = {true, false, false, false, false, false, true};
 
 }  // namespace
 
@@ -103,6 +104,10 @@ std::optional<contract::AdaptiveRules> EngineHost::adaptive_rules(int32_t sequen
                                  params.top_p_decay,
                                  params.top_p_least,
                                  -1};
+}
+
+bool EngineHost::has_guidance(int32_t sequence) const {
+  return contract::guidance_is_on(params_of(sequence).guidance_scale);
 }
 
 float EngineHost::entropy_temperature(int32_t sequence) const {

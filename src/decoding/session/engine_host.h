@@ -37,6 +37,7 @@ class EngineHost final : public SessionHost {
   sampler_token_lists place_ends(Transfer *transfer) const override;
   bool has_adaptive() const override { return numbers_.has_adaptive(); }
   std::optional<contract::AdaptiveRules> adaptive_rules(int32_t sequence) const override;
+  bool has_guidance(int32_t sequence) const override;
   float entropy_temperature(int32_t sequence) const override;
 
  private:

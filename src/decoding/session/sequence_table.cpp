@@ -71,6 +71,26 @@ void SequenceTable::append(int32_t sequence, int32_t token) {
   finish_if_ended(sequence);
 }
 
+int64_t SequenceTable::begin_block(int32_t sequence) {
+  SessionSequence &own = sequences_[sequence];
+  if (!own.block.has_begun()) {
+    own.block.begin(own.length, config_.options.max_context);
+    std::fill(text(sequence) + own.length, text(sequence) + own.block.end,
+              int32_t(own.block.rules.mask_token_id));
+  }
+  return own.block.end;
+}
+
+int64_t SequenceTable::end_block(int32_t sequence) {
+  SessionSequence &own = sequences_[sequence];
+  const int64_t before = own.length;
+  while (own.runs() && own.length < own.block.end) {
+    append(sequence, text(sequence)[own.length]);  // they are in their places
+  }
+  own.block.end = 0;
+  return own.length - before;
+}
+
 void SequenceTable::add(const sampler_session_add_args &args) {
   const int32_t sequence = next_number();
   const int64_t prompt_length = args.prompt_length ? args.prompt_length : args.num_tokens;
@@ -104,6 +124,11 @@ void SequenceTable::add(const sampler_session_add_args &args) {
   own.num_stops = args.stop_sequences.num_lists;
   if (own.source == SAMPLER_DRAFTS_NGRAM) own.ngram = *args.ngram;
   if (args.resumed) own.resume(*args.resumed);
+  if (args.unmask) {
+    own.block.rules = *args.unmask;
+    own.block.origin = args.unmask->blocks_after_prompt ? prompt_length : 0;
+    own.cache_length = own.block.begin_of(std::min(own.cache_length, own.length));
+  }
   if (own.num_stops > 0) {
     int64_t *const offsets = stop_offsets_of(sequence);
     const int64_t first = args.stop_sequences.offsets[0];

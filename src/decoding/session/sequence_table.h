@@ -41,6 +41,11 @@ class SequenceTable {
 
   void append(int32_t sequence, int32_t token);
 
+  // Masks the positions of a sequence's next block, unless it has begun. Returns the block's end.
+  int64_t begin_block(int32_t sequence);
+  // Makes the block's tokens text, up to what ends it. Returns how many.
+  int64_t end_block(int32_t sequence);
+
   // mark() is false for a sequence that was marked since begin_marks().
   void begin_marks() { ++mark_; }
   bool mark(int32_t sequence) {

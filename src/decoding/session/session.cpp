@@ -51,7 +51,7 @@ sampler_status Session::fork(abi::Entry &entry, int32_t source, const uint64_t *
   sampler_status status = settle(entry);
   if (status == SAMPLER_OK) status = state_.copy(entry, source, sequence);
   if (status != SAMPLER_OK) return status;
-  host_->copy(source, sequence, table_[source].length, params);
+  host_->copy(source, sequence, table_[source].num_places(), params);
   table_.copy(source, seed);
   drafting_.copy(source, sequence);
   *out_sequence = sequence;
@@ -66,16 +66,17 @@ void Session::remove(int32_t sequence) {
 // ---- Plans --------------------------------------------------------------------------------------
 
 // Plans tokens [begin, end). The last `last_part` stay together; if there is no room for them, as
-// many of the others as fit. False: none.
+// many of the others as fit, or whole blocks of them. False: none.
 bool Session::make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits,
-                        int64_t *room, PlannedSpan *out) const {
+                        const SessionBlock &block, int64_t *room, PlannedSpan *out) const {
   *out = {};
   if (end - begin <= *room) {
     *out = {begin, end - begin, num_logits, int32_t(num_plans_)};
   } else {
-    const int64_t part = std::min(*room, end - last_part - begin);
-    if (part <= 0) return false;
-    *out = {begin, part, 0, int32_t(num_plans_)};
+    int64_t part_end = begin + std::min(*room, end - last_part - begin);
+    if (block.is_used()) part_end = block.begin_of(part_end);
+    if (part_end <= begin) return false;
+    *out = {begin, part_end - begin, 0, int32_t(num_plans_)};
   }
   *room -= out->num_tokens;
   return true;
@@ -109,7 +110,7 @@ void Session::plan_sequence(abi::Entry &entry, int32_t sequence,
   if (drafting_.needs_drafter(own)) {
     const int64_t end = own.length + own.num_drafts;
     const int64_t begin = std::min(own.drafter_cache_length, end - 1);
-    if (make_span(begin, end, 1, 1, drafter_room, &own.drafter)) {
+    if (make_span(begin, end, 1, 1, own.block, drafter_room, &own.drafter)) {
       args.out_drafter_spans[(*args.out_num_drafter_spans)++] = planned_span(sequence, own.drafter);
     }
     return;
@@ -117,9 +118,11 @@ void Session::plan_sequence(abi::Entry &entry, int32_t sequence,
   if (!own.is_drafted) drafting_.draft(entry, sequence);
   if (own.group == DraftGroup::kTrees && own.num_first == 0) drafting_.join_siblings(sequence);
   if (is_waiting && own.is_in_step) return;
-  const int64_t num_logits = own.num_drafts + 1;
-  if (make_span(own.cache_length, own.length + own.num_drafts, num_logits, num_logits, room,
-                &own.target)) {
+  const int64_t end =
+      own.block.is_used() ? table_.begin_block(sequence) : own.length + own.num_drafts;
+  const int64_t num_logits = own.block.is_used() ? end - own.length : own.num_drafts + 1;
+  const int64_t last_part = own.block.is_used() ? end - own.block.begin_of(own.length) : num_logits;
+  if (make_span(own.cache_length, end, last_part, num_logits, own.block, room, &own.target)) {
     write_parents(args, sequence, *args.out_num_spans);
     args.out_spans[(*args.out_num_spans)++] = planned_span(sequence, own.target);
   }
@@ -160,7 +163,7 @@ bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
 
 // Runs all calls of a step in order, and downloads their results.
 sampler_status Session::run_calls(abi::Entry &entry, const sampler_session_advance_args &args) {
-  requests_.place_arrays(host_->needs_ends());
+  requests_.place_arrays(host_->needs_ends(), args.guidance_logits != nullptr);
   sampler_status status = drafts_.run(entry, args);
   if (status == SAMPLER_OK) status = verified_.run(entry, args);
   if (status == SAMPLER_OK) status = drafts_.keep_rows(entry, args);
@@ -185,8 +188,9 @@ void Session::finish_span(abi::Entry &entry, const sampler_session_advance_args 
     num_kept = own.num_accepted - args.out_counts[index];
     const bool is_tree = own.group == DraftGroup::kTrees;
     const int64_t num_cached = is_tree ? std::min(num_kept, own.num_first) : num_kept;
-    // A running sequence needs the logits of its last token.
-    own.cache_length = std::min(before + num_cached, own.length - own.runs());
+    // A running sequence needs the logits of its last token, or its whole last block.
+    own.cache_length = own.block.is_used() ? own.block.begin_of(before)
+                                           : std::min(before + num_cached, own.length - own.runs());
     own.drafter_cache_length = std::min(own.drafter_cache_length, own.cache_length);
     gamma_.count(span, before, num_kept);
     own.num_drafted += own.num_drafts;
@@ -216,7 +220,7 @@ sampler_status Session::advance(abi::Entry &entry, const sampler_session_advance
   status = run_calls(entry, args);
   if (status != SAMPLER_OK) return status;
   drafts_.take(args);
-  verified_.take(args);
+  verified_.take(entry, args);
   gamma_.begin_spans(args);
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
   gamma_.end_spans(entry);

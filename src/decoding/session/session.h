@@ -51,6 +51,7 @@ class Session {
   int64_t drafter_context() const { return config_.drafter_context(); }
   // For SAMPLER_ACCEPT_SYNTHETIC.
   bool has_rates() const { return config_.acceptance.synthetic_rates || config_.max_drafts() == 0; }
+  bool has_guidance(int32_t sequence) const { return host_->has_guidance(sequence); }
   bool is_full() const { return table_.is_full(); }
 
   // Runs the library's own checks of a sequence's parameters, and of the session's.
@@ -90,8 +91,8 @@ class Session {
   void plan_sequence(abi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
                      bool is_waiting, int64_t *room, int64_t *drafter_room);
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
-  bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
-                 PlannedSpan *out) const;
+  bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits,
+                 const SessionBlock &block, int64_t *room, PlannedSpan *out) const;
   void write_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
   sampler_status run_calls(abi::Entry &entry, const sampler_session_advance_args &args);
   void finish_span(abi::Entry &entry, const sampler_session_advance_args &args, int64_t span);

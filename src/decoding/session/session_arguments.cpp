@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/operations.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
 #include "capi/views.h"
+#include "contract/adaptive.h"
+#include "contract/edits.h"
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "decoding/ngram/ngram_calls.h"
@@ -78,6 +81,8 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.enumeration("keep_drafter_rows", options.keep_drafter_rows, 2);
   check.enumeration("has_draft_trees", options.has_draft_trees, 2);
   check.enumeration("has_adaptive_gamma", options.has_adaptive_gamma, 2);
+  check.enumeration("has_blocks", options.has_blocks, 2);
+  check.enumeration("confidence_kind", options.confidence_kind, 3);
   check.range("filler_top_k", options.filler_top_k, 0, contract::kMaxVocabulary);
   check.range("max_drafts", options.max_drafts, 0, kMostDrafts + 1);
   check.range("drafter_context", options.drafter_context, 0, capi::kMaxRows);
@@ -87,6 +92,10 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.range("max_stop_tokens", options.max_stop_tokens, 0, kMostListed + 1);
   if (check.ok()) {
     check.range("max_top_logprobs", options.max_top_logprobs, 0, options.vocabulary_size + 1);
+  }
+  if (check.ok() && options.has_blocks && options.vocabulary_size < 2) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "has_blocks is 1 and vocabulary_size 1; it must be above 1");
   }
   if (check.ok() && options.max_sequences * (options.max_drafts + 1) >= capi::kMaxRows) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -100,6 +109,11 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   if (check.ok()) check_rates(check, out->acceptance, options.max_drafts);
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
+  if (contract::guidance_is_on(out->params.guidance_scale)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "params->guidance_scale is %.9g; it must be 0 or 1 here, sequences have it",
+               double(out->params.guidance_scale));
+  }
   out->pipeline = abi::sized<sampler_pipeline>();
   options.filler_top_k = std::min(options.filler_top_k, options.vocabulary_size);
   out->drafter_dtype = options.logits_dtype;
@@ -325,6 +339,59 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   }
 }
 
+// Checks the rules of a text that grows by blocks.
+void check_unmask(Check &check, const Session &session, const sampler_session_add_args &args,
+                  sampler_unmask_params *unmask) {
+  if (!args.unmask || !check.ok()) return;
+  const sampler_session_options &options = session.options();
+  *unmask = capi::read_unmask_params(check, "unmask", args.unmask);
+  if (!options.has_blocks) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "unmask is set; the session must have has_blocks");
+  }
+  if (args.draft_source != SAMPLER_DRAFTS_NONE) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draft_source is %d; it must be SAMPLER_DRAFTS_NONE with unmask",
+               int(args.draft_source));
+  }
+  check.range("unmask->block_length", unmask->block_length, 1, options.max_drafts + 2);
+  check.range("unmask->mask_token_id", unmask->mask_token_id, 0, options.vocabulary_size);
+  if (unmask->confidence == SAMPLER_CONFIDENCE_GIVEN) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "unmask->confidence is SAMPLER_CONFIDENCE_GIVEN; a session computes confidences");
+  }
+  if (unmask->num_committed <= 0 && unmask->num_steps_left <= 0 && unmask->entropy_bound == 0) {
+    unmask->num_committed = 1;
+  }
+}
+
+// Stages that need to know what each token follows, or that drawn tokens move.
+void check_params_of_blocks(Check &check, const sampler_params &params) {
+  const struct {
+    const char *name;
+    bool is_on;
+    double value;
+  } members[] = {
+      {"exponential_decay_factor",
+       contract::exponential_decay_is_on(params.exponential_decay_factor),
+       double(params.exponential_decay_factor)},
+      {"dry_multiplier", params.dry_multiplier > 0, double(params.dry_multiplier)},
+      {"no_repeat_ngram_size", params.no_repeat_ngram_size > 0,
+       double(params.no_repeat_ngram_size)},
+      {"min_new_tokens", params.min_new_tokens > 0, double(params.min_new_tokens)},
+      {"adaptive_kind",
+       params.adaptive_kind != SAMPLER_ADAPTIVE_NONE &&
+           params.adaptive_kind != SAMPLER_ADAPTIVE_SMOOTHING,
+       double(params.adaptive_kind)},
+      {"top_p_decay", params.top_p_decay != 0, double(params.top_p_decay)},
+  };
+  for (const auto &member : members) {
+    if (!member.is_on) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "params->%s is %.9g; it must be off in a text that grows by blocks", member.name,
+               member.value);
+  }
+}
+
 // Checks the values of a removed sequence that is resumed.
 void check_resumed(Check &check, const sampler_session_add_args &args,
                    sampler_session_sequence *resumed) {
@@ -376,6 +443,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
   }
   check_drafts(check, *session, args, &out->ngram);
   args.ngram = args.ngram ? &out->ngram : nullptr;
+  check_unmask(check, *session, args, &out->unmask);
+  args.unmask = args.unmask ? &out->unmask : nullptr;
   check_resumed(check, args, &out->resumed);
   args.resumed = args.resumed ? &out->resumed : nullptr;
   if (!check.ok()) return;
@@ -385,6 +454,7 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
                options.max_sequences, options.max_sequences);
   }
   read_params(check, session, args.params, &out->params);
+  if (check.ok() && args.unmask) check_params_of_blocks(check, out->params);
 }
 
 const SessionSequence *check_sequence(Check &check, const Session &session, const char *name,
@@ -503,6 +573,53 @@ void check_logits(Check &check, const Session &session, const char *name, const 
               options.vocabulary_size, distance, Access::kRead, Need::kRequired);
 }
 
+// Rows for guidance are needed where a sequence with rows has it on.
+void check_guidance(Check &check, const Session &session, const sampler_session_advance_args &args,
+                    int64_t num_rows) {
+  check.range("num_guidance_rows", args.num_guidance_rows, 0, capi::kMaxRows);
+  if (!check.ok()) return;
+  if (!args.guidance_logits) {
+    check.zero("num_guidance_rows", args.num_guidance_rows);
+    if (args.guidance_row_indices) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "guidance_row_indices is set; guidance_logits is NULL");
+    }
+    for (int64_t i = 0; i < args.num_spans && check.ok(); ++i) {
+      if (args.spans[i].num_logits == 0 || !session.has_guidance(args.spans[i].sequence)) continue;
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "guidance_logits is NULL; sequence %d has guidance_scale",
+                 int(args.spans[i].sequence));
+    }
+    return;
+  }
+  check.range("num_guidance_rows", args.num_guidance_rows, args.guidance_row_indices ? 1 : num_rows,
+              capi::kMaxRows);
+  check_logits(check, session, "guidance_logits", "logits_row_stride", args.guidance_logits,
+               args.logits_row_stride, args.num_guidance_rows);
+  check.array("guidance_row_indices", args.guidance_row_indices, sizeof(int32_t), num_rows,
+              Access::kReadOnHost);
+}
+
+// Rows of blocks cannot be forced.
+void check_forced(Check &check, const Session &session, const sampler_session_advance_args &args) {
+  int64_t row = 0;
+  for (int64_t i = 0; i < args.num_spans; ++i) {
+    const bool has_block = session.find(args.spans[i].sequence)->block.is_used();
+    for (int64_t j = 0; j < args.spans[i].num_logits; ++j, ++row) {
+      const int32_t token = args.forced_token_ids[row];
+      const int64_t bound = has_block ? 0 : session.options().vocabulary_size;
+      if (token < bound) continue;
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 has_block ? "forced_token_ids has %" PRId32 " for row %" PRId64
+                             "; rows of a block must have a negative one"
+                           : "forced_token_ids has %" PRId32 " for row %" PRId64
+                             "; ids must be below vocabulary_size, %" PRId64,
+                 token, row, bound);
+      return;
+    }
+  }
+}
+
 // Checks where pointers point on a CUDA handle: logits to device memory, all else to the host's.
 void check_advance_places(Check &check, const sampler_handle &handle) {
   if (!handle.check_pointers) return;
@@ -561,6 +678,7 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
                num_rows);
   check_logits(check, *session, "drafter_logits", "drafter_row_stride", args.drafter_logits,
                args.drafter_row_stride, num_drafter_rows);
+  check_guidance(check, *session, args, num_rows);
   const bool has_masks = session->config().pipeline.token_bitmasks != nullptr;
   if (check.ok() && !has_masks && args.token_bitmask_indices) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -599,13 +717,7 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
               num_places * reports.num_top_logprobs, Access::kWrite);
   check.overlaps();
   check_advance_places(check, session->handle());
-  for (int64_t i = 0; args.forced_token_ids && check.ok() && i < num_rows; ++i) {
-    if (args.forced_token_ids[i] < options.vocabulary_size) continue;
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "forced_token_ids has %" PRId32 " for row %" PRId64
-               "; ids must be below vocabulary_size, %" PRId64,
-               args.forced_token_ids[i], i, options.vocabulary_size);
-  }
+  if (args.forced_token_ids && check.ok()) check_forced(check, *session, args);
 }
 
 }  // namespace sampler::decoding

@@ -29,6 +29,7 @@ struct AddArguments {
   sampler_session_add_args args;
   sampler_params params;
   sampler_ngram ngram;
+  sampler_unmask_params unmask;
   sampler_session_sequence resumed;
 };
 void read_arguments(Check &check, Session *session, const sampler_session_add_args *user_args,

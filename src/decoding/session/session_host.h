@@ -35,6 +35,7 @@ class SessionHost {
     bool proposes_by_limits;  // n-grams use `propose` only where a sequence has limits
     bool learns_late;         // the host chooses when draft sources learn a step's tokens
     bool measures_rounds;     // the host measures rounds, which include all sequences
+    bool takes_guidance;      // steps may bring rows for guidance
   };
 
   // All arrays that calls may ever get, at any address: the workspace depends on them.
@@ -87,6 +88,8 @@ class SessionHost {
   // Whether tokens move adaptive stages, and the rules of a sequence whose values are reported.
   virtual bool has_adaptive() const = 0;
   virtual std::optional<contract::AdaptiveRules> adaptive_rules(int32_t sequence) const = 0;
+  // Whether a sequence's rows have guidance.
+  virtual bool has_guidance(int32_t sequence) const = 0;
   // Temperature of the distribution whose entropy determines the number of drafts.
   virtual float entropy_temperature(int32_t sequence) const = 0;
 

@@ -50,11 +50,9 @@ void SessionNumbers::get(int32_t sequence, sampler_params *params) const {
   }
 }
 
-// With a list of stages, unlisted stages are off in all sequences, and guidance always is; this has
-// been checked.
+// With a list of stages, unlisted stages are off in all sequences; this has been checked.
 bool SessionNumbers::may_be_on(const ParameterInfo &parameter) const {
   const sampler_stage stage = parameter.stage;
-  if (parameter.array == offsetof(sampler_row_params, guidance_scale)) return false;
   if (common_.stages[0] == 0 || stage == 0) return true;
   for (const sampler_stage listed : common_.stages) {
     if (listed == stage) return true;

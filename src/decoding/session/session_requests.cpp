@@ -54,13 +54,14 @@ sampler_rows SessionRequests::drafter_rows_of(const void *logits, int64_t num_ro
   return rows;
 }
 
-void SessionRequests::place_arrays(bool needs_ends) {
+void SessionRequests::place_arrays(bool needs_ends, bool has_guidance) {
   const int64_t count = num_sequences();
   transfer_.begin();
   placed_.seeds = transfer_.parameter(table_.seeds(), count);
   placed_.offsets = transfer_.parameter(table_.offsets(), count);
   placed_.acceptances = transfer_.parameter(table_.acceptances(), count);
   placed_.numbers = host_->place_numbers(&transfer_);
+  if (host_->rules().takes_guidance && !has_guidance) placed_.numbers.guidance_scale = nullptr;
   placed_.plain_numbers = host_->place_plain_numbers(placed_.numbers, &transfer_);
   placed_.ends = {};
   if (needs_ends && !config_.pipeline.stop.offsets) placed_.ends = host_->place_ends(&transfer_);
@@ -94,6 +95,19 @@ sampler_pipeline SessionRequests::make_pipeline() const {
   pipeline.struct_size = sizeof pipeline;
   pipeline.state = state_.get();
   if (placed_.ends.offsets) pipeline.stop = placed_.ends;
+  return pipeline;
+}
+
+sampler_pipeline SessionRequests::make_pipeline(const sampler_session_advance_args &args,
+                                                const int32_t *masks,
+                                                const int32_t *guidance_rows) const {
+  sampler_pipeline pipeline = make_pipeline();
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks;
+  if (args.guidance_logits) {
+    pipeline.guidance_logits = args.guidance_logits;
+    pipeline.num_guidance_rows = args.num_guidance_rows;
+    pipeline.guidance_row_indices = guidance_rows;
+  }
   return pipeline;
 }
 

@@ -27,8 +27,8 @@ class SessionRequests {
   }
 
   // Begins a step: places the arrays that its calls share. `needs_ends`: whether stages need the
-  // end tokens.
-  void place_arrays(bool needs_ends);
+  // end tokens. `has_guidance`: whether there are rows for it.
+  void place_arrays(bool needs_ends, bool has_guidance);
   // The numbers by sequence, as placed for calls: all, and those of a drafter's draws.
   const sampler_row_params &numbers() const { return placed_.numbers; }
   const sampler_row_params &plain_numbers() const { return placed_.plain_numbers; }
@@ -43,6 +43,9 @@ class SessionRequests {
   sampler_filter_args entropy_args(const void *row, const sampler_params &params,
                                    void *probabilities) const;
   sampler_pipeline make_pipeline() const;
+  // With the masks and guidance of a call's rows.
+  sampler_pipeline make_pipeline(const sampler_session_advance_args &args, const int32_t *masks,
+                                 const int32_t *guidance_rows) const;
   // For any numbers of drafts, without rows and results; `layout` has what all calls share.
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,

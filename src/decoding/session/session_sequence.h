@@ -6,6 +6,7 @@
 
 #include "contract/adaptive_values.h"
 #include "decoding/session/measured_gamma.h"
+#include "decoding/session/session_block.h"
 #include "sampler/session.h"
 
 namespace sampler::decoding {
@@ -22,9 +23,10 @@ enum class DraftGroup {
   kCertain,  // chains verified without the drafter's rows
   kDrawn,    // chains verified with the drafter's rows that they were drawn from
   kTrees,
+  kBlocks,  // positions of blocks: drawn, and unmasked
 };
 constexpr DraftGroup kDraftGroups[] = {DraftGroup::kNone, DraftGroup::kCertain, DraftGroup::kDrawn,
-                                       DraftGroup::kTrees};
+                                       DraftGroup::kTrees, DraftGroup::kBlocks};
 
 struct SessionSequence {
   bool is_used, is_drafting, drafts_unknown;
@@ -59,9 +61,12 @@ struct SessionSequence {
   int64_t num_steps, num_drafted, num_accepted;
   contract::AdaptiveValues adaptive;  // the state's, once the state has the text
   PlannedSpan target, drafter;
+  SessionBlock block;
   sampler_ngram ngram;
 
   int64_t num_new() const { return length - prompt_length; }
+  // Tokens of the text, and places of its block.
+  int64_t num_places() const { return block.has_begun() ? block.end : length; }
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
   // Drafts per position.
   int64_t width() const { return group == DraftGroup::kTrees ? top_k : 1; }

@@ -5,6 +5,7 @@
 
 #include "abi/structs.h"
 #include "capi/operations.h"
+#include "decoding/session/block_batch.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_requests.h"
 
@@ -112,6 +113,11 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     pipeline.stop = {static_cast<int64_t *>(there), there, count, num_ends};
   }
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = ids;
+  if (host_->rules().takes_guidance) {
+    pipeline.guidance_logits = there;
+    pipeline.num_guidance_rows = count * (max_drafts() + 1);
+    pipeline.guidance_row_indices = ids;
+  }
   sampler_draft_layout layout;
   sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count, &layout);
   verify.target = rows_of(there, count * (max_drafts() + 1), 0);
@@ -171,6 +177,18 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     layout.parents = ids;
     trees.draft_counts = trees.out_positions = ids;
     ask(trees);
+  }
+  if (config_.options.has_blocks) {
+    static constexpr uint32_t kStreams[1] = {};
+    sampler_sample_args blocks = draw;
+    blocks.row_params = &extent.numbers;
+    blocks.random.streams = kStreams;
+    auto scores = abi::sized<sampler_report_args>();
+    scores.logprob_kind = config_.options.confidence_kind;
+    scores.out_logprobs = scores.out_entropies = scores.out_top_logprobs = floats;
+    scores.num_top_logprobs = BlockBatch::kNumTop;
+    blocks.reports = &scores;
+    asked.add(blocks);
   }
   // Fewer rows may need more, where a device spreads a row over blocks.
   if (handle_->on_cuda)

@@ -48,8 +48,8 @@ class Transfer {
   sampler_status copy(abi::Entry &entry, void *to, const void *from, size_t bytes) const;
 
  private:
-  // Three calls of verification and one of a drafter's draws have the most.
-  static constexpr int kMaxResults = 36;
+  // Three calls of verification, one of a drafter's draws and those of blocks have the most.
+  static constexpr int kMaxResults = 41;
 
   struct Result {
     void *values;

@@ -22,7 +22,8 @@ VerifyBatch::VerifyBatch(const SessionConfig &config, const SessionHost *host, S
       requests_(*requests),
       state_(*state),
       transfer_(*transfer),
-      layout_(config, table, drafting, transfer, arrays) {
+      layout_(config, table, drafting, transfer, arrays),
+      blocks_(config, table, &layout_, requests, transfer, arrays) {
   const int64_t count = config.num_sequences(), top = config.options.max_top_logprobs;
   const int64_t num_places = max_drafts() + 1;
   lengths_before_ = arrays->take<int64_t>(count);
@@ -54,10 +55,11 @@ void VerifyBatch::find(const sampler_session_advance_args &args) {
 }
 
 // Places the stages of a group's rows.
-sampler_pipeline VerifyBatch::place_pipeline(const Group &group) {
-  sampler_pipeline pipeline = requests_.make_pipeline();
-  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = layout_.place_masks(group);
-  return pipeline;
+sampler_pipeline VerifyBatch::place_pipeline(const sampler_session_advance_args &args,
+                                             const Group &group) {
+  const bool has_masks = config_.pipeline.token_bitmasks != nullptr;
+  return requests_.make_pipeline(args, has_masks ? layout_.place_masks(group) : nullptr,
+                                 args.guidance_logits ? layout_.place_guidance(group) : nullptr);
 }
 
 // Draws one token per chain; rows and results are missing.
@@ -98,11 +100,14 @@ void VerifyBatch::place_results(const sampler_session_advance_args &args, const 
   }
 }
 
-sampler_status VerifyBatch::check_params(abi::Entry &entry, const sampler_params &params) {
+sampler_status VerifyBatch::check_params(abi::Entry &entry, const sampler_params &user_params) {
+  sampler_params params = user_params;
+  // Its rows come with each step.
+  if (contract::is_finite(params.guidance_scale)) params.guidance_scale = 0;
   // With no chains the call checks its arguments and draws nothing.
   auto row_params = abi::sized<sampler_row_params>();
-  requests_.place_arrays(SessionNumbers::needs_ends(params));
-  const sampler_pipeline pipeline = place_pipeline({});
+  requests_.place_arrays(SessionNumbers::needs_ends(params), false);
+  const sampler_pipeline pipeline = place_pipeline({}, {});
   sampler_draft_layout layout;
   sampler_verify_args args = requests_.verify_args(params, row_params, pipeline, 0, &layout);
   args.slots = layout_.place_slots({});
@@ -116,8 +121,8 @@ sampler_status VerifyBatch::check_params(abi::Entry &entry, const sampler_params
 
 sampler_status VerifyBatch::check(abi::Entry &entry) {
   // With no rows the call checks its arguments and draws nothing.
-  requests_.place_arrays(false);
-  const sampler_pipeline pipeline = place_pipeline({});
+  requests_.place_arrays(false, false);
+  const sampler_pipeline pipeline = place_pipeline({}, {});
   if (max_drafts() == 0) {
     return requests_.call(entry, sampler_sample, draw_args({}, pipeline));
   }
@@ -132,7 +137,7 @@ sampler_status VerifyBatch::check(abi::Entry &entry) {
 sampler_status VerifyBatch::draw(abi::Entry &entry, const sampler_session_advance_args &args) {
   const Group &group = layout_.group(DraftGroup::kNone);
   if (group.count == 0) return SAMPLER_OK;
-  const sampler_pipeline pipeline = place_pipeline(group);
+  const sampler_pipeline pipeline = place_pipeline(args, group);
   sampler_sample_args call = draw_args(group, pipeline);
   sampler_row_params numbers = requests_.numbers();
   if (args.forced_token_ids) numbers.forced_token_id = layout_.place_forced_by_slot();
@@ -151,7 +156,7 @@ sampler_status VerifyBatch::verify(abi::Entry &entry, const sampler_session_adva
                                    DraftGroup kind) {
   const Group &group = layout_.group(kind);
   if (group.count == 0) return SAMPLER_OK;
-  const sampler_pipeline pipeline = place_pipeline(group);
+  const sampler_pipeline pipeline = place_pipeline(args, group);
   sampler_draft_layout layout;
   sampler_verify_args call =
       requests_.verify_args(config_.params, requests_.numbers(), pipeline, group.count, &layout);
@@ -195,6 +200,9 @@ sampler_status VerifyBatch::run(abi::Entry &entry, const sampler_session_advance
   for (const DraftGroup kind : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, kind);
   }
+  if (status == SAMPLER_OK) {
+    status = blocks_.draw(entry, args, layout_.group(DraftGroup::kBlocks));
+  }
   return status == SAMPLER_OK ? select_likeliest(entry, args) : status;
 }
 
@@ -210,7 +218,7 @@ sampler_status VerifyBatch::redraw(abi::Entry &entry, const sampler_session_adva
     table_.offsets()[sequence] = uint64_t(own.num_new() + num_kept_[chain]) | kRedrawn;
   }
   if (draws->count == 0) return SAMPLER_OK;
-  requests_.place_arrays(false);
+  requests_.place_arrays(false, args.guidance_logits != nullptr);
   sampler_sample_args call = requests_.sample_args(config_.params, requests_.numbers());
   call.input = rows_of(args);
   call.row_indices = transfer_.in(draws->row_indices, draws->count);
@@ -273,6 +281,27 @@ void VerifyBatch::take_tokens(const sampler_session_advance_args &args, const Gr
   if (position < group.num_positions) token_ids[position] = -1;
 }
 
+// Lets the candidates of a block stand and, once it is complete, makes it text.
+void VerifyBatch::take_block(abi::Entry &entry, const sampler_session_advance_args &args,
+                             const Group &group, int64_t index) {
+  const int64_t chain = group.first + index;
+  const int64_t first_place = group.first_place + index * group.num_positions;
+  const int32_t sequence = layout_.chain(chain).sequence;
+  std::fill_n(token_ids_ + first_place, group.num_positions, -1);
+  std::fill_n(observations_ + first_place, group.num_positions, contract::quiet_nan());
+  const BlockBatch::Outcome outcome = blocks_.unmask(entry, group, index);
+  SessionSequence &own = table_[sequence];
+  if (outcome.row_status != SAMPLER_ROW_OK) {
+    own.reason = SAMPLER_FINISH_BAD_ROW;
+    own.row_status = outcome.row_status;
+  }
+  if (!outcome.is_complete) return;
+  const int32_t *const tokens = table_.drafts(sequence);
+  const int64_t count = table_.end_block(sequence);
+  std::copy_n(tokens, count, token_ids_ + first_place);
+  std::copy_n(tokens, count, args.out_token_ids + layout_.chain(chain).span * (max_drafts() + 1));
+}
+
 // Counts the accepted drafts on a tree's first path, which the cache can keep.
 void VerifyBatch::find_kept_path(const Group &group, int64_t tree) {
   SessionSequence &own = table_[layout_.chain(group.first + tree).sequence];
@@ -302,7 +331,7 @@ void VerifyBatch::clear_outputs(const sampler_session_advance_args &args) const 
   }
 }
 
-void VerifyBatch::take(const sampler_session_advance_args &args) {
+void VerifyBatch::take(abi::Entry &entry, const sampler_session_advance_args &args) {
   clear_outputs(args);
   for (int64_t i = 0; i < args.num_spans; ++i) {
     const SessionSequence &own = table_[args.spans[i].sequence];
@@ -312,12 +341,16 @@ void VerifyBatch::take(const sampler_session_advance_args &args) {
   for (const DraftGroup kind : kDraftGroups) {
     const Group &group = layout_.group(kind);
     for (int64_t i = 0; i < group.count; ++i) {
+      if (kind == DraftGroup::kBlocks) {
+        take_block(entry, args, group, i);
+        continue;
+      }
       if (kind == DraftGroup::kTrees) find_kept_path(group, i);
       take_tokens(args, group, i);
     }
   }
   const Group &drawn = layout_.group(DraftGroup::kNone);
-  const Group &last = layout_.group(DraftGroup::kTrees);
+  const Group &last = layout_.group(DraftGroup::kBlocks);
   unsettled_[0] = drawn;
   unsettled_[1] = {
       drawn.count, 0, drawn.count, max_drafts() + 1, last.first + last.count - drawn.count, 0};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "decoding/session/block_batch.h"
 #include "decoding/session/chain_layout.h"
 #include "decoding/session/draft_batch.h"
 #include "decoding/session/drafting.h"
@@ -32,7 +33,7 @@ class VerifyBatch {
   sampler_status redraw(abi::Entry &entry, const sampler_session_advance_args &args, Draws *draws);
   // Appends the tokens to their texts, and writes them out. Counts are of drafts accepted before,
   // until the spans are finished.
-  void take(const sampler_session_advance_args &args);
+  void take(abi::Entry &entry, const sampler_session_advance_args &args);
   // The length of a span's text before this advance.
   int64_t length_before(int64_t span) const { return lengths_before_[span]; }
 
@@ -42,7 +43,7 @@ class VerifyBatch {
  private:
   int64_t max_drafts() const { return config_.max_drafts(); }
   sampler_rows rows_of(const sampler_session_advance_args &args) const;
-  sampler_pipeline place_pipeline(const Group &group);
+  sampler_pipeline place_pipeline(const sampler_session_advance_args &args, const Group &group);
   sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);
   template <class Call>
   void place_results(const sampler_session_advance_args &args, const Group &group,
@@ -54,6 +55,8 @@ class VerifyBatch {
   void clear_outputs(const sampler_session_advance_args &args) const;
   void find_kept_path(const Group &group, int64_t tree);
   void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
+  void take_block(abi::Entry &entry, const sampler_session_advance_args &args, const Group &group,
+                  int64_t chain);
   sampler_status accept(abi::Entry &entry, const Group &group);
 
   const SessionConfig &config_;
@@ -64,6 +67,7 @@ class VerifyBatch {
   SessionState &state_;
   Transfer &transfer_;
   ChainLayout layout_;
+  BlockBatch blocks_;
   int64_t *lengths_before_;  // by span
   // By chain, at most [chains, max_drafts + 1].
   int32_t *positions_;  // trees only

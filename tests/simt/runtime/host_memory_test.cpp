@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../../sized.h"
 #include "device_call.h"
 #include "expect.h"
 #include "runtime.h"
@@ -17,7 +18,6 @@ namespace {
 
 using capi_test::make_sampler;
 using capi_test::same_bytes;
-using capi_test::sized;
 namespace runtime = simt::runtime;
 
 const std::set<std::string> kParameters = {
@@ -234,11 +234,11 @@ TEST_F(HostMemory, OfUnmaskingTravelsWithTheCall) {
     seeds[i] = i / 3, offsets[i] = i * 5, streams[i] = std::uint32_t(i % 11);
   }
   const std::vector<std::int32_t> numbers = {3, 0, 7, -1, 40}, steps = {0, 9, 1, 6, 0};
-  auto args = sized<sampler_unmask_args>();
+  UnmaskArgs args;
   args.num_rows = kRows;
   args.num_blocks = kBlocks;
-  args.mask_token_id = 9;
-  args.order_temperature = 0.5f;
+  args.unmask_params.mask_token_id = 9;
+  args.unmask_params.order_temperature = 0.5f;
   args.random.seeds = seeds.data();
   args.random.offsets = offsets.data();
   args.random.streams = streams.data();
@@ -247,7 +247,7 @@ TEST_F(HostMemory, OfUnmaskingTravelsWithTheCall) {
   args.block_num_steps_left = steps.data();
 
   std::vector<std::int32_t> tokens = masks;
-  sampler_unmask_args on_host = args;
+  UnmaskArgs on_host = args;
   on_host.candidate_token_ids = candidates.data();
   on_host.scores = scores.data();
   on_host.token_ids = tokens.data();

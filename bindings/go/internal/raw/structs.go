@@ -356,6 +356,8 @@ type SessionOptions struct {
 	ClockUser        uintptr
 	Stream           uintptr
 	FillerTopK       int64
+	HasBlocks        int32
+	ConfidenceKind   int32
 }
 
 type SessionSequence struct {
@@ -405,6 +407,7 @@ type SessionAddArgs struct {
 	EmaBeta               float32
 	GammaMin              int64
 	Resumed               uintptr
+	Unmask                uintptr
 }
 
 type SessionForkArgs struct {
@@ -456,6 +459,9 @@ type SessionAdvanceArgs struct {
 	OutAcceptedCounts      uintptr
 	OutRowStatus           uintptr
 	Reports                uintptr
+	GuidanceLogits         uintptr
+	NumGuidanceRows        int64
+	GuidanceRowIndices     uintptr
 }
 
 type ShardArgs struct {
@@ -654,6 +660,20 @@ type StateReadArgs struct {
 	OutRowStatus      uintptr
 }
 
+type UnmaskParams struct {
+	StructSize        uintptr
+	MaskTokenID       int64
+	BlockLength       int64
+	Confidence        int32
+	OrderTemperature  float32
+	Threshold         float32
+	EntropyBound      float32
+	EditThreshold     float32
+	NumCommitted      int32
+	NumStepsLeft      int32
+	BlocksAfterPrompt int32
+}
+
 type UnmaskArgs struct {
 	StructSize         uintptr
 	Exec               Exec
@@ -661,22 +681,16 @@ type UnmaskArgs struct {
 	BlockOffsets       uintptr
 	NumBlocks          int64
 	TokenIDType        int32
-	Confidence         int32
+	Reserved           int32
+	Params             uintptr
 	CandidateTokenIDs  uintptr
 	CandidateStatus    uintptr
 	Scores             uintptr
 	ScoreStride        int64
 	TokenIDs           uintptr
-	MaskTokenID        int64
 	Slots              uintptr
 	NumSlots           int64
 	Random             Random
-	OrderTemperature   float32
-	Threshold          float32
-	EntropyBound       float32
-	EditThreshold      float32
-	NumCommitted       int32
-	NumStepsLeft       int32
 	BlockNumCommitted  uintptr
 	BlockNumStepsLeft  uintptr
 	OutChanges         uintptr

@@ -753,7 +753,8 @@ structs! {
         /// another prompt, which make the call's logits x into u + guidance_scale * (x - u). They have the
         /// type, columns and stride of the call's logits; in a call with candidate_ids their elements are
         /// those of its rows. x stays where it or u is -inf; else a NaN or +inf makes the row bad
-        /// (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops and sessions.
+        /// (INVALID_VALUE). Only read where a slot's guidance_scale is on. Not for loops;
+        /// in sessions sampler_session_advance has them.
         guidance_logits: *const c_void = null();
         /// At least 1, and without guidance_row_indices one per output row; 0 if guidance_logits is
         /// NULL.
@@ -1391,43 +1392,15 @@ structs! {
         /// an all-zero p is empty. An all-zero q subtracts nothing.
         out_row_status: *mut sampler_row_status = null_mut();
     }
-    sampler_unmask_args {
-        /// sizeof(sampler_unmask_args).
+    /// The rules by which candidates stand.
+    sampler_unmask_params {
+        /// sizeof(sampler_unmask_params).
         struct_size: usize = size_of::<Self>();
-        exec: sampler_exec = sampler_exec::INIT;
-        /// Positions of all blocks, in [0, 2^31).
-        num_rows: i64 = 0;
-        /// [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
-        /// none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
-        /// and no row is written. Rows of no block are neither read nor written. NULL: blocks of
-        /// num_rows / num_blocks rows, without a rest.
-        block_offsets: *const i64 = null();
-        /// In [0, 65536].
-        num_blocks: i64 = 0;
-        /// Type of candidate_token_ids and token_ids.
-        token_id_type: sampler_id_type = 0;
-        confidence: sampler_confidence = 0;
-        /// [num_rows] A candidate for each row. A negative one never stands. Required.
-        candidate_token_ids: *const c_void = null();
-        /// [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
-        /// NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token.
-        candidate_status: *const sampler_row_status = null();
-        /// [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
-        /// Required, or NULL, as `confidence` says.
-        scores: *const f32 = null();
-        /// In elements. 0: 1, with MARGIN 2.
-        score_stride: i64 = 0;
-        /// [num_rows] The positions' tokens, read and written. Rows that are mask_token_id (>= 0) are
-        /// masked; a candidate that is it never stands. NULL: all rows are masked, mask_token_id must be
-        /// 0, and edit_threshold off.
-        token_ids: *mut c_void = null_mut();
+        /// Tokens that are mask_token_id, at least 0, are masked; a candidate that is it never stands.
         mask_token_id: i64 = 0;
-        /// [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
-        /// with an invalid slot does not stand then. Random numbers follow from the slot and the row's
-        /// place in its block: rows of a block may share a slot, blocks should not.
-        slots: *const i32 = null();
-        num_slots: i64 = 0;
-        random: sampler_random = sampler_random::INIT;
+        /// Positions of a whole block, for texts of a session, see sampler_session_add_args; else 0.
+        block_length: i64 = 0;
+        confidence: sampler_confidence = 0;
         /// Draws the order, without replacement, by softmax(confidence / order_temperature): Dream's
         /// alg_temp. At most 1e-5: strictly by confidence. At most 2^64. Not NaN. Off with RANDOM and
         /// POSITION.
@@ -1446,10 +1419,53 @@ structs! {
         /// Commits at least the first num_committed rows of the order. <= 0: none by number.
         num_committed: i32 = 0;
         /// Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-        /// steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+        /// steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
+        /// text the steps of each block.
         num_steps_left: i32 = 0;
-        /// [num_blocks] The same for each block. In host memory with the handle's host_parameters. NULL:
-        /// the number above.
+        /// For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may
+        /// have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream).
+        blocks_after_prompt: i32 = 0;
+    }
+    sampler_unmask_args {
+        /// sizeof(sampler_unmask_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        /// Positions of all blocks, in [0, 2^31).
+        num_rows: i64 = 0;
+        /// [num_blocks + 1] Block b has the rows [block_offsets[b], block_offsets[b + 1]), which may be
+        /// none. Offsets ascend, in [0, num_rows]; where any does not, all blocks are bad (INVALID_INDEX)
+        /// and no row is written. Rows of no block are neither read nor written. NULL: blocks of
+        /// num_rows / num_blocks rows, without a rest.
+        block_offsets: *const i64 = null();
+        /// In [0, 65536].
+        num_blocks: i64 = 0;
+        /// Type of candidate_token_ids and token_ids.
+        token_id_type: sampler_id_type = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// NULL: all 0.
+        params: *const sampler_unmask_params = null();
+        /// [num_rows] A candidate for each row. A negative one never stands. Required.
+        candidate_token_ids: *const c_void = null();
+        /// [num_rows] SAMPLER_ROW_ bits. The candidate of a bad row never stands, nor that of a row with a
+        /// NaN score. NULL: no other row is bad. Give it where a bad row has a fallback token.
+        candidate_status: *const sampler_row_status = null();
+        /// [num_rows, score_stride] The first score of each row is read, with MARGIN the first two.
+        /// Required, or NULL, as params->confidence says.
+        scores: *const f32 = null();
+        /// In elements. 0: 1, with MARGIN 2.
+        score_stride: i64 = 0;
+        /// [num_rows] The positions' tokens, read and written. NULL: all rows are masked,
+        /// params->mask_token_id must be 0, and edit_threshold off.
+        token_ids: *mut c_void = null_mut();
+        /// [num_rows] As in sampler_sample_args, for RANDOM and order_temperature; the candidate of a row
+        /// with an invalid slot does not stand then. Random numbers follow from the slot and the row's
+        /// place in its block: rows of a block may share a slot, blocks should not.
+        slots: *const i32 = null();
+        num_slots: i64 = 0;
+        random: sampler_random = sampler_random::INIT;
+        /// [num_blocks] num_committed and num_steps_left of each block. In host memory with the
+        /// handle's host_parameters. NULL: those of `params`.
         block_num_committed: *const i32 = null();
         block_num_steps_left: *const i32 = null();
         /// [num_rows] What happened to each row: a SAMPLER_UNMASK_ constant. NULL: not wanted.
@@ -2006,14 +2022,14 @@ structs! {
         /// Maximum num_top_logprobs of sampler_session_advance, in [0, vocabulary_size]. Default 0.
         max_top_logprobs: i64 = 0;
         /// Parameters common to all sequences: rules for ties, orders, scopes and forms, and the list of
-        /// stages. Its numbers are the defaults of sequences added without parameters. NULL: temperature 1
-        /// and no filter.
+        /// stages. Its numbers are the defaults of sequences added without parameters; guidance_scale must
+        /// be off. NULL: temperature 1 and no filter.
         params: *const sampler_params = null();
         /// Lists and masks of the stages, by slot: the sequence's number, of max_sequences. NULL: none.
         /// The struct is copied; its arrays remain the caller's, and are read in each advance. history,
         /// prompt_lengths, adaptive_values, state and token_bitmask_indices must be 0: the session's texts
-        /// are the history. guidance_logits must be NULL. If `stop` is 0 it is the end tokens of each
-        /// sequence, as min_new_tokens and the exponential decay require.
+        /// are the history. guidance_logits must be NULL: sampler_session_advance has them. If `stop` is 0
+        /// it is the end tokens of each sequence, as min_new_tokens and the exponential decay require.
         pipeline: *const sampler_pipeline = null();
         /// Default acceptance rule of sequences, and the rules' parameters; max_drafts is the max drafts
         /// per sequence. Rule 0, and NULL: SAMPLER_ACCEPT_SAMPLE_MATCH. Copied, with synthetic_rates.
@@ -2034,6 +2050,11 @@ structs! {
         /// Takes as many ids per row of logits, max_drafts + 1 rows per sequence. Default 0: only the
         /// token of the text.
         filler_top_k: i64 = 0;
+        /// 1: sequences may have `unmask`, with blocks of at most max_drafts + 1 positions, at about 50
+        /// bytes per position of each sequence. Default 0.
+        has_blocks: i32 = 0;
+        /// For blocks: the rows whose log-probabilities and entropies are the confidences.
+        confidence_kind: sampler_logprob_kind = 0;
     }
     /// A sequence, as reported by sampler_session_get.
     sampler_session_sequence {
@@ -2154,6 +2175,24 @@ structs! {
         /// entropy must be NaN or finite and at least 0, counts in [0, 2^62). Read only during the call.
         /// NULL: a new sequence.
         resumed: *const sampler_session_sequence = null();
+        /// For a diffusion language model, whose text grows by blocks (unmask.h): the rules by which
+        /// candidates stand. Needs the session's has_blocks. block_length is in [1, max_drafts + 1], and
+        /// confidence is not GIVEN. Without num_committed, num_steps_left and entropy_bound num_committed
+        /// is 1. Copied. NULL: the text grows by tokens.
+        ///
+        /// A span ends with the block, masked positions included, and has a row for each of its positions
+        /// after the text. An advance draws their candidates, of which the rules commit some. The text
+        /// grows once no position is masked; with edit_threshold once a later step changes nothing, the
+        /// 16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
+        /// whole blocks of the text: each is fed again with the next one. A step without a candidate that
+        /// may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
+        /// n, in step s of its block, from 0, with the stream s.
+        ///
+        /// Stages see the text before the block: penalties count it, and bad words and contexts of biases
+        /// follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,
+        /// min_new_tokens, the exponential decay, mirostat, adaptive-p, top-p decay. draft_source must be
+        /// NONE. Log-probabilities are not reported.
+        unmask: *const sampler_unmask_params = null();
     }
     sampler_session_fork_args {
         /// sizeof(sampler_session_fork_args).
@@ -2173,8 +2212,8 @@ structs! {
         plan: i32 = 0;
         /// Required cache length, where the span goes: cut the cache beyond it.
         start: i64 = 0;
-        /// [num_tokens] At least one; the last ones may be drafts. Valid until the sequence is advanced,
-        /// planned again or removed.
+        /// [num_tokens] At least one; the last ones may be drafts, or a block. Valid until the sequence is
+        /// advanced, planned again or removed.
         token_ids: *const i32 = null();
         num_tokens: i64 = 0;
         /// Rows of logits for sampler_session_advance: those after the last num_logits tokens. May be 0: a
@@ -2229,13 +2268,14 @@ structs! {
         token_bitmask_indices: *const i32 = null();
         /// [rows of logits] The token that is decided at each target row whatever its logits, below
         /// vocabulary_size, as where a thinking budget runs out among the drafts: a draft that is this
-        /// token is kept, any other ends the drafts. Negative: none. In host memory. NULL: none.
+        /// token is kept, any other ends the drafts. Negative: none, as rows of blocks must be. In host
+        /// memory. NULL: none.
         forced_token_ids: *const i32 = null();
         /// Outputs per target span, [num_spans, ...]; all but out_token_ids and out_counts may be NULL,
         /// and with no spans those, too.
         ///
-        /// [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span
-        /// without logits.
+        /// [num_spans, max_drafts + 1] New tokens, then -1; and their number, 0 for a span without logits
+        /// or whose block is not complete.
         out_token_ids: *mut i32 = null_mut();
         out_counts: *mut i64 = null_mut();
         /// Not NONE: the sequence has finished, and is not planned any more.
@@ -2252,6 +2292,15 @@ structs! {
         /// [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of
         /// sampler_report_args must be 0. In host memory. NULL: none.
         reports: *const sampler_report_args = null();
+        /// Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with
+        /// the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's
+        /// new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be NULL
+        /// and 0 elsewhere.
+        guidance_logits: *const c_void = null();
+        num_guidance_rows: i64 = 0;
+        /// [rows of logits] The guidance row of each target row; negative: none. In host memory. NULL: the
+        /// row of the same number.
+        guidance_row_indices: *const i32 = null();
     }
 }
 

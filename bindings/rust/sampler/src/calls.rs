@@ -147,6 +147,35 @@ pub struct ScoreArgs<'a> {
     pub reports: ReportArgs<'a>,
 }
 
+/// The rules by which candidates stand. By the default none does; of a session's text one a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnmaskParams {
+    /// Tokens that are it, at least 0, are masked; a candidate that is it never stands. 0 where there
+    /// are no `token_ids`.
+    pub mask_token_id: i64,
+    /// Of a session's text alone: the positions of a whole block, in [1, `max_drafts` + 1].
+    pub block_length: usize,
+    /// What orders the candidates.
+    pub confidence: Confidence,
+    /// Draws the order by the softmax of confidence / `order_temperature`. 0: strictly by confidence.
+    pub order_temperature: f32,
+    /// Commits every row whose confidence is above it (entropy: below it). At most 0: off.
+    pub threshold: f32,
+    /// Commits rows as long as the entropies before them sum to at most this. At most 0: off.
+    pub entropy_bound: f32,
+    /// Puts candidates in the place of other tokens where the confidence is above it. At most 0:
+    /// off.
+    pub edit_threshold: f32,
+    /// At least so many are committed. At most 0: off.
+    pub num_committed: i32,
+    /// At least so many are committed that this number of steps fills the block; of a session's text
+    /// the steps of each block. At most 0: off.
+    pub num_steps_left: i32,
+    /// Of a session's text alone: the first block begins after the prompt. Else blocks begin at
+    /// multiples of `block_length`, so that the first one may have prompt tokens.
+    pub blocks_after_prompt: bool,
+}
+
 /// Arguments of [`Sampler::unmask`]: a step of a diffusion language model, for blocks of rows.
 #[derive(Debug, Default)]
 pub struct UnmaskArgs<'a> {
@@ -159,8 +188,8 @@ pub struct UnmaskArgs<'a> {
     pub block_offsets: Array<'a, i64>,
     /// How many blocks there are.
     pub num_blocks: usize,
-    /// What orders the candidates.
-    pub confidence: Confidence,
+    /// What lets candidates stand.
+    pub params: UnmaskParams,
     /// `[num_rows]` A candidate for each row, as [`Sampler::sample`] drew it. A negative one never
     /// stands. Required.
     pub candidate_token_ids: Array<'a, Id>,
@@ -173,30 +202,15 @@ pub struct UnmaskArgs<'a> {
     /// `[num_rows]` The tokens, read and written; those that are `mask_token_id` are masked. None:
     /// all are.
     pub token_ids: ArrayMut<'a, Id>,
-    /// 0 where there are no `token_ids`.
-    pub mask_token_id: i64,
     /// `[num_rows]` As in [`SampleArgs`], for [`Confidence::Random`] and `order_temperature`.
     pub slots: Array<'a, i32>,
     /// How many slots there are. 0 where there are no `slots`.
     pub num_slots: usize,
     /// Randomness, of these alone.
     pub random: Random<'a>,
-    /// Draws the order by the softmax of confidence / `order_temperature`. 0: strictly by confidence.
-    pub order_temperature: f32,
-    /// Commits every row whose confidence is above it (entropy: below it). At most 0: off.
-    pub threshold: f32,
-    /// Commits rows as long as the entropies before them sum to at most this. At most 0: off.
-    pub entropy_bound: f32,
-    /// Puts candidates in the place of other tokens where the confidence is above it. At most 0:
-    /// off.
-    pub edit_threshold: f32,
-    /// At least so many are committed. At most 0: off.
-    pub num_committed: i32,
-    /// At least so many are committed that this number of steps fills the block. At most 0: off.
-    pub num_steps_left: i32,
-    /// `[num_blocks]` The same for each block.
+    /// `[num_blocks]` `num_committed` of each block.
     pub block_num_committed: Array<'a, i32>,
-    /// `[num_blocks]` The same for each block.
+    /// `[num_blocks]` `num_steps_left` of each block.
     pub block_num_steps_left: Array<'a, i32>,
     /// `[num_rows]` What happened to each row: an [`UnmaskChange`].
     pub out_changes: ArrayMut<'a, u8>,
@@ -455,6 +469,7 @@ struct Pointees {
     reports: sys::sampler_report_args,
     acceptance: sys::sampler_acceptance_params,
     layout: sys::sampler_draft_layout,
+    unmask: sys::sampler_unmask_params,
 }
 
 /// NULL where there is none.
@@ -472,6 +487,7 @@ impl Pointees {
         reports: sys::sampler_report_args::INIT,
         acceptance: sys::sampler_acceptance_params::INIT,
         layout: sys::sampler_draft_layout::INIT,
+        unmask: sys::sampler_unmask_params::INIT,
     };
 }
 
@@ -672,12 +688,31 @@ impl ScoreArgs<'_> {
     }
 }
 
+impl UnmaskParams {
+    pub(crate) fn raw(&self) -> sys::sampler_unmask_params {
+        sys::sampler_unmask_params {
+            mask_token_id: self.mask_token_id,
+            block_length: to_c(self.block_length),
+            confidence: self.confidence.raw(),
+            order_temperature: self.order_temperature,
+            threshold: self.threshold,
+            entropy_bound: self.entropy_bound,
+            edit_threshold: self.edit_threshold,
+            num_committed: self.num_committed,
+            num_steps_left: self.num_steps_left,
+            blocks_after_prompt: self.blocks_after_prompt.into(),
+            ..sys::sampler_unmask_params::INIT
+        }
+    }
+}
+
 impl UnmaskArgs<'_> {
-    fn raw(&self, place: Place, _: &mut Pointees) -> Result<sys::sampler_unmask_args, Error> {
+    fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_unmask_args, Error> {
         let (rows, blocks) = (self.num_rows, self.num_blocks);
         let slots = count_slots(&self.slots, self.num_slots, rows);
-        let width = if self.confidence == Confidence::Margin { 2 } else { 1 };
+        let width = if self.params.confidence == Confidence::Margin { 2 } else { 1 };
         let parameters = place.of_parameters();
+        to.unmask = self.params.raw();
         Ok(sys::sampler_unmask_args {
             exec: self.exec.raw(place)?,
             num_rows: to_c(rows),
@@ -688,7 +723,7 @@ impl UnmaskArgs<'_> {
                 blocks.saturating_add(1),
             )?,
             num_blocks: to_c(blocks),
-            confidence: self.confidence.raw(),
+            params: &to.unmask,
             candidate_token_ids: place.array(
                 "",
                 "candidate_token_ids",
@@ -704,16 +739,9 @@ impl UnmaskArgs<'_> {
             )?,
             score_stride: to_c(self.score_stride),
             token_ids: place.array("", "token_ids", &self.token_ids, rows)?,
-            mask_token_id: self.mask_token_id,
             slots: place.array("", "slots", &self.slots, rows)?,
             num_slots: to_c(self.num_slots),
             random: self.random.raw(place, slots)?,
-            order_temperature: self.order_temperature,
-            threshold: self.threshold,
-            entropy_bound: self.entropy_bound,
-            edit_threshold: self.edit_threshold,
-            num_committed: self.num_committed,
-            num_steps_left: self.num_steps_left,
             block_num_committed: parameters.array(
                 "",
                 "block_num_committed",
@@ -1348,5 +1376,38 @@ mod tests {
         args.layout.packing = Packing::Positions;
         args.raw(ON_CUDA, &mut to).unwrap();
         assert_eq!((to.layout.num_packed_drafts, to.layout.num_packed_positions), (0, 6));
+    }
+
+    #[test]
+    fn rules_of_unmasking_arrive() {
+        let mut args = UnmaskArgs {
+            params: UnmaskParams {
+                mask_token_id: 1 << 40,
+                block_length: 2,
+                confidence: Confidence::Random,
+                order_temperature: 0.1,
+                threshold: 0.2,
+                entropy_bound: 0.3,
+                edit_threshold: 0.4,
+                num_committed: 5,
+                num_steps_left: 6,
+                blocks_after_prompt: true,
+            },
+            ..UnmaskArgs::default()
+        };
+        let mut to = Pointees::NONE;
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert!(std::ptr::eq(raw.params, &to.unmask));
+        let rules = to.unmask;
+        assert_eq!(rules.struct_size, std::mem::size_of_val(&rules));
+        assert_eq!((rules.mask_token_id, rules.block_length), (1 << 40, 2));
+        assert_eq!(rules.confidence, sys::SAMPLER_CONFIDENCE_RANDOM);
+        assert_eq!((rules.order_temperature, rules.threshold), (0.1, 0.2));
+        assert_eq!((rules.entropy_bound, rules.edit_threshold), (0.3, 0.4));
+        assert_eq!((rules.num_committed, rules.num_steps_left), (5, 6));
+        assert_eq!(rules.blocks_after_prompt, 1);
+        args.params = UnmaskParams::default();
+        args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((to.unmask.mask_token_id, to.unmask.blocks_after_prompt), (0, 0));
     }
 }

@@ -166,7 +166,7 @@ mod watermark;
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
 pub use calls::{
     AcceptanceParams, DraftLayout, FilterArgs, ReportArgs, ResidualArgs, SampleArgs, ScoreArgs,
-    SelectArgs, UnmaskArgs, VerifyArgs,
+    SelectArgs, UnmaskArgs, UnmaskParams, VerifyArgs,
 };
 pub use constants::*;
 pub use error::Error;

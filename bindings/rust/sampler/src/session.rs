@@ -10,11 +10,13 @@ use std::slice;
 use sampler_sys as sys;
 
 use crate::array::{reborrow, Array, ArrayMut, Lent, Real};
-use crate::calls::{token_id_type, AcceptanceParams, ReportArgs};
+use crate::calls::{token_id_type, AcceptanceParams, ReportArgs, UnmaskParams};
 use crate::check::{invalid_argument, Place};
-use crate::constants::{Acceptance, DraftSource, Dtype, FinishReason, GammaRule, RowStatus};
+use crate::constants::{
+    Acceptance, DraftSource, Dtype, FinishReason, GammaRule, LogprobKind, RowStatus,
+};
 use crate::hooks::caught;
-use crate::views::{or, to_c, Params, Pipeline, Rows, Stream, TokenLists};
+use crate::views::{or, rows_of, to_c, Params, Pipeline, Rows, Stream, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
 
 const HOST: Place = Place { on_cuda: false, host_parameters: false };
@@ -52,12 +54,14 @@ pub struct SessionOptions<'a> {
     /// `vocabulary_size`].
     pub max_top_logprobs: usize,
     /// What no sequence can have of its own: rules of ties, orders, scopes and forms, and the list
-    /// of stages. Its numbers are those of sequences that are added without parameters.
+    /// of stages. Its numbers are those of sequences that are added without parameters;
+    /// `guidance_scale` must be off.
     pub params: Params,
     /// Lists and masks of the stages, by slot: the slot is the sequence's number, of
     /// `max_sequences`. Their arrays are borrowed as long as the session lives. `history`,
-    /// `prompt_lengths`, `adaptive_values`, `state` and `token_bitmask_indices` must be none: the
-    /// session's texts are the history. Where `stop` is none it is the end tokens of each sequence.
+    /// `prompt_lengths`, `adaptive_values`, `state`, `token_bitmask_indices` and `guidance_logits`
+    /// must be none: the session's texts are the history. Where `stop` is none it is the end tokens
+    /// of each sequence.
     pub pipeline: Option<Pipeline<'a>>,
     /// How drafts are accepted: the rule of sequences that name none, by default
     /// [`Acceptance::SampleMatch`], and the numbers of the rules, where the most drafts of a sequence
@@ -77,6 +81,11 @@ pub struct SessionOptions<'a> {
     /// then, where it is not among them, the token that came. In [0, 2^20); 0: the token that came
     /// alone.
     pub filler_top_k: usize,
+    /// Sequences may have [`AddArgs::unmask`], which takes about 50 bytes for each of `max_drafts` + 1
+    /// positions of each sequence.
+    pub has_blocks: bool,
+    /// Of blocks: the distribution whose probabilities and entropies are the confidences.
+    pub confidence_kind: LogprobKind,
 }
 
 /// # Safety
@@ -127,6 +136,8 @@ impl SessionOptions<'_> {
             clock_user: self.clock.map_or(null_mut(), |clock| clock as *mut c_void),
             stream: self.stream.0,
             filler_top_k: to_c(self.filler_top_k),
+            has_blocks: self.has_blocks.into(),
+            confidence_kind: self.confidence_kind.raw(),
             ..sys::sampler_session_options::INIT
         }))
     }
@@ -241,6 +252,20 @@ pub struct AddArgs<'a> {
     /// What a removed sequence, of this session or of another one, which goes on here, had beside its
     /// text, without which the next tokens may be others. None: it is a new one.
     pub resumed: Option<Resumed>,
+    /// Of a diffusion language model, whose text grows by blocks, with
+    /// [`SessionOptions::has_blocks`]: the rules by which candidates stand. `draft_source` must be
+    /// `None`, and [`Confidence::Given`](crate::Confidence::Given) is not for sessions. None: the
+    /// text grows by tokens.
+    ///
+    /// A span ends with the block, masked positions included, and has a row for each of its positions
+    /// after the text. [`Session::advance`] draws their candidates, of which the rules commit some.
+    /// The text grows once no position is masked; with `edit_threshold` once a later step changes
+    /// nothing, the 16th at the latest. Caches hold whole blocks: each is fed again with the next one.
+    ///
+    /// Stages see the text before the block. DRY, no-repeat n-grams, `min_new_tokens`, the
+    /// exponential decay, mirostat, adaptive-p and top-p decay must be off. There are no
+    /// log-probabilities.
+    pub unmask: Option<UnmaskParams>,
 }
 
 /// What a sequence has beside its text, to go on later: of [`Sequence::resumed`].
@@ -325,7 +350,7 @@ impl Span {
         self.0.start as usize
     }
 
-    /// How many tokens there are, one at least; the last of them may be drafts.
+    /// How many tokens there are, one at least; the last of them may be drafts, or a block.
     pub fn num_tokens(&self) -> usize {
         self.0.num_tokens as usize
     }
@@ -405,7 +430,7 @@ fn tokens_of(spans: &[Span]) -> usize {
     spans.iter().map(Span::num_tokens).sum()
 }
 
-fn rows_of(spans: &[Span]) -> usize {
+fn logits_of(spans: &[Span]) -> usize {
     spans.iter().map(Span::num_logits).sum()
 }
 
@@ -428,11 +453,19 @@ pub struct AdvanceArgs<'a> {
     /// which follows the text and the drafts before it; negative: none. Else none.
     pub token_bitmask_indices: Array<'a, i32>,
     /// `[rows of logits]` The token that is decided at each row of the target whatever its logits, as
-    /// where a thinking budget runs out among the drafts; negative, and None: none.
+    /// where a thinking budget runs out among the drafts; negative, as of a block's rows, and None:
+    /// none.
     pub forced_token_ids: Array<'a, i32>,
+    /// Classifier-free guidance: rows of logits as in [`Pipeline`], laid out like `logits`, of a
+    /// cache with another prompt, which the caller feeds each span's new tokens and drafts. Required
+    /// where a sequence with rows has `guidance_scale` on.
+    pub guidance_logits: Array<'a, Real>,
+    /// `[rows of logits]` The guidance row of each row of the target; negative: none; beyond the rows:
+    /// the row is bad. None: row i has row i.
+    pub guidance_row_indices: Array<'a, i32>,
     /// `[spans, max_drafts + 1]` New tokens, then -1. Required.
     pub out_token_ids: ArrayMut<'a, i32>,
-    /// `[spans]` How many new tokens. Required.
+    /// `[spans]` How many new tokens; 0 where a block is not complete. Required.
     pub out_counts: ArrayMut<'a, i64>,
     /// `[spans]` Numbers of [`FinishReason`]: `FinishReason::from(number)`. Not `None`: the sequence
     /// has finished, and is not planned any more.
@@ -506,6 +539,7 @@ impl<'a> Session<'a> {
             return Err(invalid_argument("stop_sequences.token_ids is i64; it must be i32".into()));
         }
         let params = args.params.map(|params| params.raw());
+        let unmask = args.unmask.map(|unmask| unmask.raw());
         let resumed = args.resumed.map(|resumed| sys::sampler_session_sequence {
             adaptive_values: resumed.adaptive_values,
             drafter_entropy: resumed.drafter_entropy,
@@ -541,6 +575,7 @@ impl<'a> Session<'a> {
             gamma_min: to_c(args.gamma_min),
             ngram_has_text: args.ngram_has_text.into(),
             resumed: resumed.as_ref().map_or(ptr::null(), |resumed| resumed),
+            unmask: unmask.as_ref().map_or(ptr::null(), |unmask| unmask),
             ..sys::sampler_session_add_args::INIT
         };
         let mut sequence = -1;
@@ -686,11 +721,13 @@ impl<'a> Session<'a> {
     /// it; a bad row of the drafter only ends the drafts of its step. A span that is not as its
     /// sequence was planned last is `InvalidArgument`.
     pub fn advance(&mut self, args: &AdvanceArgs<'_>) -> Result<(), Error> {
-        let (rows, drafter_rows) = (rows_of(args.spans), rows_of(args.drafter_spans));
+        let (rows, drafter_rows) = (logits_of(args.spans), logits_of(args.drafter_spans));
         let spans = args.spans.len();
         let places = spans.saturating_mul(self.max_drafts.saturating_add(1));
         let (stride, drafter_stride) = (args.logits_row_stride, args.drafter_row_stride);
         let masks = &args.token_bitmask_indices;
+        let (guidance, guidance_indices) = (&args.guidance_logits, &args.guidance_row_indices);
+        let guidance_rows = rows_of("guidance_logits", guidance, stride.max(self.vocabulary_size))?;
         let (drafter_lengths, accepted) =
             (&args.out_drafter_cache_lengths, &args.out_accepted_counts);
         let (ids, reasons) = (&args.out_token_ids, &args.out_finish_reasons);
@@ -715,6 +752,14 @@ impl<'a> Session<'a> {
             drafter_row_stride: to_c(drafter_stride),
             token_bitmask_indices: HOST.array("", "token_bitmask_indices", masks, rows)?,
             forced_token_ids: HOST.array("", "forced_token_ids", &args.forced_token_ids, rows)?,
+            guidance_logits: self.logits(
+                "guidance_logits",
+                guidance,
+                guidance_rows as usize,
+                stride,
+            )?,
+            num_guidance_rows: guidance_rows,
+            guidance_row_indices: HOST.array("", "guidance_row_indices", guidance_indices, rows)?,
             out_token_ids: HOST.array("", "out_token_ids", ids, places)?,
             out_counts: HOST.array("", "out_counts", &args.out_counts, spans)?,
             out_finish_reasons: HOST.array("", "out_finish_reasons", reasons, spans)?,
@@ -763,6 +808,8 @@ mod tests {
             ..AcceptanceParams::default()
         };
         options.has_draft_trees = true;
+        options.has_blocks = true;
+        options.confidence_kind = LogprobKind::Edited;
         macro_rules! check {
             ($($number:ident)*) => {{
                 $(next += 1; options.$number = next;)*
@@ -776,7 +823,8 @@ mod tests {
                         .with_raw(HOST, |raw| {
                             $(assert_eq!(raw.$number as usize, options.$number,
                                          stringify!($number));)*
-                            assert_eq!(raw.has_draft_trees, 1);
+                            assert_eq!((raw.has_draft_trees, raw.has_blocks), (1, 1));
+                            assert_eq!(raw.confidence_kind, sys::SAMPLER_LOGPROB_EDITED);
                             assert_eq!(raw.logits_dtype, sys::SAMPLER_BF16);
                             assert_eq!(raw.keep_drafter_rows, i32::from(pipeline.is_some()));
                             assert_eq!(raw.pipeline.is_null(), pipeline.is_none());

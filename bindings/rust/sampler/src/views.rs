@@ -397,7 +397,7 @@ pub struct Pipeline<'a> {
     pub max_history_tokens: usize,
     /// Classifier-free guidance: rows of logits u of the same tokens, as after another prompt, laid
     /// out like the call's logits x and of their type, which become u + `guidance_scale` * (x - u).
-    /// Not for sessions.
+    /// Not for sessions, where [`AdvanceArgs`](crate::AdvanceArgs) has them.
     pub guidance_logits: Array<'a, Real>,
     /// `[output rows]` The guidance row of each row; negative: none; beyond the rows: the row is
     /// bad. None: row i has row i.
@@ -518,7 +518,11 @@ impl Pipeline<'_> {
             prompt_lengths: place.array(of, "prompt_lengths", &self.prompt_lengths, slots)?,
             max_history_tokens: to_c(self.max_history_tokens),
             guidance_logits: place.array(of, "guidance_logits", &self.guidance_logits, 0)?,
-            num_guidance_rows: rows_of("guidance_logits", &self.guidance_logits, guidance_stride)?,
+            num_guidance_rows: rows_of(
+                "pipeline.guidance_logits",
+                &self.guidance_logits,
+                guidance_stride,
+            )?,
             guidance_row_indices: place.array(
                 of,
                 "guidance_row_indices",
@@ -529,7 +533,7 @@ impl Pipeline<'_> {
             biases: place.array(of, "biases", &self.biases, biased)?,
             bias_contexts: self.bias_contexts.raw(place, "pipeline.bias_contexts")?,
             dense_bias: place.array(of, "dense_bias", &self.dense_bias, 0)?,
-            num_dense_biases: rows_of("dense_bias", &self.dense_bias, dense_bias_stride)?,
+            num_dense_biases: rows_of("pipeline.dense_bias", &self.dense_bias, dense_bias_stride)?,
             dense_bias_stride: to_c(self.dense_bias_stride),
             allowed: self.allowed.raw(place, "pipeline.allowed")?,
             banned: self.banned.raw(place, "pipeline.banned")?,
@@ -544,7 +548,11 @@ impl Pipeline<'_> {
             )?,
             dry_breakers: self.dry_breakers.raw(place, "pipeline.dry_breakers")?,
             token_bitmasks: place.array(of, "token_bitmasks", &self.token_bitmasks, 0)?,
-            num_token_bitmasks: rows_of("token_bitmasks", &self.token_bitmasks, mask_stride)?,
+            num_token_bitmasks: rows_of(
+                "pipeline.token_bitmasks",
+                &self.token_bitmasks,
+                mask_stride,
+            )?,
             token_bitmask_stride: to_c(self.token_bitmask_stride),
             token_bitmask_indices: place.array(of, "token_bitmask_indices", indices, num_rows)?,
             state: self.state.map_or(null_mut(), State::raw),
@@ -554,16 +562,14 @@ impl Pipeline<'_> {
     }
 }
 
-/// How many rows an array of the pipeline has.
-fn rows_of<T>(name: &str, array: &Array<T>, stride: usize) -> Result<i64, Error> {
+/// How many rows an array has.
+pub(crate) fn rows_of<T>(name: &str, array: &Array<T>, stride: usize) -> Result<i64, Error> {
     let len = array.memory().len;
     if stride == 0 || len % stride == 0 {
         // Without columns the library refuses the call.
         Ok(to_c(len.checked_div(stride).unwrap_or(0)))
     } else {
-        Err(invalid_argument(format!(
-            "pipeline.{name} has {len} elements; it must be rows of {stride}"
-        )))
+        Err(invalid_argument(format!("{name} has {len} elements; it must be rows of {stride}")))
     }
 }
 

@@ -359,10 +359,13 @@ fn unmasking() {
             candidate_token_ids: (&[5, 6, 7, 8, 9, 4]).into(),
             scores: (&[-0.5, -0.125, -2.0, -0.25, -1.0, -0.0625]).into(),
             token_ids: (&mut tokens).into(),
-            mask_token_id: 1,
-            num_committed: 1,
-            threshold: 0.875,
-            edit_threshold: 0.75,
+            params: UnmaskParams {
+                mask_token_id: 1,
+                num_committed: 1,
+                threshold: 0.875,
+                edit_threshold: 0.75,
+                ..UnmaskParams::default()
+            },
             out_changes: (&mut changes).into(),
             out_masked_counts: (&mut masked).into(),
             out_block_status: (&mut status).into(),
@@ -380,20 +383,23 @@ fn unmasking() {
             num_rows: 6,
             block_offsets: (&[0, 4, 6]).into(),
             num_blocks: 2,
-            confidence: Confidence::Entropy,
+            params: UnmaskParams {
+                mask_token_id: 1,
+                confidence: Confidence::Entropy,
+                order_temperature: 0.5,
+                entropy_bound: 0.5,
+                num_committed: 7,
+                num_steps_left: 7,
+                ..UnmaskParams::default()
+            },
             candidate_token_ids: (&[5, 6, 7, 8, 9, 4]).into(),
             candidate_status: (&[1, 0, 0, 0, 0, 0]).into(),
             scores: (&[0.5, 0.0, 0.25, 0.0, 1.0, 0.0, 0.75, 0.0, 0.125, 0.0, 0.5, 0.0]).into(),
             score_stride: 2,
             token_ids: (&mut tokens).into(),
-            mask_token_id: 1,
             slots: (&[0, 1, 0, 1, 0, 1]).into(),
             num_slots: 2,
             random: Random::new(3, 0),
-            order_temperature: 0.5,
-            entropy_bound: 0.5,
-            num_committed: 7,
-            num_steps_left: 7,
             block_num_committed: (&[1, 2]).into(),
             block_num_steps_left: (&[0, 1]).into(),
             out_confidences: (&mut confidences).into(),
@@ -406,16 +412,22 @@ fn unmasking() {
     assert_eq!((tokens, masked), ([1, 6, 7, 8, 9, 4], [1, 0]));
     assert_eq!((committed, edited), ([1, 1], [0, 0]));
     assert!(confidences[0].is_nan() && confidences[1] == -0.25);
-    let too_short = UnmaskArgs {
+    let mut args = UnmaskArgs {
         num_rows: 2,
         num_blocks: 1,
-        confidence: Confidence::Margin, // two scores a row
+        params: UnmaskParams {
+            confidence: Confidence::Margin, // two scores a row
+            ..UnmaskParams::default()
+        },
         candidate_token_ids: (&[5, 6]).into(),
         scores: (&[-0.5, -0.125]).into(),
         ..UnmaskArgs::default()
     };
-    assert!(sampler.unmask(&too_short).is_err());
-    assert!(sampler.unmask_workspace_size(&too_short).is_err());
+    assert!(sampler.unmask(&args).is_err());
+    assert!(sampler.unmask_workspace_size(&args).is_err());
+    args.params = UnmaskParams { block_length: 2, ..UnmaskParams::default() }; // of sessions
+    let error = sampler.unmask(&args).unwrap_err();
+    assert_eq!(error.message, "params->block_length is 2; it must be 0");
 }
 
 /// A text that is drawn with the watermark is found by its key alone.

@@ -597,6 +597,149 @@ fn masks_and_biases_are_those_of_the_pipeline() {
     assert_eq!((found.token_ids, found.row_status), (&[4, 3][..], RowStatus::EMPTY));
 }
 
+/// Blocks of three tokens, of which each step commits one: by the logits from the last position, whose
+/// row is the sharpest, to the first; by what greedy sampling leaves of them all are alike.
+#[test]
+fn texts_grow_by_blocks() {
+    const MASK: i32 = COLS as i32 - 1;
+    let unmask = UnmaskParams {
+        mask_token_id: MASK.into(),
+        block_length: 3,
+        blocks_after_prompt: true,
+        ..UnmaskParams::default()
+    };
+    let add = AddArgs {
+        token_ids: &[4, 5],
+        params: Some(Params { temperature: 0.0, ..Params::default() }),
+        max_new_tokens: 5,
+        unmask: Some(unmask),
+        ..AddArgs::default()
+    };
+    for (confidence_kind, second) in
+        [(LogprobKind::Raw, [MASK, MASK, 10]), (LogprobKind::Processed, [8, MASK, MASK])]
+    {
+        let options = SessionOptions { has_blocks: true, confidence_kind, ..options() };
+        let mut session = Session::new(sampler(), &options).unwrap();
+        session.add(&add).unwrap();
+        let (mut plan, mut planned, mut given) = (Plan::default(), vec![], vec![]);
+        let (mut text, mut reason) = (vec![4, 5], FinishReason::None);
+        while reason == FinishReason::None {
+            session.plan(&PlanArgs::default(), &mut plan).unwrap();
+            let span = plan.spans()[0];
+            assert_eq!((plan.spans().len(), span.num_logits()), (1, 3));
+            planned.push(plan.token_ids().to_vec());
+            let mut logits = vec![0.0f32; 3 * COLS];
+            for (i, row) in logits.chunks_mut(COLS).enumerate() {
+                let position = span.start() + span.num_tokens() - 3 + i;
+                row[position + 6] = 3.0 + i as f32;
+            }
+            let (mut ids, mut counts, mut reasons) = ([-7; 4], [-7i64; 1], [-7; 1]);
+            session
+                .advance(&AdvanceArgs {
+                    spans: plan.spans(),
+                    logits: (&logits).into(),
+                    out_token_ids: (&mut ids).into(),
+                    out_counts: (&mut counts).into(),
+                    out_finish_reasons: (&mut reasons).into(),
+                    ..AdvanceArgs::default()
+                })
+                .unwrap();
+            given.push(counts[0]);
+            let (new, rest) = ids.split_at(counts[0] as usize);
+            text.extend(new);
+            assert!(rest.iter().all(|&id| id == -1));
+            reason = FinishReason::from(reasons[0]);
+        }
+        assert_eq!((&text[..], reason), (&[4, 5, 8, 9, 10, 11, 12][..], FinishReason::Length));
+        assert_eq!(session.get(0).unwrap().token_ids, text);
+        assert_eq!(given, [0, 0, 3, 0, 0, 2]);
+        assert_eq!(
+            (&planned[0][..], &planned[1][..]),
+            (&[4, 5, MASK, MASK, MASK][..], &second[..])
+        );
+        assert_eq!(planned[3], [8, 9, 10, MASK, MASK, MASK]); // the block before is fed again
+
+        let unmask = Some(UnmaskParams { block_length: 5, ..unmask });
+        let error = session.add(&AddArgs { unmask, ..add }).unwrap_err();
+        assert_eq!(error.message, "unmask->block_length is 5; it must be below 5");
+    }
+    let error = Session::new(sampler(), &options()).unwrap().add(&add).unwrap_err();
+    assert_eq!(error.message, "unmask is set; the session must have has_blocks");
+}
+
+#[test]
+fn texts_are_guided() {
+    let params = Params { guidance_scale: 1.5, ..Params::default() };
+    let options = SessionOptions { max_drafts: 0, max_top_logprobs: 0, ..options() };
+    let mut session = Session::new(sampler(), &options).unwrap();
+    let add = AddArgs { token_ids: &[4, 5], params: Some(params), seed: 3, ..AddArgs::default() };
+    session.add(&add).unwrap();
+    let (mut alone, mut plan) = (sampler(), Plan::default());
+    let mut text = vec![4, 5];
+    for offset in 0..8 {
+        let (row, other) = (logits_after(&text, 0), logits_after(&text, 9));
+        let (mut ids, mut counts, mut drawn) = ([-7; 1], [-7i64; 1], [-7; 1]);
+        let guidance = Pipeline { guidance_logits: (&other).into(), ..Pipeline::default() };
+        let mut args = SampleArgs {
+            input: Rows::logits(&row, 1, COLS),
+            params,
+            random: Random::new(3, offset),
+            pipeline: Some(&guidance),
+            out_token_ids: (&mut drawn).into(),
+            ..SampleArgs::default()
+        };
+        let mut workspace = vec![0u8; alone.sample_workspace_size(&args).unwrap()];
+        args.exec.workspace = (&mut workspace).into();
+        alone.sample(&args).unwrap();
+        session.plan(&PlanArgs::default(), &mut plan).unwrap();
+        let stride = COLS + offset as usize % 2;
+        let mut others = row.clone();
+        others.resize(stride, 0.0);
+        others.extend(&other);
+        others.resize(2 * stride, 0.0);
+        let mut args = AdvanceArgs {
+            spans: plan.spans(),
+            logits: (&row).into(),
+            logits_row_stride: stride,
+            guidance_logits: (&others).into(),
+            guidance_row_indices: (&[1]).into(),
+            out_token_ids: (&mut ids).into(),
+            out_counts: (&mut counts).into(),
+            ..AdvanceArgs::default()
+        };
+        if offset == 0 {
+            let mut refused = |args: AdvanceArgs, message: &str| {
+                assert_eq!(session.advance(&args).unwrap_err().message, message);
+            };
+            let half = vec![F16(0); COLS];
+            refused(
+                AdvanceArgs {
+                    guidance_logits: Array::default(),
+                    guidance_row_indices: Array::default(),
+                    ..args.reborrow()
+                },
+                "guidance_logits is NULL; sequence 0 has guidance_scale",
+            );
+            refused(
+                AdvanceArgs { guidance_logits: (&others[1..]).into(), ..args.reborrow() },
+                "guidance_logits has 45 elements; it must be rows of 23",
+            );
+            refused(
+                AdvanceArgs { guidance_logits: (&half).into(), ..args.reborrow() },
+                "guidance_logits is of SAMPLER_F16; logits_dtype of the session is SAMPLER_F32",
+            );
+            refused(
+                AdvanceArgs { guidance_row_indices: (&[0; 0]).into(), ..args.reborrow() },
+                "guidance_row_indices has 0 elements; this call needs 1",
+            );
+        }
+        session.advance(&args).unwrap();
+        assert_eq!((ids, counts), (drawn, [1]));
+        text.push(ids[0]);
+    }
+    assert_ne!(text, drawn_alone(&[4, 5], 8, 3, Params::default()).text);
+}
+
 #[test]
 fn wrong_arrays_are_refused() {
     let mut session =

@@ -26,6 +26,7 @@ public final class AddArgs {
   int gammaMin;
   boolean ngramHasText;
   Sequence resumed;
+  UnmaskParams unmask;
 
   /** Creates arguments at their defaults. */
   public AddArgs() {}
@@ -297,6 +298,26 @@ public final class AddArgs {
    */
   public AddArgs resumed(Sequence resumed) {
     this.resumed = resumed;
+    return this;
+  }
+
+  /**
+   * Lets the text grow by blocks, as that of a diffusion language model, for sessions with {@link
+   * SessionOptions#hasBlocks}. The draft source must be NONE.
+   *
+   * <p>A span ends with the block, masked positions included, and has a row for each position of it
+   * after the text. {@link Session#advance} draws their candidates, of which the rules commit some.
+   * The text grows once no position is masked; with an editThreshold once a later step changes
+   * nothing, the 16th at the latest. Caches hold whole blocks: each is fed again with the next one.
+   *
+   * <p>Stages see the text before the block. DRY, no-repeat n-grams, minNewTokens, the exponential
+   * decay, mirostat, adaptive-p and top-p decay must be off. There are no log-probabilities.
+   *
+   * @param unmask the rules by which candidates stand; null, the default: the text grows by tokens
+   * @return this
+   */
+  public AddArgs unmask(UnmaskParams unmask) {
+    this.unmask = unmask;
     return this;
   }
 }

@@ -14,6 +14,9 @@ public final class AdvanceArgs {
   int numTopLogprobs;
   int[] tokenBitmaskIndices;
   int[] forcedTokenIds;
+  Array guidanceLogits;
+  int numGuidanceRows;
+  int[] guidanceRowIndices;
 
   /** Creates arguments at their defaults. */
   public AdvanceArgs() {}
@@ -122,11 +125,49 @@ public final class AdvanceArgs {
    * Sets the token that is decided at each row of the target's logits whatever they are, as where a
    * thinking budget runs out among the drafts.
    *
-   * @param forcedTokenIds [rows of logits] negative: none; null, the default: none
+   * @param forcedTokenIds [rows of logits] negative, as of a block's rows: none; null, the default:
+   *     none
    * @return this
    */
   public AdvanceArgs forcedTokenIds(int[] forcedTokenIds) {
     this.forcedTokenIds = forcedTokenIds;
+    return this;
+  }
+
+  /**
+   * Sets classifier-free guidance: rows of logits as in {@link Pipeline}, of a cache with another
+   * prompt, which the caller feeds each span's new tokens and drafts.
+   *
+   * @param guidanceLogits [numGuidanceRows, vocabularySize] of the session's type, laid out like
+   *     the target's logits; null, the default, where no sequence with rows has guidance
+   * @return this
+   */
+  public AdvanceArgs guidanceLogits(Array guidanceLogits) {
+    this.guidanceLogits = guidanceLogits;
+    return this;
+  }
+
+  /**
+   * Sets how many rows of guidance there are.
+   *
+   * @param numGuidanceRows 0, the default: as many as the array has, which device memory does not
+   *     tell
+   * @return this
+   */
+  public AdvanceArgs numGuidanceRows(int numGuidanceRows) {
+    this.numGuidanceRows = numGuidanceRows;
+    return this;
+  }
+
+  /**
+   * Sets the guidance row of each row of the target's logits; negative: none; numGuidanceRows or
+   * more: the row is bad (INVALID_INDEX).
+   *
+   * @param guidanceRowIndices [rows of logits] null, the default: row i has row i
+   * @return this
+   */
+  public AdvanceArgs guidanceRowIndices(int[] guidanceRowIndices) {
+    this.guidanceRowIndices = guidanceRowIndices;
     return this;
   }
 }

@@ -40,7 +40,7 @@ public final class Advanced {
   /**
    * Tells the new tokens.
    *
-   * @return none of a span without logits
+   * @return none of a span without logits, or whose block is not complete
    */
   public int[] tokenIds() {
     return tokenIds;

@@ -35,7 +35,8 @@ final class Call {
   private static final int ACCEPTANCE = DRAFT_ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
   private static final int LAYOUT = ACCEPTANCE + Layout.ACCEPTANCE_PARAMS_SIZE;
   private static final int REPORTS = LAYOUT + Layout.DRAFT_LAYOUT_SIZE;
-  static final int ARGS = REPORTS + Layout.REPORT_ARGS_SIZE;
+  private static final int UNMASK = REPORTS + Layout.REPORT_ARGS_SIZE;
+  static final int ARGS = UNMASK + Layout.UNMASK_PARAMS_SIZE;
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
       Math.max(Math.max(Layout.SAMPLE_ARGS_SIZE, Layout.SCORE_ARGS_SIZE),
           Math.max(Layout.FILTER_ARGS_SIZE,
@@ -489,6 +490,12 @@ final class Call {
     if (acceptance != null) {
       acceptance.write(this, to, numDrafts, buffers);
     }
+  }
+
+  /** Returns the confidence of the rules, of none the default. */
+  Confidence unmask(int at, UnmaskParams params) {
+    final int to = place(at, UNMASK, Layout.UNMASK_PARAMS_SIZE, params != null);
+    return params == null ? Confidence.PROBABILITY : params.write(this, to);
   }
 
   /** {@code rowsAt}: the rows that are edited. */

@@ -79,7 +79,7 @@ public final class Pipeline {
   /**
    * Sets classifier-free guidance: rows of logits u of the same tokens, as after another prompt,
    * laid out like the call's logits x and of their type, which become u + guidanceScale * (x - u).
-   * Not for sessions.
+   * Not for sessions, where {@link AdvanceArgs} has them.
    *
    * @param guidanceLogits [numGuidanceRows, numCols] F32, F16 or BF16; null, the default: none
    * @return this

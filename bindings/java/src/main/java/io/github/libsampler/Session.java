@@ -103,12 +103,16 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADD_ARGS_GAMMA_MIN, (long) args.gammaMin);
       call.put(at + Layout.SESSION_ADD_ARGS_RESUMED, resumed(buffers, args.resumed));
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_HAS_TEXT, args.ngramHasText ? 1 : 0);
+      final UnmaskParams unmask = args.unmask;
+      call.unmask(at + Layout.SESSION_ADD_ARGS_UNMASK, unmask);
       final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
       if (ngram != null && (added < 0 || !memory.ngrams.add(ngram))) {
         ngram.letGo();
       }
-      return (int) memory.handle.checked(added);
+      final int sequence = (int) memory.handle.checked(added);
+      memory.blocks.set(sequence, unmask != null);
+      return sequence;
     });
   }
 
@@ -133,7 +137,9 @@ public final class Session implements AutoCloseable {
       call.params(at + Layout.SESSION_FORK_ARGS_PARAMS, params);
       final long added = Raw.shimSessionFork(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
-      return (int) memory.handle.checked(added);
+      final int sequence = (int) memory.handle.checked(added);
+      memory.blocks.set(sequence, memory.blocks.get(source));
+      return sequence;
     });
   }
 
@@ -257,17 +263,18 @@ public final class Session implements AutoCloseable {
     int[] of(int span, int numDrafts);
   }
 
-  private static List<Span> read(ByteBuffer spans, long count, Parents parents) {
+  private List<Span> read(ByteBuffer spans, long count, Parents parents) {
     final List<Span> result = new ArrayList<>();
     for (int i = 0; i < count; ++i) {
       final int at = i * Layout.SPAN_SIZE;
       final long address = spans.getLong(at + Layout.SPAN_TOKEN_IDS);
       final int numLogits = (int) spans.getLong(at + Layout.SPAN_NUM_LOGITS);
-      result.add(new Span(spans.getInt(at + Layout.SPAN_SEQUENCE),
-          spans.getInt(at + Layout.SPAN_PLAN),
+      final int sequence = spans.getInt(at + Layout.SPAN_SEQUENCE);
+      final int numDrafts = memory.blocks.get(sequence) ? 0 : Math.max(numLogits - 1, 0);
+      result.add(new Span(sequence, spans.getInt(at + Layout.SPAN_PLAN),
           spans.getLong(at + Layout.SPAN_START),
           tokens(address, spans.getLong(at + Layout.SPAN_NUM_TOKENS)), address, numLogits,
-          parents.of(i, Math.max(numLogits - 1, 0))));
+          parents.of(i, numDrafts)));
     }
     return List.copyOf(result);
   }
@@ -287,10 +294,35 @@ public final class Session implements AutoCloseable {
     return Raw.javaAddress(buffer);
   }
 
-  /** The address of the spans' rows, checked, in memory that does not move. */
+  /** How many rows of logits the spans want. */
+  private static long rows(List<Span> spans) {
+    return spans.stream().mapToLong(span -> span.numLogits).sum();
+  }
+
+  /** How many rows of guidance there are: {@code given}, or as many as the array has if 0. */
+  private long guidanceRows(Array logits, long stride, long given) {
+    final long step = Math.max(stride, memory.vocabularySize);
+    if (given != 0 || logits == null || logits.isOnDevice()) {
+      return given;
+    } else if (logits.length % step != 0) {
+      throw new InvalidArgumentException("guidance_logits has " + logits.length
+          + " elements; it must be rows of " + step);
+    }
+    return logits.length / step;
+  }
+
+  /** What belongs to each row: its address, checked. */
+  private static long ofRows(Buffers buffers, String name, int[] numbers, long rows) {
+    if (numbers != null && numbers.length < rows) {
+      throw new InvalidArgumentException(
+          name + " has " + numbers.length + " elements; it needs " + rows);
+    }
+    return numbers == null ? 0 : buffers.of(numbers);
+  }
+
+  /** The address of so many rows, checked, in memory that does not move. */
   private long rows(Call call, Buffers buffers, String name, Array logits, long stride,
-      List<Span> spans) {
-    final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
+      long rows) {
     if (rows == 0 || logits == null) {
       return 0;
     }
@@ -335,9 +367,10 @@ public final class Session implements AutoCloseable {
       final long drafterStride = args.drafterRowStride;
       final Array logits = args.logits;
       final Array drafterLogits = args.drafterLogits;
-      final int[] masks = args.tokenBitmaskIndices;
-      final int[] forced = args.forcedTokenIds;
+      final Array guidance = args.guidanceLogits;
       final int count = spans.size();
+      final long rows = rows(spans);
+      final long guidanceRows = guidanceRows(guidance, stride, args.numGuidanceRows);
       final long places = (long) count * (memory.maxDrafts + 1);
       final int numTop = Math.max(numTopLogprobs, 0);
       final ByteBuffer ids = buffers.ofBytes(4 * places);
@@ -356,27 +389,23 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADVANCE_ARGS_SPANS, write(buffers, spans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_SPANS, (long) count);
       call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS,
-          rows(call, buffers, "logits", logits, stride, spans));
+          rows(call, buffers, "logits", logits, stride, rows));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS_ROW_STRIDE, stride);
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_SPANS, write(buffers, drafterSpans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_DRAFTER_SPANS,
           (long) drafterSpans.size());
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_LOGITS, rows(call, buffers,
-          "drafter_logits", drafterLogits, drafterStride, drafterSpans));
+          "drafter_logits", drafterLogits, drafterStride, rows(drafterSpans)));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_ROW_STRIDE, drafterStride);
-      final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
-      if (masks != null && masks.length < rows) {
-        throw new InvalidArgumentException(
-            "token_bitmask_indices has " + masks.length + " elements; it needs " + rows);
-      }
       call.put(at + Layout.SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES,
-          masks == null ? 0 : buffers.of(masks));
-      if (forced != null && forced.length < rows) {
-        throw new InvalidArgumentException(
-            "forced_token_ids has " + forced.length + " elements; it needs " + rows);
-      }
+          ofRows(buffers, "token_bitmask_indices", args.tokenBitmaskIndices, rows));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_FORCED_TOKEN_IDS,
-          forced == null ? 0 : buffers.of(forced));
+          ofRows(buffers, "forced_token_ids", args.forcedTokenIds, rows));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_GUIDANCE_LOGITS,
+          rows(call, buffers, "guidance_logits", guidance, stride, guidanceRows));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_GUIDANCE_ROWS, guidanceRows);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_GUIDANCE_ROW_INDICES,
+          ofRows(buffers, "guidance_row_indices", args.guidanceRowIndices, rows));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS, Raw.javaAddress(ids));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_COUNTS, Raw.javaAddress(counts));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS, Raw.javaAddress(reasons));

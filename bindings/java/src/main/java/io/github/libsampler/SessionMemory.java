@@ -1,6 +1,7 @@
 package io.github.libsampler;
 
 import io.github.libsampler.internal.Raw;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -15,6 +16,9 @@ final class SessionMemory implements Runnable {
 
   /** What drafts for its sequences. */
   final Set<NgramMemory> ngrams = new HashSet<>();
+
+  /** The sequences that grow by blocks; under the handle's lock. */
+  final BitSet blocks = new BitSet();
 
   /** Buffers of its pipeline, which must stay reachable. */
   final Object[] kept;

@@ -25,6 +25,8 @@ public final class SessionOptions {
   long clockUser;
   long stream;
   int fillerTopK;
+  boolean hasBlocks;
+  LogprobKind confidenceKind = LogprobKind.RAW;
 
   /** Creates options at their defaults. */
   public SessionOptions() {}
@@ -163,7 +165,8 @@ public final class SessionOptions {
   }
 
   /**
-   * Sets rules, orders and stages of all sequences, and the numbers of those without their own.
+   * Sets rules, orders and stages of all sequences, and the numbers of those without their own. The
+   * guidance must be off.
    *
    * @param params null, the default: temperature 1 and no filter
    * @return this
@@ -177,7 +180,7 @@ public final class SessionOptions {
    * Sets lists and masks of the stages, by slot: the slot is the sequence's number. Arrays must be
    * direct buffers, on a CUDA sampler addresses of device memory, which the session reads in each
    * advance and keeps reachable. History, prompt
-   * lengths, adaptive values, a state and mask indices must be left out.
+   * lengths, adaptive values, a state, mask indices and guidance must be left out.
    *
    * @param pipeline null, the default: none
    * @return this
@@ -234,6 +237,30 @@ public final class SessionOptions {
   }
 
   /**
+   * Lets sequences have {@link AddArgs#unmask}, which takes about 50 bytes for each of maxDrafts
+   * + 1 positions of each sequence.
+   *
+   * @param hasBlocks false by default
+   * @return this
+   */
+  public SessionOptions hasBlocks(boolean hasBlocks) {
+    this.hasBlocks = hasBlocks;
+    return this;
+  }
+
+  /**
+   * Sets of which distribution the probabilities and entropies are that are the confidences of
+   * blocks.
+   *
+   * @param confidenceKind RAW by default
+   * @return this
+   */
+  public SessionOptions confidenceKind(LogprobKind confidenceKind) {
+    this.confidenceKind = Arguments.required("confidenceKind", confidenceKind);
+    return this;
+  }
+
+  /**
    * Sets the clock of {@link GammaRule#MEASURED}.
    *
    * @param function the address of a C function, a sampler_clock_fn; 0, the default: the system's
@@ -285,5 +312,7 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_CLOCK_USER, clockUser);
     call.put(at + Layout.SESSION_OPTIONS_STREAM, stream);
     call.put(at + Layout.SESSION_OPTIONS_FILLER_TOP_K, (long) fillerTopK);
+    call.put(at + Layout.SESSION_OPTIONS_HAS_BLOCKS, hasBlocks ? 1 : 0);
+    call.put(at + Layout.SESSION_OPTIONS_CONFIDENCE_KIND, confidenceKind.ordinal());
   }
 }

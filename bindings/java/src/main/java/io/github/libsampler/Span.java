@@ -50,6 +50,7 @@ public final class Span {
 
   /**
    * Tells which tokens to run; the last of them, as many as there are {@link #parents}, are drafts.
+   * With {@link AddArgs#unmask} they end with a block, masked positions included.
    *
    * @return at least one
    */
@@ -72,7 +73,7 @@ public final class Span {
    * the others; their positions in the text are their depths. The first path comes first, so that a
    * cache that is cut holds the text: a kept draft beside that path is fed again.
    *
-   * @return one for each draft; none of a span of the drafter
+   * @return one for each draft; none of a span of the drafter, or of a text that grows by blocks
    */
   public int[] parents() {
     return parents;

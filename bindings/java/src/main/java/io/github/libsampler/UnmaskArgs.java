@@ -11,22 +11,15 @@ public final class UnmaskArgs extends Arguments {
   private int numRows;
   private Array blockOffsets;
   private int numBlocks;
-  private Confidence confidence = Confidence.PROBABILITY;
+  private UnmaskParams params;
   private Array candidateTokenIds;
   private Array candidateStatus;
   private Array scores;
   private int scoreStride;
   private Array tokenIds;
-  private long maskTokenId;
   private Array slots;
   private int numSlots;
   private Randomness random = Randomness.DEFAULT;
-  private float orderTemperature;
-  private float threshold;
-  private float entropyBound;
-  private float editThreshold;
-  private int numCommitted;
-  private int numStepsLeft;
   private Array blockNumCommitted;
   private Array blockNumStepsLeft;
   private Array outChanges;
@@ -85,13 +78,13 @@ public final class UnmaskArgs extends Arguments {
   }
 
   /**
-   * Sets what orders the candidates.
+   * Sets the rules by which candidates stand.
    *
-   * @param confidence null, the default: {@code PROBABILITY}
+   * @param params null, the default: none stands
    * @return this
    */
-  public UnmaskArgs confidence(Confidence confidence) {
-    this.confidence = confidence == null ? Confidence.PROBABILITY : confidence;
+  public UnmaskArgs params(UnmaskParams params) {
+    this.params = params;
     return this;
   }
 
@@ -152,17 +145,6 @@ public final class UnmaskArgs extends Arguments {
   }
 
   /**
-   * Sets the mask token.
-   *
-   * @param maskTokenId set with the tokens
-   * @return this
-   */
-  public UnmaskArgs maskTokenId(long maskTokenId) {
-    this.maskTokenId = maskTokenId;
-    return this;
-  }
-
-  /**
    * Sets the slot of each row, for random numbers alone.
    *
    * @param slots [numRows] I32; null, the default: none
@@ -196,75 +178,9 @@ public final class UnmaskArgs extends Arguments {
   }
 
   /**
-   * Draws the order by the softmax of confidence / orderTemperature.
-   *
-   * @param orderTemperature 0, the default: strictly by confidence
-   * @return this
-   */
-  public UnmaskArgs orderTemperature(float orderTemperature) {
-    this.orderTemperature = orderTemperature;
-    return this;
-  }
-
-  /**
-   * Commits every row whose confidence is above it (entropy: below it).
-   *
-   * @param threshold 0, the default: off
-   * @return this
-   */
-  public UnmaskArgs threshold(float threshold) {
-    this.threshold = threshold;
-    return this;
-  }
-
-  /**
-   * Commits rows as long as the entropies before them sum to at most this.
-   *
-   * @param entropyBound 0, the default: off
-   * @return this
-   */
-  public UnmaskArgs entropyBound(float entropyBound) {
-    this.entropyBound = entropyBound;
-    return this;
-  }
-
-  /**
-   * Puts candidates in the place of other tokens where the confidence is above it.
-   *
-   * @param editThreshold 0, the default: off
-   * @return this
-   */
-  public UnmaskArgs editThreshold(float editThreshold) {
-    this.editThreshold = editThreshold;
-    return this;
-  }
-
-  /**
-   * Commits at least so many.
-   *
-   * @param numCommitted 0, the default: off
-   * @return this
-   */
-  public UnmaskArgs numCommitted(int numCommitted) {
-    this.numCommitted = numCommitted;
-    return this;
-  }
-
-  /**
-   * Commits at least so many that this number of steps fills the block.
-   *
-   * @param numStepsLeft 0, the default: off
-   * @return this
-   */
-  public UnmaskArgs numStepsLeft(int numStepsLeft) {
-    this.numStepsLeft = numStepsLeft;
-    return this;
-  }
-
-  /**
    * Sets the number to commit for each block.
    *
-   * @param blockNumCommitted [numBlocks] I32; null, the default: numCommitted
+   * @param blockNumCommitted [numBlocks] I32; null, the default: that of the rules
    * @return this
    */
   public UnmaskArgs blockNumCommitted(Array blockNumCommitted) {
@@ -275,7 +191,7 @@ public final class UnmaskArgs extends Arguments {
   /**
    * Sets the steps left for each block.
    *
-   * @param blockNumStepsLeft [numBlocks] I32; null, the default: numStepsLeft
+   * @param blockNumStepsLeft [numBlocks] I32; null, the default: those of the rules
    * @return this
    */
   public UnmaskArgs blockNumStepsLeft(Array blockNumStepsLeft) {
@@ -355,7 +271,6 @@ public final class UnmaskArgs extends Arguments {
     final Array candidateTokenIds = this.candidateTokenIds;
     final Array tokenIds = this.tokenIds;
     final long numBlocks = this.numBlocks;
-    final int width = confidence == Confidence.MARGIN ? 2 : 1;
     call.put(at + Layout.UNMASK_ARGS_STRUCT_SIZE, (long) Layout.UNMASK_ARGS_SIZE);
     call.exec(at + Layout.UNMASK_ARGS_EXEC, exec);
     final long numRows =
@@ -363,7 +278,9 @@ public final class UnmaskArgs extends Arguments {
     call.in(at + Layout.UNMASK_ARGS_BLOCK_OFFSETS, "", "block_offsets", blockOffsets, Call.I64,
         numBlocks + 1);
     call.put(at + Layout.UNMASK_ARGS_NUM_BLOCKS, numBlocks);
-    call.put(at + Layout.UNMASK_ARGS_CONFIDENCE, confidence.ordinal());
+    call.put(at + Layout.UNMASK_ARGS_RESERVED, 0);
+    final Confidence confidence = call.unmask(at + Layout.UNMASK_ARGS_PARAMS, params);
+    final int width = confidence == Confidence.MARGIN ? 2 : 1;
     call.beginIds(at + Layout.UNMASK_ARGS_TOKEN_ID_TYPE);
     call.inIds(at + Layout.UNMASK_ARGS_CANDIDATE_TOKEN_IDS, "candidate_token_ids",
         candidateTokenIds, numRows);
@@ -373,16 +290,9 @@ public final class UnmaskArgs extends Arguments {
         Lengths.rows(numRows, width, scoreStride));
     call.put(at + Layout.UNMASK_ARGS_SCORE_STRIDE, (long) scoreStride);
     call.outIds(at + Layout.UNMASK_ARGS_TOKEN_IDS, "token_ids", tokenIds, numRows);
-    call.put(at + Layout.UNMASK_ARGS_MASK_TOKEN_ID, maskTokenId);
     final long numSlots = call.slots(at + Layout.UNMASK_ARGS_SLOTS,
         at + Layout.UNMASK_ARGS_NUM_SLOTS, slots, this.numSlots, numRows);
     call.random(at + Layout.UNMASK_ARGS_RANDOM, random, numSlots);
-    call.put(at + Layout.UNMASK_ARGS_ORDER_TEMPERATURE, orderTemperature);
-    call.put(at + Layout.UNMASK_ARGS_THRESHOLD, threshold);
-    call.put(at + Layout.UNMASK_ARGS_ENTROPY_BOUND, entropyBound);
-    call.put(at + Layout.UNMASK_ARGS_EDIT_THRESHOLD, editThreshold);
-    call.put(at + Layout.UNMASK_ARGS_NUM_COMMITTED, numCommitted);
-    call.put(at + Layout.UNMASK_ARGS_NUM_STEPS_LEFT, numStepsLeft);
     call.parameter(at + Layout.UNMASK_ARGS_BLOCK_NUM_COMMITTED, "", "block_num_committed",
         blockNumCommitted, Call.I32, numBlocks);
     call.parameter(at + Layout.UNMASK_ARGS_BLOCK_NUM_STEPS_LEFT, "", "block_num_steps_left",

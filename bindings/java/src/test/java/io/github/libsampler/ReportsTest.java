@@ -106,13 +106,14 @@ final class ReportsTest {
     final byte[] changes = new byte[6];
     final int[] masked = new int[2];
     final int[] status = {77, 77};
-    final UnmaskArgs args = new UnmaskArgs().numBlocks(2)
+    final UnmaskParams rules =
+        new UnmaskParams().maskTokenId(1).numCommitted(1).threshold(0.875f).editThreshold(0.75f);
+    final UnmaskArgs args = new UnmaskArgs().numBlocks(2).params(rules)
         .blockOffsets(Array.i64(new long[] {0, 4, 6}))
         .candidateTokenIds(Array.i32(new int[] {5, 6, 7, 8, 9, 4}))
         .scores(Array.f32(new float[] {-0.5f, -0.125f, -2, -0.25f, -1, -0.0625f}))
-        .tokenIds(Array.i32(tokens)).maskTokenId(1).numCommitted(1).threshold(0.875f)
-        .editThreshold(0.75f).outChanges(Array.i8(changes)).outMaskedCounts(Array.i32(masked))
-        .outBlockStatus(Array.i32(status));
+        .tokenIds(Array.i32(tokens)).outChanges(Array.i8(changes))
+        .outMaskedCounts(Array.i32(masked)).outBlockStatus(Array.i32(status));
     try (Sampler sampler = Sampler.builder().build()) {
       sampler.unmask(args);
       assertArrayEquals(new int[] {1, 6, 1, 8, 1, 4}, tokens);
@@ -124,13 +125,14 @@ final class ReportsTest {
       final float[] confidences = new float[6];
       final int[] committed = new int[2];
       final int[] edited = {77, 77};
-      sampler.unmask(args.confidence(Confidence.ENTROPY).scoreStride(2)
+      rules.confidence(Confidence.ENTROPY).threshold(0).editThreshold(0).entropyBound(0.5f)
+          .orderTemperature(0.5f).numCommitted(7).numStepsLeft(7);
+      sampler.unmask(args.scoreStride(2)
           .scores(Array.f32(new float[] {0.5f, 0, 0.25f, 0, 1, 0, 0.75f, 0, 0.125f, 0, 0.5f, 0}))
-          .threshold(0).editThreshold(0).entropyBound(0.5f).orderTemperature(0.5f)
           .random(new Randomness().seed(3))
           .slots(Array.i32(new int[] {0, 1, 0, 1, 0, 1})).numSlots(2)
           .candidateStatus(Array.i32(new int[] {RowStatus.INVALID_VALUE, 0, 0, 0, 0, 0}))
-          .numCommitted(7).numStepsLeft(7).blockNumCommitted(Array.i32(new int[] {1, 2}))
+          .blockNumCommitted(Array.i32(new int[] {1, 2}))
           .blockNumStepsLeft(Array.i32(new int[] {0, 1})).outConfidences(Array.f32(confidences))
           .outCommittedCounts(Array.i32(committed)).outEditedCounts(Array.i32(edited)));
       assertArrayEquals(new int[] {1, 6, 7, 8, 9, 4}, tokens);
@@ -139,9 +141,18 @@ final class ReportsTest {
       assertArrayEquals(new int[] {0, 0}, edited);
       assertEquals(-0.25f, confidences[1]);
       assertTrue(Float.isNaN(confidences[0]));
-      args.confidence(Confidence.MARGIN).entropyBound(0).scoreStride(0)
-          .scores(Array.f32(new float[6])); // two scores a row
+      rules.confidence(Confidence.MARGIN).entropyBound(0);
+      args.scoreStride(0).scores(Array.f32(new float[6])); // two scores a row
       assertThrows(InvalidArgumentException.class, () -> sampler.unmask(args));
+      args.params(new UnmaskParams().blockLength(2)).scores(Array.f32(new float[6]));
+      assertEquals("params->block_length is 2; it must be 0",
+          assertThrows(InvalidArgumentException.class, () -> sampler.unmask(args)).getMessage());
+      args.params(new UnmaskParams().blocksAfterPrompt(true));
+      assertEquals("params->blocks_after_prompt is 1; it must be 0",
+          assertThrows(InvalidArgumentException.class, () -> sampler.unmask(args)).getMessage());
+      args.params(null).tokenIds(null).blockNumCommitted(null).blockNumStepsLeft(null);
+      sampler.unmask(args.slots(null).numSlots(0));
+      assertArrayEquals(new int[] {4, 2}, masked); // without rules all are left
     }
   }
 

@@ -560,6 +560,103 @@ final class SessionTest {
         assertThrows(InvalidArgumentException.class, () -> session.advance(args)).getMessage());
   }
 
+  /**
+   * Blocks of three tokens, of which each step commits one: by the logits from the last position,
+   * whose row is the sharpest, to the first; by what greedy sampling leaves of them all are alike.
+   */
+  @Test
+  void textsGrowByBlocks() {
+    final int mask = COLS - 1;
+    final UnmaskParams rules =
+        new UnmaskParams().maskTokenId(mask).blockLength(3).blocksAfterPrompt(true);
+    final AddArgs args = new AddArgs().tokenIds(new int[] {4, 5}).unmask(rules).maxNewTokens(5)
+        .params(new Params().temperature(0));
+    for (LogprobKind kind : List.of(LogprobKind.RAW, LogprobKind.PROCESSED)) {
+      try (Sampler sampler = Sampler.builder().build();
+          Session session = sampler.newSession(options().hasBlocks(true).confidenceKind(kind))) {
+        session.add(args.unmask(rules));
+        final List<int[]> planned = new ArrayList<>();
+        final List<Integer> text = new ArrayList<>(List.of(4, 5));
+        final List<Integer> given = new ArrayList<>();
+        Advanced step;
+        do {
+          final List<Span> spans = session.plan(0).spans();
+          final Span span = spans.get(0);
+          assertEquals(3, span.numLogits());
+          assertEquals(0, span.parents().length); // they are no drafts
+          planned.add(span.tokenIds());
+          final float[] logits = new float[3 * COLS];
+          for (int i = 0; i < 3; ++i) {
+            final int position = (int) span.start() + span.tokenIds().length - 3 + i;
+            logits[i * COLS + position + 6] = 3 + i;
+          }
+          step = session.advance(new AdvanceArgs().spans(spans).logits(Array.f32(logits))).get(0);
+          given.add(step.tokenIds().length);
+          Arrays.stream(step.tokenIds()).forEach(text::add);
+        } while (step.finishReason() == FinishReason.NONE);
+        assertEquals(List.of(4, 5, 8, 9, 10, 11, 12), text);
+        assertArrayEquals(array(text), session.get(0).tokenIds());
+        assertEquals(FinishReason.LENGTH, step.finishReason());
+        assertEquals(List.of(0, 0, 3, 0, 0, 2), given);
+        assertArrayEquals(new int[] {4, 5, mask, mask, mask}, planned.get(0));
+        assertArrayEquals(kind == LogprobKind.RAW ? new int[] {mask, mask, 10}
+            : new int[] {8, mask, mask}, planned.get(1));
+        // The block before is fed again.
+        assertArrayEquals(new int[] {8, 9, 10, mask, mask, mask}, planned.get(3));
+        args.unmask(new UnmaskParams().blockLength(5));
+        assertEquals("unmask->block_length is 5; it must be below 5",
+            assertThrows(InvalidArgumentException.class, () -> session.add(args)).getMessage());
+        final int source = session.add(args.unmask(rules));
+        for (int sequence : new int[] {source, session.fork(source, null, null)}) {
+          assertEquals(0, session.plan(new int[] {sequence}, 0).spans().get(0).parents().length);
+        }
+        final Session without = sampler.newSession(options());
+        assertEquals("unmask is set; the session must have has_blocks",
+            assertThrows(InvalidArgumentException.class, () -> without.add(args)).getMessage());
+      }
+    }
+  }
+
+  @Test
+  void textsAreGuided() {
+    final Params params = new Params().guidanceScale(1.5f);
+    final List<Integer> text = new ArrayList<>(List.of(4, 5));
+    try (Sampler sampler = Sampler.builder().build();
+        Sampler alone = Sampler.builder().maxRows(1).maxCols(COLS).build();
+        Session session = sampler.newSession(options().maxDrafts(0))) {
+      session.add(new AddArgs().tokenIds(array(text)).params(params).seed(3));
+      for (int offset = 0; offset < 8; ++offset) {
+        final float[] row = logitsAfter(text, 0);
+        final float[] other = logitsAfter(text, 9);
+        final int[] drawn = new int[1];
+        alone.sample(new SampleArgs().input(new Rows(row, 1, COLS)).params(params)
+            .random(new Randomness().seed(3).offset(offset)).outTokenIds(Array.i32(drawn))
+            .pipeline(new Pipeline().guidanceLogits(Array.f32(other))));
+        final int stride = COLS + offset % 2;
+        final float[] both = Arrays.copyOf(row, 2 * stride);
+        System.arraycopy(other, 0, both, stride, COLS);
+        final AdvanceArgs args = new AdvanceArgs().spans(session.plan(0).spans())
+            .logits(Array.f32(row)).logitsRowStride(stride);
+        if (offset == 0) {
+          refuses("guidance_logits is NULL; sequence 0 has guidance_scale", session, args);
+          refuses("guidance_logits has 45 elements; it must be rows of 23", session,
+              args.guidanceLogits(Array.f32(Arrays.copyOf(both, 45))));
+          refuses("guidance_logits has 45 elements; it needs 46", session,
+              args.numGuidanceRows(2));
+          refuses("guidance_logits is of F16; it must be of F32", session,
+              args.numGuidanceRows(0).guidanceLogits(Array.f16(new short[COLS])));
+          refuses("guidance_row_indices has 0 elements; it needs 1", session,
+              args.guidanceLogits(Array.f32(both)).guidanceRowIndices(new int[0]));
+        }
+        args.guidanceLogits(Array.f32(both)).guidanceRowIndices(new int[] {1})
+            .numGuidanceRows(offset % 4 < 2 ? 0 : 2);
+        assertArrayEquals(drawn, session.advance(args).get(0).tokenIds());
+        text.add(drawn[0]);
+      }
+    }
+    assertFalse(text.equals(new Drawn(List.of(4, 5), 8, 3, null).text));
+  }
+
   @Test
   void wrongArgumentsAreRefused() {
     final Sampler sampler = Sampler.builder().build();

@@ -313,7 +313,7 @@ public final class Layout {
   public static final int SELECT_ARGS_OUT_COUNTS = 136;
   public static final int SELECT_ARGS_OUT_ROW_STATUS = 144;
 
-  public static final int SESSION_OPTIONS_SIZE = 160;
+  public static final int SESSION_OPTIONS_SIZE = 168;
   public static final int SESSION_OPTIONS_STRUCT_SIZE = 0;
   public static final int SESSION_OPTIONS_MAX_SEQUENCES = 8;
   public static final int SESSION_OPTIONS_MAX_CONTEXT = 16;
@@ -336,6 +336,8 @@ public final class Layout {
   public static final int SESSION_OPTIONS_CLOCK_USER = 136;
   public static final int SESSION_OPTIONS_STREAM = 144;
   public static final int SESSION_OPTIONS_FILLER_TOP_K = 152;
+  public static final int SESSION_OPTIONS_HAS_BLOCKS = 160;
+  public static final int SESSION_OPTIONS_CONFIDENCE_KIND = 164;
 
   public static final int SESSION_SEQUENCE_SIZE = 120;
   public static final int SESSION_SEQUENCE_STRUCT_SIZE = 0;
@@ -355,7 +357,7 @@ public final class Layout {
   public static final int SESSION_SEQUENCE_ADAPTIVE_VALUES = 96;
   public static final int SESSION_SEQUENCE_DRAFTER_ENTROPY = 112;
 
-  public static final int SESSION_ADD_ARGS_SIZE = 208;
+  public static final int SESSION_ADD_ARGS_SIZE = 216;
   public static final int SESSION_ADD_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADD_ARGS_TOKEN_IDS = 8;
   public static final int SESSION_ADD_ARGS_NUM_TOKENS = 16;
@@ -383,6 +385,7 @@ public final class Layout {
   public static final int SESSION_ADD_ARGS_EMA_BETA = 188;
   public static final int SESSION_ADD_ARGS_GAMMA_MIN = 192;
   public static final int SESSION_ADD_ARGS_RESUMED = 200;
+  public static final int SESSION_ADD_ARGS_UNMASK = 208;
 
   public static final int SESSION_FORK_ARGS_SIZE = 32;
   public static final int SESSION_FORK_ARGS_STRUCT_SIZE = 0;
@@ -410,7 +413,7 @@ public final class Layout {
   public static final int SESSION_PLAN_ARGS_OUT_NUM_DRAFTER_SPANS = 56;
   public static final int SESSION_PLAN_ARGS_OUT_PARENTS = 64;
 
-  public static final int SESSION_ADVANCE_ARGS_SIZE = 152;
+  public static final int SESSION_ADVANCE_ARGS_SIZE = 176;
   public static final int SESSION_ADVANCE_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADVANCE_ARGS_SPANS = 8;
   public static final int SESSION_ADVANCE_ARGS_NUM_SPANS = 16;
@@ -430,6 +433,9 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_OUT_ACCEPTED_COUNTS = 128;
   public static final int SESSION_ADVANCE_ARGS_OUT_ROW_STATUS = 136;
   public static final int SESSION_ADVANCE_ARGS_REPORTS = 144;
+  public static final int SESSION_ADVANCE_ARGS_GUIDANCE_LOGITS = 152;
+  public static final int SESSION_ADVANCE_ARGS_NUM_GUIDANCE_ROWS = 160;
+  public static final int SESSION_ADVANCE_ARGS_GUIDANCE_ROW_INDICES = 168;
 
   public static final int SHARD_ARGS_SIZE = 120;
   public static final int SHARD_ARGS_STRUCT_SIZE = 0;
@@ -614,37 +620,44 @@ public final class Layout {
   public static final int STATE_READ_ARGS_OUT_ADAPTIVE_VALUES = 96;
   public static final int STATE_READ_ARGS_OUT_ROW_STATUS = 104;
 
-  public static final int UNMASK_ARGS_SIZE = 272;
+  public static final int UNMASK_PARAMS_SIZE = 56;
+  public static final int UNMASK_PARAMS_STRUCT_SIZE = 0;
+  public static final int UNMASK_PARAMS_MASK_TOKEN_ID = 8;
+  public static final int UNMASK_PARAMS_BLOCK_LENGTH = 16;
+  public static final int UNMASK_PARAMS_CONFIDENCE = 24;
+  public static final int UNMASK_PARAMS_ORDER_TEMPERATURE = 28;
+  public static final int UNMASK_PARAMS_THRESHOLD = 32;
+  public static final int UNMASK_PARAMS_ENTROPY_BOUND = 36;
+  public static final int UNMASK_PARAMS_EDIT_THRESHOLD = 40;
+  public static final int UNMASK_PARAMS_NUM_COMMITTED = 44;
+  public static final int UNMASK_PARAMS_NUM_STEPS_LEFT = 48;
+  public static final int UNMASK_PARAMS_BLOCKS_AFTER_PROMPT = 52;
+
+  public static final int UNMASK_ARGS_SIZE = 248;
   public static final int UNMASK_ARGS_STRUCT_SIZE = 0;
   public static final int UNMASK_ARGS_EXEC = 8;
   public static final int UNMASK_ARGS_NUM_ROWS = 32;
   public static final int UNMASK_ARGS_BLOCK_OFFSETS = 40;
   public static final int UNMASK_ARGS_NUM_BLOCKS = 48;
   public static final int UNMASK_ARGS_TOKEN_ID_TYPE = 56;
-  public static final int UNMASK_ARGS_CONFIDENCE = 60;
-  public static final int UNMASK_ARGS_CANDIDATE_TOKEN_IDS = 64;
-  public static final int UNMASK_ARGS_CANDIDATE_STATUS = 72;
-  public static final int UNMASK_ARGS_SCORES = 80;
-  public static final int UNMASK_ARGS_SCORE_STRIDE = 88;
-  public static final int UNMASK_ARGS_TOKEN_IDS = 96;
-  public static final int UNMASK_ARGS_MASK_TOKEN_ID = 104;
+  public static final int UNMASK_ARGS_RESERVED = 60;
+  public static final int UNMASK_ARGS_PARAMS = 64;
+  public static final int UNMASK_ARGS_CANDIDATE_TOKEN_IDS = 72;
+  public static final int UNMASK_ARGS_CANDIDATE_STATUS = 80;
+  public static final int UNMASK_ARGS_SCORES = 88;
+  public static final int UNMASK_ARGS_SCORE_STRIDE = 96;
+  public static final int UNMASK_ARGS_TOKEN_IDS = 104;
   public static final int UNMASK_ARGS_SLOTS = 112;
   public static final int UNMASK_ARGS_NUM_SLOTS = 120;
   public static final int UNMASK_ARGS_RANDOM = 128;
-  public static final int UNMASK_ARGS_ORDER_TEMPERATURE = 184;
-  public static final int UNMASK_ARGS_THRESHOLD = 188;
-  public static final int UNMASK_ARGS_ENTROPY_BOUND = 192;
-  public static final int UNMASK_ARGS_EDIT_THRESHOLD = 196;
-  public static final int UNMASK_ARGS_NUM_COMMITTED = 200;
-  public static final int UNMASK_ARGS_NUM_STEPS_LEFT = 204;
-  public static final int UNMASK_ARGS_BLOCK_NUM_COMMITTED = 208;
-  public static final int UNMASK_ARGS_BLOCK_NUM_STEPS_LEFT = 216;
-  public static final int UNMASK_ARGS_OUT_CHANGES = 224;
-  public static final int UNMASK_ARGS_OUT_CONFIDENCES = 232;
-  public static final int UNMASK_ARGS_OUT_COMMITTED_COUNTS = 240;
-  public static final int UNMASK_ARGS_OUT_EDITED_COUNTS = 248;
-  public static final int UNMASK_ARGS_OUT_MASKED_COUNTS = 256;
-  public static final int UNMASK_ARGS_OUT_BLOCK_STATUS = 264;
+  public static final int UNMASK_ARGS_BLOCK_NUM_COMMITTED = 184;
+  public static final int UNMASK_ARGS_BLOCK_NUM_STEPS_LEFT = 192;
+  public static final int UNMASK_ARGS_OUT_CHANGES = 200;
+  public static final int UNMASK_ARGS_OUT_CONFIDENCES = 208;
+  public static final int UNMASK_ARGS_OUT_COMMITTED_COUNTS = 216;
+  public static final int UNMASK_ARGS_OUT_EDITED_COUNTS = 224;
+  public static final int UNMASK_ARGS_OUT_MASKED_COUNTS = 232;
+  public static final int UNMASK_ARGS_OUT_BLOCK_STATUS = 240;
 
   private Layout() {}
 }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 876180038;
+  public final static int SHIM_INTERFACE = 1848760558;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
