@@ -189,6 +189,17 @@ typedef struct sampler_dl {
                                      int64_t context_length, int32_t keeps_repeated,
                                      double *out_score, int64_t *out_num_scored,
                                      double *out_p_value);
+  sampler_status (*watermark_table)(const sampler_watermark_params *params, int32_t *out_table);
+  sampler_status (*watermark_bias)(const sampler_watermark_params *params, const int64_t *context,
+                                   const int32_t *candidate_token_ids, int64_t num_candidates,
+                                   float *out_biases);
+  sampler_status (*watermark_tournament)(const sampler_watermark_params *params,
+                                         const int64_t *context, const int32_t *token_ids,
+                                         int64_t num_tokens, float *probabilities);
+  sampler_status (*watermark_score)(const sampler_watermark_params *params,
+                                    const int64_t *token_ids, int64_t num_token_ids,
+                                    double *out_score, int64_t *out_num_scored,
+                                    double *out_p_value);
 } sampler_dl;
 
 /* Bytes of a message, with its end. */
@@ -293,7 +304,11 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_unmask", offsetof(sampler_dl, unmask)},
       {"sampler_unmask_workspace_size", offsetof(sampler_dl, unmask_workspace_size)},
       {"sampler_watermark_random", offsetof(sampler_dl, watermark_random)},
-      {"sampler_watermark_detect", offsetof(sampler_dl, watermark_detect)}};
+      {"sampler_watermark_detect", offsetof(sampler_dl, watermark_detect)},
+      {"sampler_watermark_table", offsetof(sampler_dl, watermark_table)},
+      {"sampler_watermark_bias", offsetof(sampler_dl, watermark_bias)},
+      {"sampler_watermark_tournament", offsetof(sampler_dl, watermark_tournament)},
+      {"sampler_watermark_score", offsetof(sampler_dl, watermark_score)}};
   /* So many at the front are required. */
   const size_t num_functions = sizeof functions / sizeof functions[0], num_required = 6;
   char soname[32];

@@ -479,3 +479,15 @@ const (
 	// UnmaskEdited: the candidate took another token's place.
 	UnmaskEdited = UnmaskChange(raw.SAMPLER_UNMASK_EDITED)
 )
+
+// WatermarkScheme is one of Hugging Face's schemes.
+type WatermarkScheme int32
+
+const (
+	// SchemeLefthash: green lists by the last token.
+	SchemeLefthash = WatermarkScheme(raw.SAMPLER_WATERMARK_LEFTHASH)
+	// SchemeSelfhash: green lists by the last tokens, the drawn one among them.
+	SchemeSelfhash = WatermarkScheme(raw.SAMPLER_WATERMARK_SELFHASH)
+	// SchemeTournament: SynthID-Text.
+	SchemeTournament = WatermarkScheme(raw.SAMPLER_WATERMARK_TOURNAMENT)
+)

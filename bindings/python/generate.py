@@ -30,7 +30,7 @@ FROM_DECODING = ("sampler_finish_reason", "sampler_gamma_rule")
 CLASSES = {"rows": "Rows", "token_lists": "TokenLists", "params": "Params",
            "row_params": "RowParams", "pipeline": "Pipeline", "report_args": "Reports",
            "draft_layout": "DraftLayout", "acceptance_params": "AcceptanceParams",
-           "unmask_params": "UnmaskParams"}
+           "unmask_params": "UnmaskParams", "watermark_params": "WatermarkParams"}
 
 # Those that calls and constructors take as arguments. Views in them are arguments themselves.
 ARGUMENTS = ["sample_args", "score_args", "filter_args", "select_args", "verify_args", "residual_args",

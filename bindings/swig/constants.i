@@ -160,6 +160,10 @@
 %constant int SAMPLER_UNMASK_COMMITTED = 1;
 %constant int SAMPLER_UNMASK_EDITED = 2;
 
+%constant int SAMPLER_WATERMARK_LEFTHASH = 0;
+%constant int SAMPLER_WATERMARK_SELFHASH = 1;
+%constant int SAMPLER_WATERMARK_TOURNAMENT = 2;
+
 %constant int SAMPLER_FINISH_NONE = 0;
 %constant int SAMPLER_FINISH_END_TOKEN = 1;
 %constant int SAMPLER_FINISH_LENGTH = 2;

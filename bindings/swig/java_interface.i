@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1848760558;
+%constant int SHIM_INTERFACE = 245317927;
 %inline %{
-static inline int32_t shim_interface(void) { return 1848760558; }
+static inline int32_t shim_interface(void) { return 245317927; }
 %}

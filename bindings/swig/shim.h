@@ -518,6 +518,51 @@ static inline int32_t shim_watermark_detect(int64_t key, shim_address token_ids,
   return status;
 }
 
+#ifndef SWIG
+/* The status, as above. */
+static inline int32_t shim_told(sampler_status status, shim_address error) {
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+#endif
+
+/* Hugging Face's schemes, as watermark.h has them. The status, as above; `params` has the address
+ * of a sampler_watermark_params. */
+static inline int32_t shim_watermark_table(shim_address params, shim_address out,
+                                           shim_address error) {
+  return shim_told(
+      sampler_watermark_table((const sampler_watermark_params *)params, (int32_t *)out), error);
+}
+static inline int32_t shim_watermark_bias(shim_address params, shim_address context,
+                                          shim_address candidate_token_ids, int64_t num_candidates,
+                                          shim_address out, shim_address error) {
+  return shim_told(
+      sampler_watermark_bias((const sampler_watermark_params *)params, (const int64_t *)context,
+                             (const int32_t *)candidate_token_ids, num_candidates, (float *)out),
+      error);
+}
+static inline int32_t shim_watermark_tournament(shim_address params, shim_address context,
+                                                shim_address token_ids, int64_t num_tokens,
+                                                shim_address probabilities, shim_address error) {
+  return shim_told(sampler_watermark_tournament(
+                       (const sampler_watermark_params *)params, (const int64_t *)context,
+                       (const int32_t *)token_ids, num_tokens, (float *)probabilities),
+                   error);
+}
+
+/* `out` as in shim_watermark_detect. */
+static inline int32_t shim_watermark_score(shim_address params, shim_address token_ids,
+                                           int64_t num_token_ids, shim_address out,
+                                           shim_address error) {
+  double *const o = (double *)out;
+  return shim_told(
+      sampler_watermark_score((const sampler_watermark_params *)params, (const int64_t *)token_ids,
+                              num_token_ids, o, (int64_t *)(o + 1), o + 2),
+      error);
+}
+
 /* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
  * it fails, `error` gets its text. */
 static inline int32_t shim_prune_count(int64_t num_drafted, int64_t num_emitted, shim_address out,

@@ -18,6 +18,7 @@
 #ifndef SAMPLER_WATERMARK_H
 #define SAMPLER_WATERMARK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sampler/export.h>
@@ -54,6 +55,107 @@ SAMPLER_API sampler_status sampler_watermark_detect(uint64_t key, const int64_t 
                                                     int64_t num_token_ids, int64_t context_length,
                                                     int32_t keeps_repeated, double *out_score,
                                                     int64_t *out_num_scored, double *out_p_value);
+
+/* ---- Hugging Face's schemes ------------------------------------------------------------------
+ *
+ * Green lists (Kirchenbauer et al. 2023) add a bias to a share of the tokens, which follows from
+ * the tokens before; a tournament (SynthID-Text, Dathathri et al. 2024) makes tokens likelier whose
+ * bits are 1 in each of its layers. Their hashes are those of transformers on the CPU: a text of
+ * one is found by the other. All memory is host memory; no call allocates but
+ * sampler_watermark_score. Arithmetic: sections 8.5 and 8.6 of docs/contract.md. */
+
+typedef int32_t sampler_watermark_scheme;
+enum {
+  SAMPLER_WATERMARK_LEFTHASH = 0,  /* green lists by the last token */
+  SAMPLER_WATERMARK_SELFHASH = 1,  /* green lists by the last tokens, the drawn one among them */
+  SAMPLER_WATERMARK_TOURNAMENT = 2 /* SynthID-Text */
+};
+
+typedef struct sampler_watermark_params {
+  /* sizeof(sampler_watermark_params). */
+  size_t struct_size;
+
+  sampler_watermark_scheme scheme;
+
+  /* Tokens that a token's hash depends on besides it, in [1, 64]: transformers' context_width, of
+   * SELFHASH less 1, so that it may be 0; of TOURNAMENT ngram_len - 1. */
+  int32_t context_length;
+
+  /* Token ids lie in [0, vocabulary_size). In [2, 2^20). */
+  int64_t vocabulary_size;
+
+  /* Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
+   * greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0. */
+  int64_t key;
+  double green_share;
+
+  /* What green tokens get, finite: 2 there. Of TOURNAMENT 0. */
+  float bias;
+
+  /* For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
+   * before. 0: only the first of them. */
+  int32_t keeps_repeated;
+
+  /* [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read. */
+  const int64_t *keys;
+  int64_t num_keys;
+
+  /* [table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not
+   * read, and 0. In [1, 2^24]; 0: 1000003 for SELFHASH, 65536 for TOURNAMENT, transformers' own. */
+  const int32_t *table;
+  int64_t table_size;
+
+  /* Seed of the table of TOURNAMENT, sampling_table_seed; else 0. */
+  uint64_t table_seed;
+} sampler_watermark_params;
+
+/* Writes the table of the scheme: [table_size] numbers, which may serve any number of calls. `table`
+ * of the params is not read. SELFHASH takes some 10 ms. INVALID_ARGUMENT. */
+SAMPLER_API sampler_status sampler_watermark_table(const sampler_watermark_params *params,
+                                                   int32_t *out_table);
+
+/* Writes the biases of green lists, for sampler_pipeline: `bias` for green tokens, 0 for the
+ * others. `context` has the context_length last tokens, the prompt's too, oldest first.
+ *
+ * LEFTHASH: out_biases has a number for each token, [vocabulary_size], as of a dense bias;
+ * candidate_token_ids is NULL, num_candidates 0. About 0.3 ms for 128,256 tokens.
+ * SELFHASH: a number for each candidate, [num_candidates], in [0, vocabulary_size]: transformers
+ * takes the 40 likeliest tokens. About 0.1 ms a candidate.
+ *
+ * INVALID_ARGUMENT: also for TOURNAMENT, and an id outside the vocabulary. */
+SAMPLER_API sampler_status sampler_watermark_bias(const sampler_watermark_params *params,
+                                                  const int64_t *context,
+                                                  const int32_t *candidate_token_ids,
+                                                  int64_t num_candidates, float *out_biases);
+
+/* Holds the tournament of a token's distribution: changes the probabilities of token_ids,
+ * [num_tokens], those that the filters keep, into those to draw by (input_kind PROBABILITIES with
+ * candidate_ids, draws without filters). They have the same sum. `context` has the context_length
+ * last tokens of the output, oldest first, and 0 where it has fewer. After a context that came
+ * before in the output transformers leaves the distribution as it is: do not call it then.
+ *
+ * INVALID_ARGUMENT: also for green lists, an id outside the vocabulary, and a probability that is
+ * negative, infinite or NaN, or a sum of 0. num_tokens is in [1, vocabulary_size]. */
+SAMPLER_API sampler_status sampler_watermark_tournament(const sampler_watermark_params *params,
+                                                        const int64_t *context,
+                                                        const int32_t *token_ids,
+                                                        int64_t num_tokens, float *probabilities);
+
+/* Looks for the watermark in an output, token_ids[num_token_ids], in [0, 2^31). Tokens with fewer
+ * than context_length tokens before them are not scored.
+ *
+ * out_score: of green lists the deviation of the number of green tokens from what is expected by
+ * chance, in standard deviations (transformers' z-score); of TOURNAMENT the mean of the bits, 1/2
+ * without the watermark. out_num_scored: tokens scored. out_p_value: the chance of such a score
+ * without the watermark, by the normal distribution. Of no tokens the score is 0, of TOURNAMENT
+ * 1/2, and the p-value 1. Their last digits may differ between machines.
+ *
+ * INVALID_ARGUMENT: a NULL, an id outside the vocabulary. OUT_OF_MEMORY: it takes 24 bytes a token
+ * while it runs. */
+SAMPLER_API sampler_status sampler_watermark_score(const sampler_watermark_params *params,
+                                                   const int64_t *token_ids, int64_t num_token_ids,
+                                                   double *out_score, int64_t *out_num_scored,
+                                                   double *out_p_value);
 
 #ifdef __cplusplus
 }

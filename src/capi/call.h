@@ -158,21 +158,26 @@ sampler_status call(sampler_t handle, const Args *user_args, Wording wording = W
   });
 }
 
-// The workspace that the call with these arguments needs.
+// The workspace that the call with these arguments needs. Cold: small, not fast.
+template <class Args>
+[[gnu::cold]] sampler_status size_workspace(Entry &entry, sampler_t handle, const Args *user_args,
+                                            size_t *out_bytes, bool keeps_verified) {
+  Check arguments(entry);
+  arguments.required("out_bytes", out_bytes);
+  if (!arguments.ok()) return arguments.status();
+  Check shapes(entry, false);
+  Args args;
+  if (!shapes.read("args", user_args, &args)) return shapes.status();
+  RequestParts parts;
+  const auto request = to_request(shapes, args, parts.context(handle, keeps_verified));
+  if (shapes.ok()) *out_bytes = needed_workspace(*handle, request);
+  return shapes.status();
+}
 template <class Args>
 sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes,
                               bool keeps_verified = false) noexcept {
   return enter(handle, [&](Entry &entry) {
-    Check arguments(entry);
-    arguments.required("out_bytes", out_bytes);
-    if (!arguments.ok()) return arguments.status();
-    Check shapes(entry, false);
-    Args args;
-    if (!shapes.read("args", user_args, &args)) return shapes.status();
-    RequestParts parts;
-    const auto request = to_request(shapes, args, parts.context(handle, keeps_verified));
-    if (shapes.ok()) *out_bytes = needed_workspace(*handle, request);
-    return shapes.status();
+    return size_workspace(entry, handle, user_args, out_bytes, keeps_verified);
   });
 }
 

@@ -182,7 +182,8 @@ void run_rows(Check &check, const sampler_handle &handle, const Request &request
 }
 
 template <class Args>
-sampler_status call_on_slots(sampler_t handle, const Args *user_args) noexcept {
+[[gnu::always_inline]] inline sampler_status call_on_slots(sampler_t handle,
+                                                           const Args *user_args) noexcept {
   return enter(handle, [&](Entry &entry) {
     const Busy busy(&handle->owner);
     Check check(entry);
@@ -207,7 +208,9 @@ using sampler::capi::call_on_slots;
 
 extern "C" {
 
-sampler_status sampler_state_append(sampler_t sampler, const sampler_state_append_args *args) {
+// Cold: small, not fast.
+[[gnu::cold]] sampler_status sampler_state_append(sampler_t sampler,
+                                                  const sampler_state_append_args *args) {
   return call_on_slots(sampler, args);
 }
 
@@ -219,15 +222,18 @@ sampler_status sampler_state_truncate(sampler_t sampler, const sampler_state_tru
   return call_on_slots(sampler, args);
 }
 
-sampler_status sampler_state_copy(sampler_t sampler, const sampler_state_copy_args *args) {
+[[gnu::cold]] sampler_status sampler_state_copy(sampler_t sampler,
+                                                const sampler_state_copy_args *args) {
   return call_on_slots(sampler, args);
 }
 
-sampler_status sampler_state_reset(sampler_t sampler, const sampler_state_reset_args *args) {
+[[gnu::cold]] sampler_status sampler_state_reset(sampler_t sampler,
+                                                 const sampler_state_reset_args *args) {
   return call_on_slots(sampler, args);
 }
 
-sampler_status sampler_state_read(sampler_t sampler, const sampler_state_read_args *args) {
+[[gnu::cold]] sampler_status sampler_state_read(sampler_t sampler,
+                                                const sampler_state_read_args *args) {
   return call_on_slots(sampler, args);
 }
 

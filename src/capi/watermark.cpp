@@ -2,12 +2,12 @@
 #include "sampler/watermark.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <new>
 #include <vector>
 
 #include "abi/check.h"
+#include "capi/watermark_places.h"
 #include "contract/watermark.h"
 
 namespace sampler::capi {
@@ -26,16 +26,6 @@ GumbelStream stream_before(uint64_t key, const int64_t *tokens, int64_t place, i
     return at < 0 ? int64_t(-1) : tokens[at];
   });
 }
-
-// Contexts that come again have equal streams.
-struct Scored {
-  std::array<uint64_t, 2> context;
-  int64_t place;
-
-  bool operator<(const Scored &other) const {
-    return context != other.context ? context < other.context : place < other.place;
-  }
-};
 
 // -ln(1 - u), u as vLLM has it: of 24 bits, above 0 and below 1.
 double score_of(const GumbelStream &stream, int64_t token) {
@@ -73,27 +63,29 @@ double chance_of(double score, int64_t count) {
   return std::min(1.0, exp_of(largest - score + log_of(sum)));
 }
 
-std::vector<Scored> contexts_of(uint64_t key, const int64_t *tokens, int64_t count, int64_t length,
-                                bool keeps_repeated) {
-  std::vector<Scored> result;
+std::vector<ScoredToken> scored_tokens(uint64_t key, const int64_t *tokens, int64_t count,
+                                       int64_t length, bool keeps_repeated) {
+  std::vector<ScoredToken> result;
   result.reserve(size_t(count));
-  for (int64_t i = 0; i < count; ++i) {
-    const GumbelStream stream = stream_before(key, tokens, i, length);
-    // The word that the seed has of the context, too.
-    result.push_back({{stream.offset, stream.stream | (stream.seed << 32)}, i});
-  }
-  if (keeps_repeated) return result;
-  std::sort(result.begin(), result.end());
-  const auto end = std::unique(result.begin(), result.end(), [](const Scored &a, const Scored &b) {
-    return a.context == b.context;
-  });
-  result.erase(end, result.end());
-  std::sort(result.begin(), result.end(),
-            [](const Scored &a, const Scored &b) { return a.place < b.place; });
+  for (int64_t i = 0; i < count; ++i) result.emplace_back(stream_before(key, tokens, i, length), i);
+  if (!keeps_repeated) keep_first_of_contexts(&result);
   return result;
 }
 
 }  // namespace
+
+void keep_first_of_contexts(std::vector<ScoredToken> *tokens) {
+  const auto by_context = [](const ScoredToken &a, const ScoredToken &b) {
+    return a.context != b.context ? a.context < b.context : a.place < b.place;
+  };
+  std::sort(tokens->begin(), tokens->end(), by_context);
+  const auto end = std::unique(
+      tokens->begin(), tokens->end(),
+      [](const ScoredToken &a, const ScoredToken &b) { return a.context == b.context; });
+  tokens->erase(end, tokens->end());
+  std::sort(tokens->begin(), tokens->end(),
+            [](const ScoredToken &a, const ScoredToken &b) { return a.place < b.place; });
+}
 
 }  // namespace sampler::capi
 
@@ -135,10 +127,10 @@ sampler_status sampler_watermark_detect(uint64_t key, const int64_t *token_ids,
     check.required("out_p_value", out_p_value);
     if (!check.ok()) return check.status();
     try {
-      const std::vector<Scored> scored =
-          contexts_of(key, token_ids, num_token_ids, context_length, keeps_repeated != 0);
+      const std::vector<ScoredToken> scored =
+          scored_tokens(key, token_ids, num_token_ids, context_length, keeps_repeated != 0);
       double score = 0;
-      for (const Scored &each : scored) {
+      for (const ScoredToken &each : scored) {
         score += score_of(stream_before(key, token_ids, each.place, context_length),
                           token_ids[each.place]);
       }

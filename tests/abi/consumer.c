@@ -323,6 +323,31 @@ static void watermarks(void) {
   check(sampler_watermark_detect(42, text, 8, 4, 0, &score, &num_scored, &p_value));
   printf("found: %.6f %d %.6f\n", score, (int)num_scored, p_value);
 
+  const int64_t keys[3] = {654, 400, 836};
+  const int32_t candidates[3] = {7, 8, 9};
+  int32_t table[32];
+  float biases[16], probabilities[3] = {0.5f, 0.25f, 0.25f};
+  sampler_watermark_params params = {0};
+  params.struct_size = sizeof params;
+  params.vocabulary_size = 16, params.context_length = 1;
+  params.key = 15485863, params.green_share = 0.25, params.bias = 2;
+  check(sampler_watermark_bias(&params, text, NULL, 0, biases)), print_floats("green", biases, 16);
+  check(sampler_watermark_score(&params, text, 8, &score, &num_scored, &p_value));
+  printf("green: %.6f %d %.6f\n", score, (int)num_scored, p_value);
+  params.scheme = SAMPLER_WATERMARK_SELFHASH, params.green_share = 0.5;
+  params.table = table, params.table_size = 32;
+  check(sampler_watermark_table(&params, table));
+  check(sampler_watermark_bias(&params, text, candidates, 3, biases));
+  print_floats("green", biases, 3);
+  params.scheme = SAMPLER_WATERMARK_TOURNAMENT, params.table_seed = 7;
+  params.key = 0, params.green_share = 0, params.bias = 0;
+  params.keys = keys, params.num_keys = 3, params.keeps_repeated = 1;
+  check(sampler_watermark_table(&params, table));
+  check(sampler_watermark_tournament(&params, text, candidates, 3, probabilities));
+  print_floats("tournament", probabilities, 3);
+  check(sampler_watermark_score(&params, text, 8, &score, &num_scored, &p_value));
+  printf("bits: %.6f %d %.6f\n", score, (int)num_scored, p_value);
+
   int32_t token_id = -1;
   sampler_sample_args args = {0};
   args.struct_size = sizeof args;

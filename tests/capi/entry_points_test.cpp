@@ -131,6 +131,7 @@ class EntryPoints {
     add_lookup();
     add_unmasking();
     add_watermarks();
+    add_watermark_schemes();
     add_state();
     add_session();
     add_shards();
@@ -761,6 +762,65 @@ class EntryPoints {
         [=] {
           return sampler_watermark_detect(7, nullptr, 1, 2, 0, &results->score,
                                           &results->num_scored, &results->p_value);
+        },
+        no_output);
+  }
+
+  void add_watermark_schemes() {
+    struct Results {
+      sampler_watermark_params green = sized<sampler_watermark_params>(), tournament = green;
+      std::array<std::int32_t, 40> table = {};
+      std::array<float, 9> biases = {};
+      std::array<float, 3> probabilities = {};
+      double score = 0, p_value = 0;
+      std::int64_t num_scored = 0;
+    };
+    static constexpr std::int64_t kText[] = {3, 1, 4, 1, 5, 2, 6}, kKeys[] = {5, 77};
+    static constexpr std::int32_t kIds[] = {1, 2, 8};
+    const auto results = std::make_shared<Results>();
+    results->green.vocabulary_size = results->tournament.vocabulary_size = 9;
+    results->green.context_length = results->tournament.context_length = 2;
+    results->green.key = 15485863;
+    results->green.green_share = 0.3;
+    results->green.bias = 1.7F;
+    results->tournament.scheme = SAMPLER_WATERMARK_TOURNAMENT;
+    results->tournament.keys = kKeys;
+    results->tournament.num_keys = 2;
+    results->tournament.table = results->table.data();
+    results->tournament.table_size = 40;
+    add_call(
+        "sampler_watermark_table", nothing,
+        [=] { return sampler_watermark_table(&results->tournament, results->table.data()); },
+        [=] { return bytes_of(results->table); });
+    add_call(
+        "sampler_watermark_bias", nothing,
+        [=] {
+          return sampler_watermark_bias(&results->green, kText, nullptr, 0, results->biases.data());
+        },
+        [=] { return bytes_of(results->biases); });
+    add_call(
+        "sampler_watermark_tournament",
+        [=] {
+          results->probabilities = {0.3F, 0.6F, 0.1F};
+          sampler_watermark_table(&results->tournament, results->table.data());
+        },
+        [=] {
+          return sampler_watermark_tournament(&results->tournament, kText, kIds, 3,
+                                              results->probabilities.data());
+        },
+        [=] { return bytes_of(results->probabilities); });
+    add_call(
+        "sampler_watermark_score", nothing,
+        [=] {
+          return sampler_watermark_score(&results->green, kText, 7, &results->score,
+                                         &results->num_scored, &results->p_value);
+        },
+        [=] { return bytes_of(results->score) + bytes_of(results->p_value); });
+    add_call(
+        "sampler_watermark_score", nothing,
+        [=] {
+          return sampler_watermark_score(nullptr, kText, 7, &results->score, &results->num_scored,
+                                         &results->p_value);
         },
         no_output);
   }

@@ -142,6 +142,18 @@ class PublicStructs {
       args.reports = data;
       return sampler_verify(sampler, &args);
     });
+    static constexpr std::int64_t kKey = 1;
+    auto watermark = sized<sampler_watermark_params>();
+    watermark.scheme = SAMPLER_WATERMARK_TOURNAMENT;
+    watermark.context_length = 1;
+    watermark.vocabulary_size = 2;
+    watermark.keys = &kKey;
+    watermark.num_keys = 1;
+    watermark.table_size = 8;
+    ADD(sampler_watermark_params, "params", watermark, {
+      static std::int32_t table[8];
+      return sampler_watermark_table(data, table);
+    });
     ADD(sampler_unmask_params, "params", sized<sampler_unmask_params>(), {
       auto args = unmask;
       args.params = data;

@@ -1281,8 +1281,24 @@ FAULTS = [
     Fault(
         "watermark_counts_repeats",
         "tokens after a repeated context count",
-        [("src/capi/watermark.cpp", "if (keeps_repeated) return result;", "return result;")],
+        [("src/capi/watermark.cpp", "if (!keeps_repeated) keep_first", "if (keeps_repeated) keep_first")],
         [watermark("Detect.*")]),
+    Fault(
+        "permutations_of_all_places",
+        "each step of a green list's permutation has all places to choose from",
+        [("src/contract/watermark_schemes.h", "% uint64_t(size - i)))", "% uint64_t(size)) % (size - i))")],
+        [watermark("Schemes.GreenListsAreThoseOfTransformers")]),
+    Fault(
+        "green_lists_of_the_last_token",
+        "SELFHASH takes the seed of the last token alone",
+        [("src/contract/watermark_schemes.h", "for (int64_t i = std::max<int64_t>(count - context_width, 0); i < count; ++i)",
+          "for (int64_t i = count - 1; i < count; ++i)")],
+        [watermark("Schemes.GreenListsAreThoseOfTransformers")]),
+    Fault(
+        "layers_share_their_bits",
+        "all layers of a tournament have the first one's key",
+        [("src/contract/watermark_schemes.h", "keys[layer]), rest", "keys[0]), rest")],
+        [watermark("Schemes.TournamentsAreThoseOfTransformers")]),
     # ---- Unmasking
     Fault(
         "unmask_later_rows_first",

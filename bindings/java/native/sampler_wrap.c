@@ -711,6 +711,51 @@ static inline int32_t shim_watermark_detect(int64_t key, shim_address token_ids,
   return status;
 }
 
+#ifndef SWIG
+/* The status, as above. */
+static inline int32_t shim_told(sampler_status status, shim_address error) {
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+#endif
+
+/* Hugging Face's schemes, as watermark.h has them. The status, as above; `params` has the address
+ * of a sampler_watermark_params. */
+static inline int32_t shim_watermark_table(shim_address params, shim_address out,
+                                           shim_address error) {
+  return shim_told(
+      sampler_watermark_table((const sampler_watermark_params *)params, (int32_t *)out), error);
+}
+static inline int32_t shim_watermark_bias(shim_address params, shim_address context,
+                                          shim_address candidate_token_ids, int64_t num_candidates,
+                                          shim_address out, shim_address error) {
+  return shim_told(
+      sampler_watermark_bias((const sampler_watermark_params *)params, (const int64_t *)context,
+                             (const int32_t *)candidate_token_ids, num_candidates, (float *)out),
+      error);
+}
+static inline int32_t shim_watermark_tournament(shim_address params, shim_address context,
+                                                shim_address token_ids, int64_t num_tokens,
+                                                shim_address probabilities, shim_address error) {
+  return shim_told(sampler_watermark_tournament(
+                       (const sampler_watermark_params *)params, (const int64_t *)context,
+                       (const int32_t *)token_ids, num_tokens, (float *)probabilities),
+                   error);
+}
+
+/* `out` as in shim_watermark_detect. */
+static inline int32_t shim_watermark_score(shim_address params, shim_address token_ids,
+                                           int64_t num_token_ids, shim_address out,
+                                           shim_address error) {
+  double *const o = (double *)out;
+  return shim_told(
+      sampler_watermark_score((const sampler_watermark_params *)params, (const int64_t *)token_ids,
+                              num_token_ids, o, (int64_t *)(o + 1), o + 2),
+      error);
+}
+
 /* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
  * it fails, `error` gets its text. */
 static inline int32_t shim_prune_count(int64_t num_drafted, int64_t num_emitted, shim_address out,
@@ -780,7 +825,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1848760558; }
+static inline int32_t shim_interface(void) { return 245317927; }
 
 
 #ifdef __cplusplus
@@ -1635,6 +1680,94 @@ SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkD
   arg6 = (shim_address)jarg6;
   arg7 = (shim_address)jarg7;
   result = shim_watermark_detect(arg1,arg2,arg3,arg4,arg5,arg6,arg7);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkTable(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  result = shim_watermark_table(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkBias(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5, jlong jarg6) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t arg4 ;
+  shim_address arg5 ;
+  shim_address arg6 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  arg4 = (int64_t)jarg4;
+  arg5 = (shim_address)jarg5;
+  arg6 = (shim_address)jarg6;
+  result = shim_watermark_bias(arg1,arg2,arg3,arg4,arg5,arg6);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkTournament(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5, jlong jarg6) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t arg4 ;
+  shim_address arg5 ;
+  shim_address arg6 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  arg4 = (int64_t)jarg4;
+  arg5 = (shim_address)jarg5;
+  arg6 = (shim_address)jarg6;
+  result = shim_watermark_tournament(arg1,arg2,arg3,arg4,arg5,arg6);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimWatermarkScore(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  shim_address arg4 ;
+  shim_address arg5 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  arg4 = (shim_address)jarg4;
+  arg5 = (shim_address)jarg5;
+  result = shim_watermark_score(arg1,arg2,arg3,arg4,arg5);
   jresult = result;
   return jresult;
 }

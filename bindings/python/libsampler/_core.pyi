@@ -51,6 +51,21 @@ def watermark_random(key: int, context: Sequence_[int]) -> tuple[int, int, int]:
 def watermark_detect(
     key: int, token_ids: Sequence_[int], context_length: int = 4, keeps_repeated: bool = False
 ) -> tuple[float, int, float]: ...
+def watermark_table(params: WatermarkParams) -> Any: ...
+def watermark_bias(
+    params: WatermarkParams,
+    context: Sequence_[int],
+    candidate_token_ids: ArrayLike | Sequence_[int] | None = None,
+) -> Any: ...
+def watermark_tournament(
+    params: WatermarkParams,
+    context: Sequence_[int],
+    token_ids: ArrayLike | Sequence_[int],
+    probabilities: ArrayLike,
+) -> None: ...
+def watermark_score(
+    params: WatermarkParams, token_ids: Sequence_[int]
+) -> tuple[float, int, float]: ...
 def prune_count(num_drafted: int, num_emitted: int) -> tuple[int, int, int]: ...
 def _xla_handlers() -> dict[str, tuple[Any, Any]]: ...
 def _xla_numbers(object: Params | Pipeline | AcceptanceParams, /) -> bytes: ...
@@ -799,6 +814,52 @@ class UnmaskParams:
     ) -> None: ...
     def replace(self, **changes: Any) -> UnmaskParams: ...
     def __copy__(self) -> UnmaskParams: ...
+
+
+@final
+class WatermarkParams:
+    scheme: int
+    context_length: int
+    """Tokens that a token's hash depends on besides it, in [1, 64]: transformers' context_width, of
+    SELFHASH less 1, so that it may be 0; of TOURNAMENT ngram_len - 1."""
+    vocabulary_size: int
+    """Token ids lie in [0, vocabulary_size). In [2, 2^20)."""
+    key: int
+    """Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
+    greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0."""
+    green_share: float
+    bias: float
+    """What green tokens get, finite: 2 there. Of TOURNAMENT 0."""
+    keeps_repeated: int
+    """For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
+    before. 0: only the first of them."""
+    keys: ArrayLike | None
+    """[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read."""
+    num_keys: int
+    table: ArrayLike | None
+    """[table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not
+    read, and 0. In [1, 2^24]; 0: 1000003 for SELFHASH, 65536 for TOURNAMENT, transformers' own."""
+    table_size: int
+    table_seed: int
+    """Seed of the table of TOURNAMENT, sampling_table_seed; else 0."""
+    def __init__(
+        self,
+        *,
+        scheme: int | None = None,
+        context_length: int | None = None,
+        vocabulary_size: int | None = None,
+        key: int | None = None,
+        green_share: float | None = None,
+        bias: float | None = None,
+        keeps_repeated: int | None = None,
+        keys: ArrayLike | None = None,
+        num_keys: int | None = None,
+        table: ArrayLike | None = None,
+        table_size: int | None = None,
+        table_seed: int | None = None,
+    ) -> None: ...
+    def replace(self, **changes: Any) -> WatermarkParams: ...
+    def __copy__(self) -> WatermarkParams: ...
 
 
 @final

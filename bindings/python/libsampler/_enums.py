@@ -390,6 +390,15 @@ class UnmaskChange(enum.IntEnum):
     EDITED = 2
 
 
+class WatermarkScheme(enum.IntEnum):
+    # green lists by the last token
+    LEFTHASH = 0
+    # green lists by the last tokens, the drawn one among them
+    SELFHASH = 1
+    # SynthID-Text
+    TOURNAMENT = 2
+
+
 class TokenKind(enum.IntEnum):
     OUTPUT = 0
     PROMPT = 1
@@ -454,5 +463,5 @@ __all__ = [
     "LogLevel", "LogprobKind", "MAX_STAGES", "MaskRule", "NUM_ADAPTIVE_VALUES", "NgramKind",
     "OutputKind", "PLessKind", "Packing", "PenaltyForm", "PenaltyScope", "RowStatus",
     "SiblingRule", "Stage", "Status", "SumRule", "TemperatureOrder", "TieRule", "TokenKind",
-    "UnmaskChange"
+    "UnmaskChange", "WatermarkScheme"
 ]

@@ -24,16 +24,12 @@ int64_t extent(int64_t num_rows, int64_t num_cols, int64_t stride) {
   return sum(product(num_rows - 1, first_nonzero(stride, num_cols)), num_cols);
 }
 
-/* 1: `out` has the members of the struct that is given, copied to `memory`; 0: none is given. */
-static int given_struct(const Fields *fields, int index, const Struct *of, void *memory,
-                        Fields *out) {
-  PyObject *object = OBJECT(fields, index);
-  if (!object) return 0;
+int given_object(const char *label, PyObject *object, const Struct *of, void *memory, Fields *out) {
   if (Py_TYPE(object) != struct_type(of)) {
     PyObject *name = PyType_GetName(Py_TYPE(object));
     if (name) {
-      PyErr_Format(PyExc_TypeError, "%s is of type %U; it must be libsampler.%s",
-                   fields->of->members[index].label, name, of->name);
+      PyErr_Format(PyExc_TypeError, "%s is of type %U; it must be libsampler.%s", label, name,
+                   of->name);
     }
     Py_XDECREF(name);
     return -1;
@@ -41,7 +37,15 @@ static int given_struct(const Fields *fields, int index, const Struct *of, void 
   *out = struct_fields(object);
   memcpy(memory, out->data, of->size);
   out->data = memory;
-  return 1;
+  return 0;
+}
+
+/* 1: `out` has the members of the struct that is given, copied to `memory`; 0: none is given. */
+static int given_struct(const Fields *fields, int index, const Struct *of, void *memory,
+                        Fields *out) {
+  PyObject *object = OBJECT(fields, index);
+  if (!object) return 0;
+  return given_object(fields->of->members[index].label, object, of, memory, out) ? -1 : 1;
 }
 
 int take_params(Call *call, Fields *fields, int index, sampler_params *memory,

@@ -413,7 +413,8 @@ static void check_place(Call *call, const char *of, const char *label, const Arr
     call_break(call, "%s%s is on %s; it must be on cuda:%d, the sampler's device", of, label, found,
                (int)sampler->device_id);
   } else if (array->device_type != DLPACK_CPU && array->device_type != DLPACK_CUDA_HOST) {
-    const char *why = !is_cuda                   ? ", as the sampler is"
+    const char *why = !sampler                   ? ""
+                      : !is_cuda                 ? ", as the sampler is"
                       : place == PLACE_PARAMETER ? " with host_parameters"
                                                  : "";
     call_break(call, "%s%s is on %s; it must be on cpu%s", of, label, found, why);

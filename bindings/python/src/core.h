@@ -244,6 +244,9 @@ int take_exec(Call *call, Fields *fields, int stream_index, sampler_exec *exec);
 int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots);
 int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists *out);
 
+/* The members of a struct's object, copied to `memory`. -1 with an exception where it is none. */
+int given_object(const char *label, PyObject *object, const Struct *of, void *memory, Fields *out);
+
 /* Structs that the arguments point to; NULL where they were not given. */
 int take_params(Call *call, Fields *fields, int index, sampler_params *memory,
                 const sampler_params **out);
@@ -287,6 +290,15 @@ PyObject *call_results(Call *call, const Struct *of);
 
 /* The object of a member; NULL where it was not given. */
 #define OBJECT(fields, index) ((fields)->objects[(fields)->of->members[index].object])
+
+/* ---- Watermarks ----------------------------------------------------------------------------- */
+
+PyObject *watermark_random(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *watermark_detect(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *watermark_table(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *watermark_bias(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *watermark_tournament(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *watermark_score(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* ---- Custom calls of XLA -------------------------------------------------------------------- */
 

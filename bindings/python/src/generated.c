@@ -811,6 +811,57 @@ const Struct unmask_params_struct = {
   unmask_params_names, &unmask_params_result_type,
     "The rules by which candidates stand."};
 
+const Member watermark_params_members[] = {
+  {"scheme", "scheme", offsetof(sampler_watermark_params, scheme),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"context_length", "context_length", offsetof(sampler_watermark_params, context_length),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "Tokens that a token's hash depends on besides it, in [1, 64]: transformers' context_width, of\n"
+    "SELFHASH less 1, so that it may be 0; of TOURNAMENT ngram_len - 1."},
+  {"vocabulary_size", "vocabulary_size", offsetof(sampler_watermark_params, vocabulary_size),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Token ids lie in [0, vocabulary_size). In [2, 2^20)."},
+  {"key", "key", offsetof(sampler_watermark_params, key),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,\n"
+    "greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0."},
+  {"green_share", "green_share", offsetof(sampler_watermark_params, green_share),
+   KIND_F64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"bias", "bias", offsetof(sampler_watermark_params, bias),
+   KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
+    "What green tokens get, finite: 2 there. Of TOURNAMENT 0."},
+  {"keeps_repeated", "keeps_repeated", offsetof(sampler_watermark_params, keeps_repeated),
+   KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
+    "For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came\n"
+    "before. 0: only the first of them."},
+  {"keys", "keys", offsetof(sampler_watermark_params, keys),
+   KIND_OBJECT, ELEMENT_I64, 0, 0, -1, 0,
+    "[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read."},
+  {"num_keys", "num_keys", offsetof(sampler_watermark_params, num_keys),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"table", "table", offsetof(sampler_watermark_params, table),
+   KIND_OBJECT, ELEMENT_I32, 0, 1, -1, 0,
+    "[table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not\n"
+    "read, and 0. In [1, 2^24]; 0: 1000003 for SELFHASH, 65536 for TOURNAMENT, transformers' own."},
+  {"table_size", "table_size", offsetof(sampler_watermark_params, table_size),
+   KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
+    ""},
+  {"table_seed", "table_seed", offsetof(sampler_watermark_params, table_seed),
+   KIND_U64, ELEMENT_NONE, 0, -1, -1, 0,
+    "Seed of the table of TOURNAMENT, sampling_table_seed; else 0."},
+};
+
+static PyObject *watermark_params_names[12];
+static PyTypeObject *watermark_params_result_type;
+const Struct watermark_params_struct = {
+  "WatermarkParams", watermark_params_members, 12, 2, sizeof(sampler_watermark_params), 1,
+  NULL, 0, NULL,
+  watermark_params_names, &watermark_params_result_type,
+    ""};
+
 const Member sample_args_members[] = {
   {"stream", "exec.stream", offsetof(sampler_sample_args, exec) + offsetof(sampler_exec, stream),
    KIND_STREAM, ELEMENT_NONE, 0, -1, -1, 0,

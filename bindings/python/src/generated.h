@@ -40,6 +40,10 @@ enum { unmask_params__mask_token_id, unmask_params__block_length, unmask_params_
 enum { unmask_params__num_objects = 0 };
 extern const Struct unmask_params_struct;
 extern const Member unmask_params_members[];
+enum { watermark_params__scheme, watermark_params__context_length, watermark_params__vocabulary_size, watermark_params__key, watermark_params__green_share, watermark_params__bias, watermark_params__keeps_repeated, watermark_params__keys, watermark_params__num_keys, watermark_params__table, watermark_params__table_size, watermark_params__table_seed };
+enum { watermark_params__num_objects = 2 };
+extern const Struct watermark_params_struct;
+extern const Member watermark_params_members[];
 enum { sample_args__stream, sample_args__workspace, sample_args__workspace_bytes, sample_args__input, sample_args__row_indices, sample_args__num_row_indices, sample_args__slots, sample_args__num_slots, sample_args__params, sample_args__row_params, sample_args__pipeline, sample_args__seed, sample_args__offset, sample_args__seeds, sample_args__offsets, sample_args__streams, sample_args__num_seeds, sample_args__num_offsets, sample_args__draw_method, sample_args__token_id_type, sample_args__out_token_ids, sample_args__out_row_status, sample_args__reports };
 enum { sample_args__num_objects = 13 };
 extern const Struct sample_args_struct;

@@ -1,6 +1,5 @@
 /* The module _core: exceptions, what the library offers, and the types of the other files. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "core.h"
 #include "generated.h"
@@ -176,70 +175,6 @@ static PyObject *prune_count(PyObject *module, PyObject *arguments, PyObject *ke
   return Py_BuildValue("(LLL)", (long long)target, (long long)drafter, (long long)missing);
 }
 
-/* The ids of any sequence, to be freed; NULL, and an exception, if it is none. */
-static int64_t *ids_of(const char *label, PyObject *sequence, int64_t *out_count) {
-  const Py_ssize_t count = PySequence_Size(sequence);
-  if (count < 0) return NULL;
-  int64_t *ids = malloc((count ? (size_t)count : 1) * sizeof *ids);
-  if (!ids) return (int64_t *)PyErr_NoMemory();
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *item = PySequence_GetItem(sequence, i);
-    const int failed = !item || to_i64(label, item, &ids[i]);
-    Py_XDECREF(item);
-    if (failed) {
-      free(ids);
-      return NULL;
-    }
-  }
-  *out_count = count;
-  return ids;
-}
-
-static PyObject *watermark_random(PyObject *module, PyObject *arguments, PyObject *keywords) {
-  static char *names[] = {"key", "context", NULL};
-  PyObject *key_object, *context;
-  uint64_t key, seed, offset;
-  uint32_t stream;
-  int64_t length;
-  (void)module;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO:watermark_random", names, &key_object,
-                                   &context) ||
-      to_u64("key", key_object, &key)) {
-    return NULL;
-  }
-  int64_t *ids = ids_of("context", context, &length);
-  if (!ids) return NULL;
-  const sampler_status status = sampler_watermark_random(key, ids, length, &seed, &offset, &stream);
-  free(ids);
-  if (status != SAMPLER_OK) return raise_status(status);
-  return Py_BuildValue("(KKI)", (unsigned long long)seed, (unsigned long long)offset,
-                       (unsigned int)stream);
-}
-
-static PyObject *watermark_detect(PyObject *module, PyObject *arguments, PyObject *keywords) {
-  static char *names[] = {"key", "token_ids", "context_length", "keeps_repeated", NULL};
-  PyObject *key_object, *text, *length_object = NULL;
-  uint64_t key;
-  int64_t count, length = 4, num_scored;
-  double score, p_value;
-  int keeps_repeated = 0;
-  (void)module;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|Op:watermark_detect", names,
-                                   &key_object, &text, &length_object, &keeps_repeated) ||
-      to_u64("key", key_object, &key) ||
-      (length_object && to_i64("context_length", length_object, &length))) {
-    return NULL;
-  }
-  int64_t *ids = ids_of("token_ids", text, &count);
-  if (!ids) return NULL;
-  sampler_status status;
-  Py_BEGIN_ALLOW_THREADS status = sampler_watermark_detect(key, ids, count, length, keeps_repeated,
-                                                           &score, &num_scored, &p_value);
-  Py_END_ALLOW_THREADS free(ids);
-  if (status != SAMPLER_OK) return raise_status(status);
-  return Py_BuildValue("(dLd)", score, (long long)num_scored, p_value);
-}
-
 static PyMethodDef functions[] = {
     {"watermark_random", (PyCFunction)(void (*)(void))watermark_random,
      METH_VARARGS | METH_KEYWORDS,
@@ -252,6 +187,27 @@ static PyMethodDef functions[] = {
      "the watermark of a key in an output: (score, num_scored, p_value). The score is about 1 for "
      "each token scored without the watermark; the p-value is the chance that a text without it "
      "scores as much. Tokens after a context that stood there before count only if they are kept."},
+    {"watermark_table", (PyCFunction)(void (*)(void))watermark_table, METH_VARARGS | METH_KEYWORDS,
+     "watermark_table(params)\n--\n\nThe table of a scheme of WatermarkParams, int32, which may "
+     "serve any number of calls. That of SELFHASH takes some 10 ms."},
+    {"watermark_bias", (PyCFunction)(void (*)(void))watermark_bias, METH_VARARGS | METH_KEYWORDS,
+     "watermark_bias(params, context, candidate_token_ids=None)\n--\n\nThe biases of green lists "
+     "after the context_length last tokens, the prompt's too, oldest first: `bias` for green "
+     "tokens, 0 for the others, float32. LEFTHASH: a number for each token, as of dense_bias. "
+     "SELFHASH: a number for each candidate; transformers takes the 40 likeliest tokens."},
+    {"watermark_tournament", (PyCFunction)(void (*)(void))watermark_tournament,
+     METH_VARARGS | METH_KEYWORDS,
+     "watermark_tournament(params, context, token_ids, probabilities)\n--\n\nHolds the tournament "
+     "of a token's distribution: changes the probabilities of token_ids, those that the filters "
+     "keep, a float32 array, into those to draw by. The context has the context_length last "
+     "tokens of the output, oldest first, and 0 where it has fewer. After a context that came "
+     "before in the output transformers leaves the distribution as it is: do not call it then."},
+    {"watermark_score", (PyCFunction)(void (*)(void))watermark_score, METH_VARARGS | METH_KEYWORDS,
+     "watermark_score(params, token_ids)\n--\n\nLooks for the watermark in an output: (score, "
+     "num_scored, p_value). The score is, of green lists, the deviation of the number of green "
+     "tokens from what is expected by chance, in standard deviations; of TOURNAMENT the mean of "
+     "the bits, 1/2 without the watermark. Tokens with fewer than context_length tokens before "
+     "them are not scored."},
     {"prune_count", (PyCFunction)(void (*)(void))prune_count, METH_VARARGS | METH_KEYWORDS,
      "prune_count(num_drafted, num_emitted)\n--\n\nWhat to cut off caches after a round of "
      "num_drafted "

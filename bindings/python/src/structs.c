@@ -7,9 +7,9 @@
 #include "generated.h"
 
 static const Struct *const class_structs[] = {
-    &rows_struct,         &token_lists_struct,       &params_struct,
-    &row_params_struct,   &pipeline_struct,          &report_args_struct,
-    &draft_layout_struct, &acceptance_params_struct, &unmask_params_struct};
+    &rows_struct,          &token_lists_struct,     &params_struct,       &row_params_struct,
+    &pipeline_struct,      &report_args_struct,     &draft_layout_struct, &acceptance_params_struct,
+    &unmask_params_struct, &watermark_params_struct};
 enum { NUM_CLASSES = sizeof class_structs / sizeof *class_structs };
 
 static PyTypeObject *class_types[NUM_CLASSES];
@@ -362,9 +362,10 @@ int prepare_struct(PyObject *module, const Struct *of, const char *result_name) 
 
 int add_struct_types(PyObject *module) {
   static const char *const names[NUM_CLASSES] = {
-      "libsampler.Rows",        "libsampler.TokenLists",       "libsampler.Params",
-      "libsampler.RowParams",   "libsampler.Pipeline",         "libsampler.Reports",
-      "libsampler.DraftLayout", "libsampler.AcceptanceParams", "libsampler.UnmaskParams"};
+      "libsampler.Rows",           "libsampler.TokenLists",       "libsampler.Params",
+      "libsampler.RowParams",      "libsampler.Pipeline",         "libsampler.Reports",
+      "libsampler.DraftLayout",    "libsampler.AcceptanceParams", "libsampler.UnmaskParams",
+      "libsampler.WatermarkParams"};
   for (int i = 0; i < NUM_CLASSES; ++i) {
     const Struct *of = class_structs[i];
     const char *result = of == &report_args_struct ? "libsampler.ReportResult" : NULL;

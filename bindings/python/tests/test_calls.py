@@ -10,7 +10,7 @@ import re
 import unittest
 
 import libsampler
-from libsampler import Params, Reports, Rows, UnmaskParams
+from libsampler import Params, Reports, Rows, UnmaskParams, WatermarkParams
 from support import PROJECT, Expects, bytes_of, floats, ints, sampler
 
 LOGITS = floats(2.0, 2.5, 1.5, -1.0, 0.0)
@@ -276,7 +276,7 @@ class Parameters(Expects, unittest.TestCase):
             self.assertEqual(tokens.token_ids[0], 0)
 
 
-class Library(unittest.TestCase):
+class Library(Expects, unittest.TestCase):
     def test_capabilities(self):
         c = libsampler.capabilities()
         header = (PROJECT / "include/sampler/version.h").read_text()
@@ -324,6 +324,97 @@ class Library(unittest.TestCase):
         for arguments in ((key, [1.5]), (key, None), (-1, [1])):
             with self.assertRaises((TypeError, ValueError, OverflowError)):
                 libsampler.watermark_random(*arguments)
+
+    def test_watermark_schemes(self):
+        """As printed by tests/abi/consumer.c."""
+        text, candidates, scheme = [3, 1, 4, 1, 5, 9, 2, 6], [7, 8, 9], libsampler.WatermarkScheme
+        green = WatermarkParams(vocabulary_size=16, context_length=1, key=15485863, green_share=0.25, bias=2)
+        biases = libsampler.watermark_bias(green, text[:1])
+        self.assertEqual(biases, floats(0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0))
+        with libsampler.Sampler() as s:
+            drawn = s.sample(Rows(floats(*[0.0] * 16)), params=Params(temperature=0),
+                             pipeline=libsampler.Pipeline(dense_bias=biases))
+            self.assertEqual(drawn.token_ids[0], 1)
+        score, num_scored, p_value = libsampler.watermark_score(green, array.array("q", text))
+        self.assertEqual(f"{score:.6f} {num_scored} {p_value:.6f}", "0.218218 7 0.413630")
+
+        own = green.replace(scheme=scheme.SELFHASH, green_share=0.5, table_size=32)
+        own.table = libsampler.watermark_table(own)
+        self.assertEqual((own.table.typecode, len(own.table)), ("i", 32))
+        for ids in (candidates, ints(*candidates), array.array("q", candidates)):
+            self.assertEqual(libsampler.watermark_bias(own, ints(3), ids), floats(0, 0, 2))
+        self.assertEqual(len(libsampler.watermark_bias(own, [3])), 0)
+
+        marked = WatermarkParams(scheme=scheme.TOURNAMENT, vocabulary_size=16, context_length=1,
+                                 keys=array.array("q", [654, 400, 836]), table_size=32, table_seed=7)
+        marked.table = libsampler.watermark_table(marked)
+        probabilities = floats(0.5, 0.25, 0.25)
+        self.assertIsNone(libsampler.watermark_tournament(marked, text[:1], candidates, probabilities))
+        self.assertEqual(probabilities, floats(*map(float.fromhex, ("0x1.bp-1", "0x1.2p-3", "0x1p-6"))))
+        self.assertEqual(libsampler.watermark_score(marked, text)[1], 6)  # 1 comes twice
+        score, num_scored, p_value = libsampler.watermark_score(marked.replace(keeps_repeated=1), text)
+        self.assertEqual(f"{score:.6f} {num_scored} {p_value:.6f}", "0.476190 7 0.586370")
+        for params, size in ((own, 1000003), (marked, 65536)):
+            params = params.replace(table_size=None)
+            params.table = libsampler.watermark_table(params)
+            self.assertEqual(len(params.table), size)
+            libsampler.watermark_score(params, text)
+
+    def test_rules_of_watermark_schemes(self):
+        bad, text, ids, three = libsampler.InvalidArgument, [1, 2, 3], [7, 8], floats(1, 1, 1)
+        bias, tournament = libsampler.watermark_bias, libsampler.watermark_tournament
+        green = WatermarkParams(vocabulary_size=16, context_length=2, key=1, green_share=0.5, bias=2)
+        marked = WatermarkParams(scheme=libsampler.WatermarkScheme.TOURNAMENT, vocabulary_size=16,
+                                 context_length=2, keys=array.array("q", [5]), table_size=4,
+                                 table=ints(0, 1, 1, 0))
+        for count in (0, 1, 3):
+            error = f"context has {count} elements; it must have 2"
+            self.expect(bad, error, bias, green, text[:count])
+            self.expect(bad, error, tournament, marked, text[:count], ids, three[:2])
+            self.expect(bad, f"probabilities has {count} elements; it must have 2", tournament, marked,
+                        text[:2], ids, three[:count])
+        for count in (0, 3, 5):
+            short = marked.replace(table=ints(*[0] * count))
+            error = f"params->table has {count} elements; it must have 4"
+            self.expect(bad, error, tournament, short, text[:2], ids, three[:2])
+            self.expect(bad, error, libsampler.watermark_score, short, text)
+        own = green.replace(scheme=libsampler.WatermarkScheme.SELFHASH, table=ints(0))
+        self.expect(bad, "params->table has 1 elements; it must have 1000003", bias, own, text[:2], ids)
+        self.expect(bad, "params->keys has 1 elements; params needs 2", libsampler.watermark_score,
+                    marked.replace(num_keys=2), text)
+        self.expect(bad, "params->table is float32; it must be int32", bias, own.replace(table=three),
+                    text[:2], ids)
+        self.expect(bad, "params->keys is int32; it must be int64", libsampler.watermark_table,
+                    marked.replace(keys=ints(5)))
+        self.expect(bad, "candidate_token_ids is 4294967303; it must be in [-2^31, 2^31)", bias,
+                    own.replace(table=None), text[:2], [7 + 2**32])
+        for given, error in ((array.array("d", [1, 1]), "is float64; it must be float32"),
+                             (memoryview(three)[:2].toreadonly(), "is read-only; it must be writable"),
+                             (memoryview(floats(1, 1, 1, 1))[::2],
+                              "has gaps between its elements; it must be contiguous")):
+            self.expect(bad, f"probabilities {error}", tournament, marked, text[:2], ids, given)
+        self.assertEqual(three, floats(1, 1, 1))
+
+        # The library's.
+        self.expect(bad, "params->table is NULL; it is required", bias, own.replace(table=None), text[:2],
+                    ids)
+        self.expect(bad, "num_candidates is 2; it must be below 1", bias, green, text[:2], ids)
+        self.expect_like(bad, "it has no table", libsampler.watermark_table, green)
+        for size, rule in ((-1, "at least 1"), (2**24 + 1, "below 16777217"), (2**63 - 1, "below 16777217")):
+            self.expect(bad, f"params->table_size is {size}; it must be {rule}", libsampler.watermark_table,
+                        own.replace(table_size=size))
+        for size, rule in ((-1, "at least 2"), (0, "at least 2"), (2**20, "below 1048576"),
+                           (2**63 - 1, "below 1048576")):
+            self.expect(bad, f"params->vocabulary_size is {size}; it must be {rule}", bias,
+                        green.replace(vocabulary_size=size), text[:2])
+        self.expect_like(bad, "params->scheme is 3", libsampler.watermark_table, green.replace(scheme=3))
+        self.expect(TypeError, "params is of type Params; it must be libsampler.WatermarkParams",
+                    libsampler.watermark_score, Params(), text)
+        for arguments in ((green, None), (green, [1.5, 2])):
+            with self.assertRaises(TypeError):
+                bias(*arguments)
+        with self.assertRaisesRegex(TypeError, "probabilities is of type list; it must be an array"):
+            tournament(marked, text[:2], ids, [1.0, 1.0])
 
     def test_prune_count(self):
         self.assertEqual(libsampler.prune_count(5, 2), (3, 2, 0))

@@ -87,6 +87,9 @@ typedef long long swig_type_54;
 typedef long long swig_type_55;
 typedef long long swig_type_56;
 typedef long long swig_type_57;
+typedef long long swig_type_58;
+typedef long long swig_type_59;
+typedef long long swig_type_60;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -135,7 +138,11 @@ extern swig_type_47 _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(uintptr_t arg1, 
 extern swig_type_49 _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_50 arg2, uintptr_t arg3);
 extern int _wrap_ShimWatermarkRandom_raw_43bf12635a8f0c0b(swig_type_51 arg1, uintptr_t arg2, swig_type_52 arg3, uintptr_t arg4, uintptr_t arg5);
 extern int _wrap_ShimWatermarkDetect_raw_43bf12635a8f0c0b(swig_type_53 arg1, uintptr_t arg2, swig_type_54 arg3, swig_type_55 arg4, int arg5, uintptr_t arg6, uintptr_t arg7);
-extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_56 arg1, swig_type_57 arg2, uintptr_t arg3, uintptr_t arg4);
+extern int _wrap_ShimWatermarkTable_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern int _wrap_ShimWatermarkBias_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3, swig_type_56 arg4, uintptr_t arg5, uintptr_t arg6);
+extern int _wrap_ShimWatermarkTournament_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3, swig_type_57 arg4, uintptr_t arg5, uintptr_t arg6);
+extern int _wrap_ShimWatermarkScore_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_58 arg3, uintptr_t arg4, uintptr_t arg5);
+extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_59 arg1, swig_type_60 arg2, uintptr_t arg3, uintptr_t arg4);
 #undef intgo
 */
 import "C"
@@ -312,6 +319,9 @@ const SAMPLER_CONFIDENCE_POSITION int = 5
 const SAMPLER_UNMASK_KEPT int = 0
 const SAMPLER_UNMASK_COMMITTED int = 1
 const SAMPLER_UNMASK_EDITED int = 2
+const SAMPLER_WATERMARK_LEFTHASH int = 0
+const SAMPLER_WATERMARK_SELFHASH int = 1
+const SAMPLER_WATERMARK_TOURNAMENT int = 2
 const SAMPLER_FINISH_NONE int = 0
 const SAMPLER_FINISH_END_TOKEN int = 1
 const SAMPLER_FINISH_LENGTH int = 2
@@ -745,12 +755,56 @@ func ShimWatermarkDetect(arg1 int64, arg2 uintptr, arg3 int64, arg4 int64, arg5 
 	return swig_r
 }
 
+func ShimWatermarkTable(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int32)(C._wrap_ShimWatermarkTable_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
+func ShimWatermarkBias(arg1 uintptr, arg2 uintptr, arg3 uintptr, arg4 int64, arg5 uintptr, arg6 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	swig_r = (int32)(C._wrap_ShimWatermarkBias_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2), C.swig_type_56(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5)))
+	return swig_r
+}
+
+func ShimWatermarkTournament(arg1 uintptr, arg2 uintptr, arg3 uintptr, arg4 int64, arg5 uintptr, arg6 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	swig_r = (int32)(C._wrap_ShimWatermarkTournament_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2), C.swig_type_57(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5)))
+	return swig_r
+}
+
+func ShimWatermarkScore(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, arg5 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	swig_r = (int32)(C._wrap_ShimWatermarkScore_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_58(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4)))
+	return swig_r
+}
+
 func ShimPruneCount(arg1 int64, arg2 int64, arg3 uintptr, arg4 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_56(_swig_i_0), C.swig_type_57(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_59(_swig_i_0), C.swig_type_60(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
 	return swig_r
 }

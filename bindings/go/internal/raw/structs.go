@@ -700,3 +700,19 @@ type UnmaskArgs struct {
 	OutMaskedCounts    uintptr
 	OutBlockStatus     uintptr
 }
+
+type WatermarkParams struct {
+	StructSize     uintptr
+	Scheme         int32
+	ContextLength  int32
+	VocabularySize int64
+	Key            int64
+	GreenShare     float64
+	Bias           float32
+	KeepsRepeated  int32
+	Keys           uintptr
+	NumKeys        int64
+	Table          uintptr
+	TableSize      int64
+	TableSeed      uint64
+}

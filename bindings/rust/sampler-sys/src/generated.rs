@@ -145,6 +145,8 @@ pub type sampler_confidence = i32;
 /// What happened to a row's token.
 pub type sampler_unmask_change = i32;
 
+pub type sampler_watermark_scheme = i32;
+
 pub type sampler_token_kind = i32;
 
 /// The likeliest token after `context`. *out_known is 1 if the context is known, and 0 if the token
@@ -533,6 +535,12 @@ constants! {
     SAMPLER_UNMASK_COMMITTED: sampler_unmask_change = 1;
     /// the candidate took another token's place
     SAMPLER_UNMASK_EDITED: sampler_unmask_change = 2;
+    /// green lists by the last token
+    SAMPLER_WATERMARK_LEFTHASH: sampler_watermark_scheme = 0;
+    /// green lists by the last tokens, the drawn one among them
+    SAMPLER_WATERMARK_SELFHASH: sampler_watermark_scheme = 1;
+    /// SynthID-Text
+    SAMPLER_WATERMARK_TOURNAMENT: sampler_watermark_scheme = 2;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
     SAMPLER_MAX_RANKS: u32 = 1024;
@@ -1479,6 +1487,34 @@ structs! {
         out_masked_counts: *mut i32 = null_mut();
         /// [num_blocks] SAMPLER_ROW_ bits of each block. NULL: not wanted.
         out_block_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_watermark_params {
+        /// sizeof(sampler_watermark_params).
+        struct_size: usize = size_of::<Self>();
+        scheme: sampler_watermark_scheme = 0;
+        /// Tokens that a token's hash depends on besides it, in [1, 64]: transformers' context_width, of
+        /// SELFHASH less 1, so that it may be 0; of TOURNAMENT ngram_len - 1.
+        context_length: i32 = 0;
+        /// Token ids lie in [0, vocabulary_size). In [2, 2^20).
+        vocabulary_size: i64 = 0;
+        /// Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
+        /// greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0.
+        key: i64 = 0;
+        green_share: f64 = 0.0;
+        /// What green tokens get, finite: 2 there. Of TOURNAMENT 0.
+        bias: f32 = 0.0;
+        /// For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
+        /// before. 0: only the first of them.
+        keeps_repeated: i32 = 0;
+        /// [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read.
+        keys: *const i64 = null();
+        num_keys: i64 = 0;
+        /// [table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not
+        /// read, and 0. In [1, 2^24]; 0: 1000003 for SELFHASH, 65536 for TOURNAMENT, transformers' own.
+        table: *const i32 = null();
+        table_size: i64 = 0;
+        /// Seed of the table of TOURNAMENT, sampling_table_seed; else 0.
+        table_seed: u64 = 0;
     }
     sampler_state_options {
         /// sizeof(sampler_state_options).
@@ -2447,6 +2483,40 @@ functions! {
     /// INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
     /// range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs.
     fn sampler_watermark_detect(key: u64, token_ids: *const i64, num_token_ids: i64, context_length: i64, keeps_repeated: i32, out_score: *mut f64, out_num_scored: *mut i64, out_p_value: *mut f64) -> sampler_status;
+    /// Writes the table of the scheme: [table_size] numbers, which may serve any number of calls. `table`
+    /// of the params is not read. SELFHASH takes some 10 ms. INVALID_ARGUMENT.
+    fn sampler_watermark_table(params: *const sampler_watermark_params, out_table: *mut i32) -> sampler_status;
+    /// Writes the biases of green lists, for sampler_pipeline: `bias` for green tokens, 0 for the
+    /// others. `context` has the context_length last tokens, the prompt's too, oldest first.
+    ///
+    /// LEFTHASH: out_biases has a number for each token, [vocabulary_size], as of a dense bias;
+    /// candidate_token_ids is NULL, num_candidates 0. About 0.3 ms for 128,256 tokens.
+    /// SELFHASH: a number for each candidate, [num_candidates], in [0, vocabulary_size]: transformers
+    /// takes the 40 likeliest tokens. About 0.1 ms a candidate.
+    ///
+    /// INVALID_ARGUMENT: also for TOURNAMENT, and an id outside the vocabulary.
+    fn sampler_watermark_bias(params: *const sampler_watermark_params, context: *const i64, candidate_token_ids: *const i32, num_candidates: i64, out_biases: *mut f32) -> sampler_status;
+    /// Holds the tournament of a token's distribution: changes the probabilities of token_ids,
+    /// [num_tokens], those that the filters keep, into those to draw by (input_kind PROBABILITIES with
+    /// candidate_ids, draws without filters). They have the same sum. `context` has the context_length
+    /// last tokens of the output, oldest first, and 0 where it has fewer. After a context that came
+    /// before in the output transformers leaves the distribution as it is: do not call it then.
+    ///
+    /// INVALID_ARGUMENT: also for green lists, an id outside the vocabulary, and a probability that is
+    /// negative, infinite or NaN, or a sum of 0. num_tokens is in [1, vocabulary_size].
+    fn sampler_watermark_tournament(params: *const sampler_watermark_params, context: *const i64, token_ids: *const i32, num_tokens: i64, probabilities: *mut f32) -> sampler_status;
+    /// Looks for the watermark in an output, token_ids[num_token_ids], in [0, 2^31). Tokens with fewer
+    /// than context_length tokens before them are not scored.
+    ///
+    /// out_score: of green lists the deviation of the number of green tokens from what is expected by
+    /// chance, in standard deviations (transformers' z-score); of TOURNAMENT the mean of the bits, 1/2
+    /// without the watermark. out_num_scored: tokens scored. out_p_value: the chance of such a score
+    /// without the watermark, by the normal distribution. Of no tokens the score is 0, of TOURNAMENT
+    /// 1/2, and the p-value 1. Their last digits may differ between machines.
+    ///
+    /// INVALID_ARGUMENT: a NULL, an id outside the vocabulary. OUT_OF_MEMORY: it takes 24 bytes a token
+    /// while it runs.
+    fn sampler_watermark_score(params: *const sampler_watermark_params, token_ids: *const i64, num_token_ids: i64, out_score: *mut f64, out_num_scored: *mut i64, out_p_value: *mut f64) -> sampler_status;
     /// Makes a state of empty slots, owned by the handle: destroy it before the handle. All of its
     /// memory is written once. On failure *out_state is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or an impossible

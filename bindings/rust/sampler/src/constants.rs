@@ -440,6 +440,16 @@ enumerations! {
         Watermark = SAMPLER_DRAW_WATERMARK,
     }
 
+    /// What marks a text, of [`WatermarkParams`](crate::WatermarkParams).
+    WatermarkScheme {
+        /// Green lists by the last token. The default.
+        Lefthash = SAMPLER_WATERMARK_LEFTHASH,
+        /// Green lists by the last tokens, the drawn one among them.
+        Selfhash = SAMPLER_WATERMARK_SELFHASH,
+        /// SynthID-Text.
+        Tournament = SAMPLER_WATERMARK_TOURNAMENT,
+    }
+
     /// Of which distribution a log-probability, and what else is reported of a row, is.
     LogprobKind {
         /// The whole row, as it is given, at temperature 1. The default.

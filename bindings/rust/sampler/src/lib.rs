@@ -186,7 +186,10 @@ pub use state::{
     AcceptArgs, AppendArgs, CopyArgs, ReadArgs, ResetArgs, State, StateOptions, TruncateArgs,
 };
 pub use views::{Exec, Params, Pipeline, Random, RowParams, Rows, Stream, TokenLists};
-pub use watermark::{watermark_detect, watermark_random, WatermarkDetection, WatermarkNumbers};
+pub use watermark::{
+    watermark_bias, watermark_detect, watermark_random, watermark_score, watermark_table,
+    watermark_tournament, WatermarkDetection, WatermarkNumbers, WatermarkParams,
+};
 
 const _: fn() = || {
     fn is_send<T: Send>() {}

@@ -461,3 +461,96 @@ fn watermarks() {
     assert!(watermark_random(key, &[]).is_err());
     assert!(watermark_detect(key, &text, 65, false).is_err());
 }
+
+/// The calls of tests/abi/consumer.c.
+#[test]
+fn schemes_of_watermarks() {
+    let (text, candidates, keys) = ([3, 1, 4, 1, 5, 9, 2, 6], [7, 8, 9], [654, 400, 836]);
+    let found = |params: &WatermarkParams| {
+        let WatermarkDetection { score, num_scored, p_value } =
+            watermark_score(params, &text).unwrap();
+        format!("{score:.6} {num_scored} {p_value:.6}")
+    };
+    let params = WatermarkParams { context_length: 1, vocabulary_size: 16, ..Default::default() };
+
+    let lefthash = WatermarkParams { key: 15485863, green_share: 0.25, bias: 2.0, ..params };
+    let mut want = [0.0; 16];
+    for token in [1, 3, 10, 14] {
+        want[token] = 2.0;
+    }
+    assert_eq!(watermark_bias(&lefthash, &text[..1], &[]).unwrap(), want);
+    assert_eq!(found(&lefthash), "0.218218 7 0.413630");
+    assert_eq!(watermark_score(&lefthash, &[]).unwrap().p_value, 1.0);
+
+    let mut selfhash = lefthash;
+    (selfhash.scheme, selfhash.green_share) = (WatermarkScheme::Selfhash, 0.5);
+    selfhash.table_size = 32;
+    let table = watermark_table(&selfhash).unwrap();
+    assert_eq!(table.len(), 32);
+    selfhash.table = &table;
+    assert_eq!(watermark_bias(&selfhash, &text[..1], &candidates).unwrap(), [0.0, 0.0, 2.0]);
+    assert_eq!(watermark_bias(&selfhash, &text[..1], &[]).unwrap(), []);
+
+    let mut tournament = WatermarkParams { scheme: WatermarkScheme::Tournament, ..params };
+    (tournament.table_size, tournament.table_seed) = (32, 7);
+    (tournament.keys, tournament.keeps_repeated) = (&keys, true);
+    let table = watermark_table(&tournament).unwrap();
+    tournament.table = &table;
+    let mut probabilities = [0.5, 0.25, 0.25];
+    watermark_tournament(&tournament, &text[..1], &candidates, &mut probabilities).unwrap();
+    assert_eq!(probabilities, [27.0 / 32.0, 9.0 / 64.0, 1.0 / 64.0]);
+    assert_eq!(found(&tournament), "0.476190 7 0.586370");
+    for (scheme, length) in [(selfhash, 1000003), (tournament, 65536)] {
+        let params = WatermarkParams { table_size: 0, table: &[], ..scheme };
+        assert_eq!(watermark_table(&params).unwrap().len(), length);
+    }
+
+    // Lengths.
+    let message = |result: Result<_, Error>| result.unwrap_err().message;
+    let biases = |params: &WatermarkParams, context: &[i64], candidates: &[i32]| {
+        message(watermark_bias(params, context, candidates).map(|_| ()))
+    };
+    let mut hold = |params: &WatermarkParams, context: &[i64], token_ids: &[i32]| {
+        message(watermark_tournament(params, context, token_ids, &mut probabilities))
+    };
+    let score = |params: &WatermarkParams| message(watermark_score(params, &text).map(|_| ()));
+    for length in [0, 2] {
+        let want = format!("context has {length} elements; it must have 1");
+        assert_eq!(biases(&lefthash, &text[..length], &[]), want);
+        assert_eq!(biases(&selfhash, &text[..length], &candidates), want);
+        assert_eq!(hold(&tournament, &text[..length], &candidates), want);
+    }
+    let want = "probabilities has 3 elements; it must have 2";
+    assert_eq!(hold(&tournament, &text[..1], &candidates[..2]), want);
+    for (size, table, needed) in
+        [(32, &table[..31], 32), (31, &table, 31), (0, &table, 65536), (32, &[], 32)]
+    {
+        let wrong = WatermarkParams { table_size: size, table, ..tournament };
+        let want =
+            format!("params->table has {} elements; it must have {needed}", wrong.table.len());
+        assert_eq!(hold(&wrong, &text[..1], &candidates), want);
+        assert_eq!(score(&wrong), want);
+    }
+    let wrong = WatermarkParams { table_size: 0, ..selfhash };
+    let want = "params->table has 32 elements; it must have 1000003";
+    assert_eq!(biases(&wrong, &text[..1], &candidates), want);
+    let wrong = WatermarkParams { table: &table, ..lefthash };
+    assert_eq!(score(&wrong), "params->table has 32 elements; it must have 0");
+
+    // What the library refuses.
+    for (wrong, start) in [
+        (WatermarkParams { context_length: usize::MAX, ..lefthash }, "params->context_length is"),
+        (WatermarkParams { vocabulary_size: usize::MAX, ..lefthash }, "params->vocabulary_size is"),
+        (WatermarkParams { scheme: WatermarkScheme::from(3), ..tournament }, "params->scheme is 3"),
+        (WatermarkParams { table_size: usize::MAX, ..selfhash }, "params->table_size is"),
+        (tournament, "params->scheme is 2; this call is for SAMPLER_WATERMARK_LEFTHASH"),
+    ] {
+        assert!(biases(&wrong, &text[..1], &[]).starts_with(start), "{wrong:?}");
+    }
+    let wrong = WatermarkParams { table_size: usize::MAX, ..selfhash };
+    assert!(watermark_table(&wrong).unwrap_err().message.starts_with("params->table_size is"));
+    let wrong = WatermarkParams { scheme: WatermarkScheme::from(3), ..selfhash };
+    assert!(watermark_table(&wrong).unwrap_err().message.starts_with("params->scheme is 3"));
+    assert!(watermark_table(&lefthash).unwrap_err().message.ends_with("it has no table"));
+    assert!(biases(&lefthash, &text[..1], &candidates).starts_with("num_candidates is 3"));
+}

@@ -32,6 +32,12 @@ final class Buffers {
     return Raw.javaAddress(buffer);
   }
 
+  /** The address of a direct buffer. */
+  long of(ByteBuffer buffer) {
+    all.add(buffer);
+    return Raw.javaAddress(buffer);
+  }
+
   /** The array itself, or where that is on the Java heap a copy, which does not move. */
   Array fixed(Array array) {
     if (array == null || !array.isOnHeap()) {

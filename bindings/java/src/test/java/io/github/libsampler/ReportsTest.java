@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Reports of sampling, and the values of adaptive stages. ArraysTest has the arrays' lengths. */
 final class ReportsTest {
@@ -182,6 +185,115 @@ final class ReportsTest {
     assertTrue(Watermark.detect(key + 1, text, 4, true).pValue() > 1e-3);
     assertThrows(InvalidArgumentException.class, () -> Watermark.random(key));
     assertThrows(InvalidArgumentException.class, () -> Watermark.detect(key, text, 65, false));
+  }
+
+  /** Parameters of consumer.c's that all schemes share. */
+  private static WatermarkParams watermarkParams() {
+    return new WatermarkParams().contextLength(1).vocabularySize(16);
+  }
+
+  private static String found(WatermarkParams params, long... text) {
+    final Watermark.Detection found = Watermark.score(params, text);
+    return String.format(
+        Locale.ROOT, "%.6f %d %.6f", found.score(), found.numScored(), found.pValue());
+  }
+
+  private static String refusal(Executable call) {
+    return assertThrows(InvalidArgumentException.class, call).getMessage();
+  }
+
+  /** The calls of tests/abi/consumer.c. */
+  @Test
+  void schemesOfWatermarks() {
+    final long[] text = {3, 1, 4, 1, 5, 9, 2, 6};
+    final long[] context = {3};
+    final int[] candidates = {7, 8, 9};
+
+    final WatermarkParams lefthash = watermarkParams().key(15485863).greenShare(0.25).bias(2);
+    final float[] green = new float[16];
+    for (int token : new int[] {1, 3, 10, 14}) {
+      green[token] = 2;
+    }
+    assertArrayEquals(green, Watermark.bias(lefthash, context));
+    assertEquals("0.218218 7 0.413630", found(lefthash, text));
+    assertEquals("0.000000 0 1.000000", found(lefthash));
+
+    final WatermarkParams selfhash = watermarkParams().scheme(WatermarkScheme.SELFHASH)
+        .key(15485863).greenShare(0.5).bias(2).tableSize(32);
+    final int[] table = Watermark.table(selfhash);
+    assertEquals(32, table.length);
+    selfhash.table(table);
+    assertArrayEquals(new float[] {0, 0, 2}, Watermark.bias(selfhash, context, candidates));
+    assertEquals(0, Watermark.bias(selfhash, context).length);
+
+    final WatermarkParams tournament = watermarkParams().scheme(WatermarkScheme.TOURNAMENT)
+        .keys(654, 400, 836).keepsRepeated(true).tableSize(32).tableSeed(7);
+    final int[] bits = Watermark.table(tournament);
+    tournament.table(bits);
+    final float[] probabilities = {0.5f, 0.25f, 0.25f};
+    Watermark.tournament(tournament, context, candidates, probabilities);
+    assertArrayEquals(new float[] {27 / 32f, 9 / 64f, 1 / 64f}, probabilities);
+    assertEquals("0.476190 7 0.586370", found(tournament, text));
+    assertEquals("0.500000 0 1.000000", found(tournament));
+    assertEquals(1000003, Watermark.table(selfhash.tableSize(0)).length);
+    assertEquals(65536, Watermark.table(tournament.tableSize(0)).length);
+  }
+
+  @Test
+  void schemesOfWatermarksHaveLengths() {
+    final int[] candidates = {7, 8, 9};
+    final long[] context = {3};
+    final float[] probabilities = {0.5f, 0.25f, 0.25f};
+    final WatermarkParams lefthash = watermarkParams().key(15485863).greenShare(0.25).bias(2);
+    final WatermarkParams selfhash = watermarkParams().scheme(WatermarkScheme.SELFHASH)
+        .key(15485863).greenShare(0.5).bias(2).tableSize(32);
+    selfhash.table(Watermark.table(selfhash));
+    final WatermarkParams tournament =
+        watermarkParams().scheme(WatermarkScheme.TOURNAMENT).keys(654, 400, 836).tableSize(32);
+    final int[] bits = Watermark.table(tournament);
+    tournament.table(bits);
+    for (long[] wrong : new long[][] {{}, {3, 1}}) {
+      final String want = "context has " + wrong.length + " elements; it must have 1";
+      assertEquals(want, refusal(() -> Watermark.bias(lefthash, wrong)));
+      assertEquals(want, refusal(() -> Watermark.bias(selfhash, wrong, candidates)));
+      assertEquals(want, refusal(
+          () -> Watermark.tournament(tournament, wrong, candidates, probabilities)));
+    }
+    assertEquals("probabilities has 3 elements; it must have 2", refusal(
+        () -> Watermark.tournament(tournament, context, new int[] {7, 8}, probabilities)));
+    for (int[] wrong : new int[][] {{32, 31}, {31, 32}, {65536, 32}, {32, 0}}) {
+      tournament.tableSize(wrong[0] == 65536 ? 0 : wrong[0])
+          .table(wrong[1] == 0 ? null : Arrays.copyOf(bits, wrong[1]));
+      final String want =
+          "params->table has " + wrong[1] + " elements; it must have " + wrong[0];
+      assertEquals(want, refusal(
+          () -> Watermark.tournament(tournament, context, candidates, probabilities)));
+      assertEquals(want, refusal(() -> Watermark.score(tournament, 3, 1)));
+    }
+    assertArrayEquals(new float[] {0.5f, 0.25f, 0.25f}, probabilities);
+    assertEquals("params->table has 32 elements; it must have 1000003",
+        refusal(() -> Watermark.bias(selfhash.tableSize(0), context, candidates)));
+    assertEquals("params->table has 32 elements; it must have 0",
+        refusal(() -> Watermark.score(watermarkParams().table(bits), 3, 1)));
+
+    // What the library refuses.
+    for (int size : new int[] {-1, Integer.MAX_VALUE}) {
+      assertTrue(refusal(() -> Watermark.table(selfhash.tableSize(size)))
+          .startsWith("params->table_size is " + size));
+      assertTrue(refusal(() -> Watermark.bias(selfhash, context, candidates))
+          .startsWith("params->table_size is " + size));
+      assertTrue(refusal(() -> Watermark.bias(lefthash.contextLength(size), context))
+          .startsWith("params->context_length is " + size));
+      lefthash.contextLength(1);
+      assertTrue(refusal(() -> Watermark.bias(lefthash.vocabularySize(size), context))
+          .startsWith("params->vocabulary_size is " + size));
+      lefthash.vocabularySize(16);
+    }
+    assertTrue(refusal(() -> Watermark.bias(lefthash, context, candidates))
+        .startsWith("num_candidates is 3"));
+    assertTrue(refusal(() -> Watermark.table(lefthash)).endsWith("it has no table"));
+    assertTrue(refusal(() -> Watermark.bias(tournament.tableSize(32).table(bits), context))
+        .startsWith("params->scheme is 2; this call is for SAMPLER_WATERMARK_LEFTHASH"));
   }
 
   /** Scores of drawn tokens are what was reported when they were drawn. */

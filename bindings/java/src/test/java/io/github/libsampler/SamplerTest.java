@@ -385,6 +385,7 @@ final class SamplerTest {
     expectNumbers("SAMPLER_ACCEPT_", Acceptance.values());
     expectNumbers("SAMPLER_SIBLINGS_", SiblingRule.values());
     expectNumbers("SAMPLER_PACKING_", Packing.values());
+    expectNumbers("SAMPLER_WATERMARK_", WatermarkScheme.values());
     assertEquals(RawConstants.SAMPLER_NUM_ADAPTIVE_VALUES, State.NUM_ADAPTIVE_VALUES);
     for (PenaltyForm form : PenaltyForm.values()) {
       assertEquals(form.ordinal(), constant("SAMPLER_PENALTY_" + form));

@@ -659,5 +659,20 @@ public final class Layout {
   public static final int UNMASK_ARGS_OUT_MASKED_COUNTS = 232;
   public static final int UNMASK_ARGS_OUT_BLOCK_STATUS = 240;
 
+  public static final int WATERMARK_PARAMS_SIZE = 88;
+  public static final int WATERMARK_PARAMS_STRUCT_SIZE = 0;
+  public static final int WATERMARK_PARAMS_SCHEME = 8;
+  public static final int WATERMARK_PARAMS_CONTEXT_LENGTH = 12;
+  public static final int WATERMARK_PARAMS_VOCABULARY_SIZE = 16;
+  public static final int WATERMARK_PARAMS_KEY = 24;
+  public static final int WATERMARK_PARAMS_GREEN_SHARE = 32;
+  public static final int WATERMARK_PARAMS_BIAS = 40;
+  public static final int WATERMARK_PARAMS_KEEPS_REPEATED = 44;
+  public static final int WATERMARK_PARAMS_KEYS = 48;
+  public static final int WATERMARK_PARAMS_NUM_KEYS = 56;
+  public static final int WATERMARK_PARAMS_TABLE = 64;
+  public static final int WATERMARK_PARAMS_TABLE_SIZE = 72;
+  public static final int WATERMARK_PARAMS_TABLE_SEED = 80;
+
   private Layout() {}
 }

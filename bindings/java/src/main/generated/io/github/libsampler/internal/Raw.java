@@ -213,6 +213,22 @@ public final class Raw implements RawConstants {
     return RawJNI.shimWatermarkDetect(key, token_ids, num_token_ids, context_length, keeps_repeated, out, error);
   }
 
+  public static int shimWatermarkTable(long params, long out, long error) {
+    return RawJNI.shimWatermarkTable(params, out, error);
+  }
+
+  public static int shimWatermarkBias(long params, long context, long candidate_token_ids, long num_candidates, long out, long error) {
+    return RawJNI.shimWatermarkBias(params, context, candidate_token_ids, num_candidates, out, error);
+  }
+
+  public static int shimWatermarkTournament(long params, long context, long token_ids, long num_tokens, long probabilities, long error) {
+    return RawJNI.shimWatermarkTournament(params, context, token_ids, num_tokens, probabilities, error);
+  }
+
+  public static int shimWatermarkScore(long params, long token_ids, long num_token_ids, long out, long error) {
+    return RawJNI.shimWatermarkScore(params, token_ids, num_token_ids, out, error);
+  }
+
   public static int shimPruneCount(long num_drafted, long num_emitted, long out, long error) {
     return RawJNI.shimPruneCount(num_drafted, num_emitted, out, error);
   }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1848760558;
+  public final static int SHIM_INTERFACE = 245317927;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -137,6 +137,9 @@ public interface RawConstants {
   public final static int SAMPLER_UNMASK_KEPT = 0;
   public final static int SAMPLER_UNMASK_COMMITTED = 1;
   public final static int SAMPLER_UNMASK_EDITED = 2;
+  public final static int SAMPLER_WATERMARK_LEFTHASH = 0;
+  public final static int SAMPLER_WATERMARK_SELFHASH = 1;
+  public final static int SAMPLER_WATERMARK_TOURNAMENT = 2;
   public final static int SAMPLER_FINISH_NONE = 0;
   public final static int SAMPLER_FINISH_END_TOKEN = 1;
   public final static int SAMPLER_FINISH_LENGTH = 2;

@@ -65,5 +65,9 @@ final class RawJNI {
   public final static native long shimLookupPropose(long jarg1, long jarg2, long jarg3);
   public final static native int shimWatermarkRandom(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5);
   public final static native int shimWatermarkDetect(long jarg1, long jarg2, long jarg3, long jarg4, int jarg5, long jarg6, long jarg7);
+  public final static native int shimWatermarkTable(long jarg1, long jarg2, long jarg3);
+  public final static native int shimWatermarkBias(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, long jarg6);
+  public final static native int shimWatermarkTournament(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, long jarg6);
+  public final static native int shimWatermarkScore(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5);
   public final static native int shimPruneCount(long jarg1, long jarg2, long jarg3, long jarg4);
 }
