@@ -127,7 +127,7 @@ Engine hugging_face() {
       {"forced_eos_token_id", {"left out; the preset sampler has forced_token_id", {}}},
       {"begin_suppress_tokens", {"left out: bans are for the whole text", {}}},
       {"guidance_scale", {"1: there is no second model here", {1}}},
-      {"watermarking_config", {"left out: there is no watermark here", {}}},
+      {"watermarking_config", {"left out: calls of watermark.h have it", {}}},
       {"penalty_alpha", {"0: there is no contrastive search here", {0}}},
       {"dola_layers", {"left out: there are no layers here", {}}},
       {"diversity_penalty", {"0: beams are sampler_beam_search's", {0}}},

@@ -138,7 +138,7 @@ Engine sglang() {
       {"custom_params", {"left out: there is no code of a request's here", {}}},
       {"custom_logit_processor", {"left out: there is no code of a request's here", {}}},
       {"max_thinking_tokens", {"left out: no thinking is told from a text here", {}}},
-      {"watermark", {"left out: there is no watermark here", {}}}};
+      {"watermark", {"left out: calls of watermark.h have it", {}}}};
   engine.ignored = join<Names>({request_names(),
                                 {"audio_data",
                                  "bootstrap_host",

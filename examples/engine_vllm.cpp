@@ -105,7 +105,7 @@ Engine vllm() {
       {"guided_choice", {"left out: no grammar is made here", {}}},
       {"guided_grammar", {"left out: no grammar is made here", {}}},
       {"thinking_token_budget", {"left out: no thinking is told from a text here", {-1}}},
-      {"watermarking", {"left out: there is no watermark here", {}}},
+      {"watermarking", {"left out: calls of watermark.h have it", {}}},
       {"logits_processors", {"left out: there is no code of a request's here", {}}},
       {"use_beam_search", {"false: beams are sampler_beam_search's", {}}}};
   engine.ignored = join<Names>({request_names(),

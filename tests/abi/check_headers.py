@@ -1,7 +1,6 @@
-"""Compiles the public headers, or the C blocks of documents, with one compiler and standard.
+"""Compiles the public headers, or the C blocks of a page, with one compiler and standard.
 
 usage: check_headers.py headers COMPILER STANDARD INCLUDE_DIR
-       check_headers.py document COMPILER STANDARD INCLUDE_DIR MARKDOWN ...
        check_headers.py page COMPILER STANDARD INCLUDE_DIR DECLARATIONS MARKDOWN
 
 The blocks of a page are statements of one function, in their order, after the file of declarations.
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-# The functions of an example in a document have no caller.
+# The functions of an example have no caller.
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-function"]
 
 
@@ -46,23 +45,17 @@ def header_sources(include_dir):
     return sources
 
 
-def blocks_of(*documents):
+def blocks_of(document):
+    path = pathlib.Path(document)
+    text = path.read_text()
+    found = list(re.finditer(r"^```c\n(.*?)^```$", text, flags=re.M | re.S))
+    if not found:
+        sys.exit(f"no C block in {document}")
     blocks = []
-    for document in documents:
-        path = pathlib.Path(document)
-        text = path.read_text()
-        found = list(re.finditer(r"^```c\n(.*?)^```$", text, flags=re.M | re.S))
-        if not found:
-            sys.exit(f"no C block in {document}")
-        for match in found:
-            line = text[:match.start(1)].count("\n") + 1
-            blocks.append(f'#line {line} "{path.name}"\n{match.group(1)}')
+    for match in found:
+        line = text[:match.start(1)].count("\n") + 1
+        blocks.append(f'#line {line} "{path.name}"\n{match.group(1)}')
     return blocks
-
-
-def document_sources(*documents):
-    blocks = blocks_of(*documents)
-    return {f"{len(blocks)} blocks": "#include <sampler/sampler.h>\n" + "".join(blocks)}
 
 
 def page_sources(declarations, document):
@@ -75,9 +68,7 @@ def main(mode, compiler, standard, include_dir, *markdown):
     if not shutil.which(compiler):
         print(f"skipped: {compiler} is not installed")
         return 77
-    if mode == "document":
-        sources = document_sources(*markdown)
-    elif mode == "page":
+    if mode == "page":
         sources = page_sources(*markdown)
     else:
         sources = header_sources(include_dir)
