@@ -478,10 +478,10 @@ typedef struct sampler_session_advance_args {
    * sampler_report_args must be 0. In host memory. NULL: none. */
   const sampler_report_args *reports;
 
-  /* Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with
-   * the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's
-   * new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be NULL
-   * and 0 elsewhere. */
+  /* Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline,
+   * with the stride of `logits`, from a cache with another prompt, to which the caller feeds each
+   * span's new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be
+   * NULL and 0 elsewhere. */
   const void *guidance_logits;
   int64_t num_guidance_rows;
 

@@ -27,6 +27,7 @@ namespace {
 
 constexpr int64_t kMaxVocabulary = int64_t(1) << 20, kMaxTable = int64_t(1) << 24;
 constexpr int64_t kMaxContext = 64, kMaxKeys = 64, kMaxTokens = int64_t(1) << 31;
+constexpr int64_t kMaxCandidates = 1024;
 constexpr int64_t kSelfhashTable = 1000003, kTournamentTable = 65536;
 
 bool is_tournament(const sampler_watermark_params &params) {
@@ -288,7 +289,7 @@ sampler_status sampler_watermark_bias(const sampler_watermark_params *params,
     if (!check.ok()) return check.status();
     check_ids(check, "context", context, own.context_length, own);
     const bool has_self = own.scheme == SAMPLER_WATERMARK_SELFHASH;
-    check.range("num_candidates", num_candidates, 0, has_self ? own.vocabulary_size + 1 : 1);
+    check.range("num_candidates", num_candidates, 0, has_self ? kMaxCandidates + 1 : 1);
     if (!check.ok()) return check.status();
     check_ids(check, "candidate_token_ids", candidate_token_ids, num_candidates, own);
     if (!has_self || num_candidates > 0) check.required("out_biases", out_biases);

@@ -27,7 +27,7 @@ template <class Swap>
 void permute(uint64_t seed, int64_t size, int64_t num_steps, const Swap &swap) {
   TorchWords words(seed);
   for (int64_t i = 0; i < std::min(num_steps, size - 1); ++i) {
-    if (!swap(i, i + int64_t(uint64_t(words.next()) % uint64_t(size - i)))) return;
+    if (!swap(i, i + int64_t(words.next() % uint32_t(size - i)))) return;
   }
 }
 

@@ -1286,7 +1286,7 @@ FAULTS = [
     Fault(
         "permutations_of_all_places",
         "each step of a green list's permutation has all places to choose from",
-        [("src/contract/watermark_schemes.h", "% uint64_t(size - i)))", "% uint64_t(size)) % (size - i))")],
+        [("src/contract/watermark_schemes.h", "words.next() % uint32_t(size - i)", "words.next() % uint32_t(size) % uint32_t(size - i)")],
         [watermark("Schemes.GreenListsAreThoseOfTransformers")]),
     Fault(
         "green_lists_of_the_last_token",

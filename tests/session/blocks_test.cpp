@@ -595,7 +595,7 @@ TEST(SessionBlocks, EditsEnd) {
 }
 
 TEST(SessionBlocks, ArgumentsAreChecked) {
-  Blocks blocks(block_options(2));
+  Blocks blocks(block_options(4));
   const auto message = [&](const auto &change) {
     Text text;
     text.prompt = {1, 2};
@@ -650,6 +650,20 @@ TEST(SessionBlocks, ArgumentsAreChecked) {
             }),
             "params->adaptive_kind is 2; it must be off in a text that grows by blocks");
   EXPECT_EQ(message([](Add *, Rules *, Params *) {}), "");
+
+  // Forks have the same rules.
+  Text source;
+  source.prompt = {1};
+  source.rules.block_length = 1;
+  auto fork = sized<sampler_session_fork_args>();
+  fork.source = blocks.add(source);
+  sampler_params forked = sampler_params_default();
+  forked.dry_multiplier = 1;
+  fork.params = &forked;
+  std::int32_t copy = -1;
+  EXPECT_EQ(sampler_session_fork(blocks.session(), &fork, &copy), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(sampler_last_error(),
+               "params->dry_multiplier is 1; it must be off in a text that grows by blocks");
 
   SessionOptions options = small_options(1, 3);
   Blocks without(options);

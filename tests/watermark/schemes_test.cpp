@@ -394,6 +394,13 @@ TEST(Schemes, ArgumentsAreChecked) {
             "context is NULL; it is required");
   EXPECT_EQ(message(sampler_watermark_bias(&left.params, context, ids, 1, biases.data())),
             "num_candidates is 1; it must be below 1");
+  {
+    Params self = green(SAMPLER_WATERMARK_SELFHASH, 50, 1);
+    self.table = ids;  // not read
+    self.table_size = 2;
+    EXPECT_EQ(message(sampler_watermark_bias(&self, context, ids, 1025, biases.data())),
+              "num_candidates is 1025; it must be below 1025");
+  }
   EXPECT_EQ(message(sampler_watermark_bias(&left.params, context, nullptr, 0, nullptr)),
             "out_biases is NULL; it is required");
   const std::int64_t far[] = {50};

@@ -2512,10 +2512,10 @@ class Session:
             [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of
             sampler_report_args must be 0. In host memory. None: none.
         guidance_logits
-            Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with
-            the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's
-            new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None
-            and 0 elsewhere.
+            Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline,
+            with the stride of `logits`, from a cache with another prompt, to which the caller feeds each
+            span's new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be
+            None and 0 elsewhere.
         guidance_row_indices
             [rows of logits] The guidance row of each target row; negative: none. In host memory. None: the
             row of the same number."""

@@ -2267,10 +2267,10 @@ const Member session_advance_args_members[] = {
     "sampler_report_args must be 0. In host memory. None: none."},
   {"guidance_logits", "guidance_logits", offsetof(sampler_session_advance_args, guidance_logits),
    KIND_OBJECT, ELEMENT_FLOATS, 0, 14, -1, 0,
-    "Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with\n"
-    "the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's\n"
-    "new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None\n"
-    "and 0 elsewhere."},
+    "Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline,\n"
+    "with the stride of `logits`, from a cache with another prompt, to which the caller feeds each\n"
+    "span's new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be\n"
+    "None and 0 elsewhere."},
   {"num_guidance_rows", "num_guidance_rows", offsetof(sampler_session_advance_args, num_guidance_rows),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
@@ -3060,10 +3060,10 @@ const char session_advance_doc[] =
     "    [0, max_top_logprobs], out_top_token_ids of int32_t and out_top_logprobs. Other members of\n"
     "    sampler_report_args must be 0. In host memory. None: none.\n"
     "guidance_logits\n"
-    "    Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline, with\n"
-    "    the stride of `logits`, from a cache with another prompt, to which the caller feeds each span's\n"
-    "    new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be None\n"
-    "    and 0 elsewhere.\n"
+    "    Classifier-free guidance: [num_guidance_rows, vocabulary_size] rows as in sampler_pipeline,\n"
+    "    with the stride of `logits`, from a cache with another prompt, to which the caller feeds each\n"
+    "    span's new tokens and drafts. Required where a sequence with rows has guidance_scale on; may be\n"
+    "    None and 0 elsewhere.\n"
     "guidance_row_indices\n"
     "    [rows of logits] The guidance row of each target row; negative: none. In host memory. None: the\n"
     "    row of the same number.";

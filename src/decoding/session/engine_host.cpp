@@ -107,7 +107,7 @@ std::optional<contract::AdaptiveRules> EngineHost::adaptive_rules(int32_t sequen
 }
 
 bool EngineHost::has_guidance(int32_t sequence) const {
-  return contract::guidance_is_on(params_of(sequence).guidance_scale);
+  return contract::guidance_is_on(numbers_.guidance_scale(sequence));
 }
 
 float EngineHost::entropy_temperature(int32_t sequence) const {

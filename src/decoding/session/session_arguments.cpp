@@ -364,7 +364,9 @@ void check_unmask(Check &check, const Session &session, const sampler_session_ad
   }
 }
 
-// Stages that need to know what each token follows, or that drawn tokens move.
+}  // namespace
+
+// Refuses stages that need to know what each token follows, or that drawn tokens move.
 void check_params_of_blocks(Check &check, const sampler_params &params) {
   const struct {
     const char *name;
@@ -391,6 +393,8 @@ void check_params_of_blocks(Check &check, const sampler_params &params) {
                member.value);
   }
 }
+
+namespace {
 
 // Checks the values of a removed sequence that is resumed.
 void check_resumed(Check &check, const sampler_session_add_args &args,

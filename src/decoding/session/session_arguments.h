@@ -39,6 +39,9 @@ void read_arguments(Check &check, Session *session, const sampler_session_add_ar
 void read_params(Check &check, Session *session, const sampler_params *user_params,
                  sampler_params *out);
 
+// Checks the parameters of a text that grows by blocks.
+void check_params_of_blocks(Check &check, const sampler_params &params);
+
 // Checks that the sequence exists.
 const SessionSequence *check_sequence(Check &check, const Session &session, const char *name,
                                       int64_t sequence);

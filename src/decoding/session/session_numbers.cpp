@@ -1,5 +1,8 @@
 #include "decoding/session/session_numbers.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "abi/structs.h"
 #include "contract/edits.h"
 
@@ -48,6 +51,18 @@ void SessionNumbers::get(int32_t sequence, sampler_params *params) const {
   for (int i = 0; i < kCount; ++i) {
     kParameters[i].set_scalar(params, values_[i * num_sequences_ + sequence]);
   }
+}
+
+float SessionNumbers::guidance_scale(int32_t sequence) const {
+  constexpr int kIndex = [] {
+    int i = 0;
+    while (kParameters[i].array != offsetof(sampler_row_params, guidance_scale)) ++i;
+    return i;
+  }();
+  float value;
+  static_assert(sizeof value == sizeof *values_);
+  std::memcpy(&value, values_ + kIndex * num_sequences_ + sequence, sizeof value);
+  return value;
 }
 
 // With a list of stages, unlisted stages are off in all sequences; this has been checked.

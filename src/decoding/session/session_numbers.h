@@ -26,6 +26,7 @@ class SessionNumbers {
   // Sets a sequence's numbers to those of `params`; clears them.
   void set(int32_t sequence, const sampler_params &params);
   void clear(int32_t sequence);
+  float guidance_scale(int32_t sequence) const;
   // Copies a sequence's numbers to `params`.
   void get(int32_t sequence, sampler_params *params) const;
 

@@ -103,7 +103,7 @@ public final class Watermark {
    * @param params LEFTHASH or SELFHASH
    * @param context the contextLength last tokens, the prompt's too, oldest first
    * @param candidateTokenIds of SELFHASH, at most as many as the vocabulary has; transformers takes
-   *     the 40 likeliest tokens, each takes about 0.1 ms; of LEFTHASH none
+   *     the 40 likeliest tokens, each takes about 0.15 ms; of LEFTHASH none
    * @return of SELFHASH a number for each candidate, of LEFTHASH for each token of the vocabulary,
    *     as of denseBias
    */
