@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
-#include <vector>
 
 #include "abi/check.h"
 #include "capi/watermark_places.h"
@@ -63,27 +61,24 @@ double chance_of(double score, int64_t count) {
   return std::min(1.0, exp_of(largest - score + log_of(sum)));
 }
 
-std::vector<ScoredToken> scored_tokens(uint64_t key, const int64_t *tokens, int64_t count,
-                                       int64_t length, bool keeps_repeated) {
-  std::vector<ScoredToken> result;
-  result.reserve(size_t(count));
-  for (int64_t i = 0; i < count; ++i) result.emplace_back(stream_before(key, tokens, i, length), i);
-  if (!keeps_repeated) keep_first_of_contexts(&result);
-  return result;
+void find_scored(uint64_t key, const int64_t *tokens, int64_t count, int64_t length,
+                 bool keeps_repeated, ScoredTokens *out) {
+  for (int64_t i = 0; i < count; ++i) out->add(stream_before(key, tokens, i, length), i);
+  if (!keeps_repeated) out->keep_first_of_contexts();
 }
 
 }  // namespace
 
-void keep_first_of_contexts(std::vector<ScoredToken> *tokens) {
+void ScoredTokens::keep_first_of_contexts() {
   const auto by_context = [](const ScoredToken &a, const ScoredToken &b) {
     return a.context != b.context ? a.context < b.context : a.place < b.place;
   };
-  std::sort(tokens->begin(), tokens->end(), by_context);
-  const auto end = std::unique(
-      tokens->begin(), tokens->end(),
-      [](const ScoredToken &a, const ScoredToken &b) { return a.context == b.context; });
-  tokens->erase(end, tokens->end());
-  std::sort(tokens->begin(), tokens->end(),
+  std::sort(tokens_, tokens_ + count_, by_context);
+  count_ = std::unique(
+               tokens_, tokens_ + count_,
+               [](const ScoredToken &a, const ScoredToken &b) { return a.context == b.context; }) -
+           tokens_;
+  std::sort(tokens_, tokens_ + count_,
             [](const ScoredToken &a, const ScoredToken &b) { return a.place < b.place; });
 }
 
@@ -126,20 +121,20 @@ sampler_status sampler_watermark_detect(uint64_t key, const int64_t *token_ids,
     check.required("out_num_scored", out_num_scored);
     check.required("out_p_value", out_p_value);
     if (!check.ok()) return check.status();
-    try {
-      const std::vector<ScoredToken> scored =
-          scored_tokens(key, token_ids, num_token_ids, context_length, keeps_repeated != 0);
-      double score = 0;
-      for (const ScoredToken &each : scored) {
-        score += score_of(stream_before(key, token_ids, each.place, context_length),
-                          token_ids[each.place]);
-      }
-      *out_score = score;
-      *out_num_scored = int64_t(scored.size());
-      *out_p_value = scored.empty() ? 1 : chance_of(score, int64_t(scored.size()));
-    } catch (const std::bad_alloc &) {
+    ScoredTokens scored(num_token_ids);
+    if (!scored.has_memory()) {
       check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "no memory to look for a watermark");
+      return check.status();
     }
+    find_scored(key, token_ids, num_token_ids, context_length, keeps_repeated != 0, &scored);
+    double score = 0;
+    for (const ScoredToken &each : scored) {
+      score += score_of(stream_before(key, token_ids, each.place, context_length),
+                        token_ids[each.place]);
+    }
+    *out_score = score;
+    *out_num_scored = scored.size();
+    *out_p_value = scored.size() == 0 ? 1 : chance_of(score, scored.size());
     return check.status();
   });
 }

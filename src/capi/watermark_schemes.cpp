@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
-#include <new>
-#include <vector>
 
 #include "abi/check.h"
 #include "capi/watermark_places.h"
@@ -199,19 +197,15 @@ void hold_tournament(const Tournament &tournament, const int64_t *context, int64
   }
 }
 
-// The tokens of an output to score: those with enough tokens before them.
-std::vector<ScoredToken> scored_tokens(const sampler_watermark_params &params,
-                                       const int64_t *tokens, int64_t count) {
+// Finds the tokens of an output to score: those with enough tokens before them.
+void find_scored(const sampler_watermark_params &params, const int64_t *tokens, int64_t count,
+                 ScoredTokens *out) {
   const int64_t length = params.context_length, num_compared = length + !is_tournament(params);
-  std::vector<ScoredToken> result;
-  result.reserve(size_t(std::max<int64_t>(count - length, 0)));
   for (int64_t i = length; i < count; ++i) {
     const int64_t *const first = tokens + i - length;
-    result.emplace_back(
-        contract::watermark_stream(0, num_compared, [=](int64_t j) { return first[j]; }), i);
+    out->add(contract::watermark_stream(0, num_compared, [=](int64_t j) { return first[j]; }), i);
   }
-  if (!params.keeps_repeated) keep_first_of_contexts(&result);
-  return result;
+  if (!params.keeps_repeated) out->keep_first_of_contexts();
 }
 
 struct Score {
@@ -228,8 +222,8 @@ double chance_above(double deviation) {
 }
 
 Score score_of(const sampler_watermark_params &params, const int64_t *tokens,
-               const std::vector<ScoredToken> &scored) {
-  const int64_t length = params.context_length, count = int64_t(scored.size());
+               const ScoredTokens &scored) {
+  const int64_t length = params.context_length, count = scored.size();
   int64_t num_hits = 0;
   if (is_tournament(params)) {
     if (count == 0) return {0.5, 1};
@@ -339,15 +333,16 @@ sampler_status sampler_watermark_score(const sampler_watermark_params *params,
     if (!check.ok()) return check.status();
     check_ids(check, "token_ids", token_ids, num_token_ids, own);
     if (!check.ok()) return check.status();
-    try {
-      const std::vector<ScoredToken> scored = scored_tokens(own, token_ids, num_token_ids);
-      const Score score = score_of(own, token_ids, scored);
-      *out_score = score.score;
-      *out_num_scored = int64_t(scored.size());
-      *out_p_value = score.p_value;
-    } catch (const std::bad_alloc &) {
+    ScoredTokens scored(num_token_ids);
+    if (!scored.has_memory()) {
       check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "no memory to look for a watermark");
+      return check.status();
     }
+    find_scored(own, token_ids, num_token_ids, &scored);
+    const Score score = score_of(own, token_ids, scored);
+    *out_score = score.score;
+    *out_num_scored = scored.size();
+    *out_p_value = score.p_value;
     return check.status();
   });
 }

@@ -1281,7 +1281,7 @@ FAULTS = [
     Fault(
         "watermark_counts_repeats",
         "tokens after a repeated context count",
-        [("src/capi/watermark.cpp", "if (!keeps_repeated) keep_first", "if (keeps_repeated) keep_first")],
+        [("src/capi/watermark.cpp", "if (!keeps_repeated) out->keep_first", "if (keeps_repeated) out->keep_first")],
         [watermark("Detect.*")]),
     Fault(
         "permutations_of_all_places",
