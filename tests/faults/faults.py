@@ -1703,8 +1703,7 @@ FAULTS = [
         "guidance_follows_the_first_row",
         "drafts of a session have the guidance of the text before them",
         [("src/decoding/session/chain_layout.cpp",
-          "args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row)",
-          "args.guidance_row_indices ? args.guidance_row_indices[first_row] : int32_t(row)")],
+          "guidance_row_of(args, first_row + j)", "guidance_row_of(args, first_row)")],
         [session("SessionSchedule.TextsWithMasksAndFirstTokensAreThoseAlone")]),
     Fault(
         "offsets_count_the_prompt",

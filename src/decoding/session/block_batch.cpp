@@ -79,8 +79,7 @@ int64_t BlockBatch::find_draws(const sampler_session_advance_args &args, const C
       drawn_.row_indices[next] = int32_t(row);
       drawn_.slots[next] = sequence;
       if (args.token_bitmask_indices) drawn_.masks[next] = args.token_bitmask_indices[row];
-      drawn_.guidance_rows[next] =
-          args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row);
+      drawn_.guidance_rows[next] = guidance_row_of(args, row);
       draw = int32_t(next++);
     }
   }

@@ -55,12 +55,8 @@ int64_t ChainLayout::add_chain(const sampler_session_advance_args &args, int64_t
         j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
   }
   for (int64_t j = 0; args.guidance_logits && j < group.num_positions; ++j) {
-    const int64_t row = first_row + j;
-    int32_t &guidance_row = guidance_rows_[group.first_place + group.num_places() + j];
-    guidance_row = -1;
-    if (j <= own.num_drafts) {
-      guidance_row = args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row);
-    }
+    guidance_rows_[group.first_place + group.num_places() + j] =
+        j <= own.num_drafts ? guidance_row_of(args, first_row + j) : -1;
   }
   for (int64_t j = 0; args.forced_token_ids && j < group.num_positions; ++j) {
     forced_[group.first_place + group.num_places() + j] =

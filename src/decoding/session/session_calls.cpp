@@ -198,8 +198,7 @@ void fork(Check &check, Session *session, const sampler_session_fork_args *user_
   }
   sampler_params params;
   if (args.params) read_params(check, session, args.params, &params);
-  if (!check.ok()) return;
-  if (args.params && source->block.is_used()) check_params_of_blocks(check, params);
+  if (check.ok() && args.params && source->block.is_used()) check_params_of_blocks(check, params);
   if (!check.ok()) return;
   check.adopt(session->fork(check.entry(), args.source, args.seed, args.params ? &params : nullptr,
                             out_sequence));

@@ -15,6 +15,11 @@ inline const sampler_report_args &reports_of(const sampler_session_advance_args 
   return args.reports ? *args.reports : nothing;
 }
 
+// The guidance row of a target row; negative: none.
+inline int32_t guidance_row_of(const sampler_session_advance_args &args, int64_t row) {
+  return args.guidance_row_indices ? args.guidance_row_indices[row] : int32_t(row);
+}
+
 struct SessionConfig {
   sampler_session_options options;
   sampler_params params;
