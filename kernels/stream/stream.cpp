@@ -28,6 +28,15 @@ bool is_streamed(const contract::SampleRequest &request) {
          !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
 }
 
+// Whether filters of some rows may weigh them at temperature 1, and their draws at another.
+bool may_have_two_scales(const contract::Parameters &all) {
+  const float other = 0.5f;  // than what is off
+  const contract::RowParameters row = {all.temperature.array ? other : all.temperature.value, 0,
+                                       all.top_p.array ? other : all.top_p.value,
+                                       all.min_p.array ? other : all.min_p.value};
+  return has_two_scales(row, all.rules);
+}
+
 }  // namespace
 
 StreamKind stream_kind(const contract::SampleRequest &request) {
@@ -37,14 +46,15 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
     return wanted.raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
   }
-  if (all.differ_by_slot()) return StreamKind::kAny;
+  const bool has_two = may_have_two_scales(all);
+  if (all.differ_by_slot()) return has_two ? StreamKind::kNone : StreamKind::kAny;
   switch (stream_need(all.of(0), all.rules, request.input.num_cols, wanted)) {
     case StreamNeed::kList:
       return StreamKind::kList;
     case StreamNeed::kOther:
       return StreamKind::kNone;
     default:
-      return StreamKind::kAny;
+      return has_two ? StreamKind::kNone : StreamKind::kAny;
   }
 }
 

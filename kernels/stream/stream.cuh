@@ -446,6 +446,13 @@ class StreamBlock {
   SAMPLER_DEVICE contract::RowScale scale() const {
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
+  // Only lists are weighed twice.
+  SAMPLER_DEVICE bool has_two() const {
+    return !kWeighs && has_two_scales(state().parameters, request.parameters.rules);
+  }
+  SAMPLER_DEVICE contract::RowScale filter_scale() const {
+    return has_two() ? raw_scale() : scale();
+  }
   SAMPLER_DEVICE contract::RowScale raw_scale() const {
     return contract::logits_row_scale(state().max, 1.0f);
   }
@@ -861,7 +868,9 @@ class StreamBlock {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
       }
-      if (!is_first) add_up();
+      if constexpr (kWeighs) {
+        if (!is_first) add_up(scale());
+      }
     }
     if (!has_total(what)) return StreamRest::kDraw;
     if constexpr (kWeighs) {
@@ -1151,13 +1160,13 @@ class StreamBlock {
   }
 
   // Computes the list's running weights.
-  SAMPLER_DEVICE void add_up() {
+  SAMPLER_DEVICE void add_up(const contract::RowScale &scale) {
     const int each = (count() + Context::kThreads - 1) / Context::kThreads;
     const int first = ctx.thread() * each;
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = first; i < first + each && i < count(); ++i) {
-      own += contract::weight(scale(), contract::value_of_rank(shared.row.list[i]));
+      own += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
       shared.row.sums[i] = own;
     }
     uint64_t all;
@@ -1199,14 +1208,16 @@ class StreamBlock {
 
     SAMPLER_DEVICE int min_p(float p, int seen) const {
       const uint64_t least = contract::min_p_threshold(
-          p, contract::weight(block_.scale(), contract::value_of_key(block_.state().max_key)));
+          p,
+          contract::weight(block_.filter_scale(), contract::value_of_key(block_.state().max_key)));
       const int length = block_.length_of([&](int i) { return weight_at(i) >= least; });
       return length == block_.count() ? seen : shorter(length, seen);
     }
 
    private:
     SAMPLER_DEVICE uint64_t weight_at(int i) const {
-      return contract::weight(block_.scale(), contract::value_of_rank(block_.shared.row.list[i]));
+      return contract::weight(block_.filter_scale(),
+                              contract::value_of_rank(block_.shared.row.list[i]));
     }
 
     SAMPLER_DEVICE int with_ties(int length) const {
@@ -1552,13 +1563,20 @@ class StreamBlock {
       return;
     }
     if (ctx.thread() == Context::kThreads - 1) shared.word = random_word();
-    Prefixes prefixes(*this, total);
-    const int kept =
-        contract::filtered_prefix_by_steps(prefixes, state().parameters, request.parameters.rules);
-    ctx.sync();
-    if (kept > count()) {
-      if (ctx.thread() == 0) set_left();
-      return;
+    int kept = 0;
+    SAMPLER_KEEP_ROLLED
+    for (bool is_filtered = false;; is_filtered = true) {
+      if constexpr (!kWeighs) add_up(is_filtered ? scale() : filter_scale());
+      if (is_filtered) break;
+      Prefixes prefixes(*this, total);
+      kept = contract::filtered_prefix_by_steps(prefixes, state().parameters,
+                                                request.parameters.rules);
+      ctx.sync();
+      if (kept > count()) {
+        if (ctx.thread() == 0) set_left();
+        return;
+      }
+      if (!has_two()) break;
     }
     const uint64_t kept_weight = shared.row.sums[kept - 1];
     const uint64_t target = contract::draw_target(shared.word, kept_weight);

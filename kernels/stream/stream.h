@@ -27,7 +27,7 @@ static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
 enum class StreamKind : int {
   kNone,    // the rows are not streamed
   kGreedy,  // the first token
-  kList,    // draws from a short list only, and greedy rows
+  kList,    // draws from a short list only, and greedy rows; also of two scales
   kAny,     // any parameters
 };
 constexpr int kNumStreamKinds = 4;  // DeviceShape::stream_blocks has as many
@@ -41,6 +41,13 @@ enum class StreamNeed : int {
   kWeights,  // the weights of all, by tile
   kOther,    // not streamed: the general kernel
 };
+
+// Whether filters weigh the row at temperature 1, and its draw at another.
+SAMPLER_HD inline bool has_two_scales(const contract::RowParameters &row,
+                                      const contract::FilterRules &rules) {
+  return rules.temperature_order == SAMPLER_TEMPERATURE_LAST && row.temperature != 1.0f &&
+         (contract::top_p_is_on(row.top_p) || contract::min_p_is_on(row.min_p));
+}
 
 SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
   return !contract::top_k_is_on(top_k) || top_k >= num_cols;

@@ -175,6 +175,7 @@ Result on_cpu(const Batch &batch) {
   params.top_k_ties = batch.rules.top_k_ties;
   params.top_p_ties = batch.rules.top_p_ties;
   params.top_p_sum = batch.rules.top_p_sum;
+  params.temperature_order = batch.rules.temperature_order;
   sampler_row_params rows = {};
   rows.struct_size = sizeof rows;
   rows.temperature = batch.temperature.data();
@@ -347,6 +348,7 @@ TEST_P(Streams, OfListsEqualTheCpuInAnySlots) {
   Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 8), seed + 1000);
   for (std::int32_t &k : batch.top_k) k = k == 0 ? 20 : k;
   if (batch.rules.order == SAMPLER_FILTERS_JOINT) batch.rules.order = SAMPLER_FILTERS_SEQUENTIAL;
+  if (seed / 2 % 2 != 0) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
   const Result expected = on_cpu(batch);
   Stream stream = laid_out(StreamKind::kList, batch, 1 + int(seed % 4), 1, 1 + int(seed % 3),
                            1 + int(seed % 3));
@@ -433,6 +435,44 @@ TEST(StreamWaits, ForWhatNobodyPublishesAreFound) {
   } catch (const simt::Error &error) {
     EXPECT_EQ(simt::ErrorKind::kEndlessWait, error.kind()) << error.what();
   }
+}
+
+// Where filters and draws weigh a row at two temperatures, only a list is weighed twice.
+TEST(StreamKinds, OfTemperatureLast) {
+  contract::SampleRequest request;
+  request.input.num_cols = 20000;
+  request.parameters.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
+  contract::Parameters &all = request.parameters;
+  all.temperature.value = 0.5f;
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  all.top_p.value = 0.9f;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.top_k.value = 50;
+  EXPECT_EQ(StreamKind::kList, kernels::stream_kind(request));
+  all.rules.order = SAMPLER_FILTERS_JOINT;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.temperature.value = 1.0f;
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  all.top_k.value = 0;
+  all.top_p.value = 1.0f;
+  all.temperature.value = 0.5f;
+  all.min_p.value = 0.1f;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  const float some = 1.0f;
+  const std::int32_t k = 50;
+  all.top_k.array = &k;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.min_p.value = 0.0f;
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  all.top_p.array = &some;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.temperature.value = 1.0f;
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  all.temperature.array = &some;
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.temperature.array = nullptr;
+  all.temperature.value = 0.0f;
+  EXPECT_EQ(StreamKind::kGreedy, kernels::stream_kind(request));
 }
 
 // Whatever the shape of a call, a slot is free before a row that comes two waves later needs it,
