@@ -7,6 +7,8 @@
 #include <cstring>
 #include <random>
 
+#include "contract/float_bits.h"
+
 namespace sampler::contract {
 
 // PyTorch's generator of 32-bit words on the CPU.
@@ -69,13 +71,15 @@ inline bool is_among_first(uint64_t seed, int64_t size, int64_t count, int64_t t
   return is_found;
 }
 
-__extension__ typedef __int128 WideInteger;
-
-// Python's seed % (2^64 - 1).
-inline uint64_t torch_seed(WideInteger seed) {
-  constexpr WideInteger kModulus = (WideInteger(1) << 64) - 1;
-  const WideInteger rest = seed % kModulus;
-  return uint64_t(rest < 0 ? rest + kModulus : rest);
+// Python's a * b % (2^64 - 1), which is the sum of the product's words but for a carry.
+inline uint64_t torch_seed(int64_t a, int64_t b) {
+  const auto magnitude = [](int64_t x) { return x < 0 ? 0 - uint64_t(x) : uint64_t(x); };
+  constexpr uint64_t kModulus = ~uint64_t(0);
+  const Product128 product = multiply_128(magnitude(a), magnitude(b));
+  uint64_t rest = product.high + product.low;
+  if (rest < product.low) ++rest;
+  if (rest == kModulus) rest = 0;
+  return (a < 0) != (b < 0) && rest != 0 ? kModulus - rest : rest;
 }
 
 // Products and sums of torch.long.
@@ -94,14 +98,14 @@ struct GreenLists {
   // The seed of the list after `tokens`, of which the last context_width count.
   uint64_t seed(const int64_t *tokens, int64_t count) const {
     const int64_t last = tokens[count - 1];
-    if (!table) return torch_seed(WideInteger(key) * last);
+    if (!table) return torch_seed(key, last);
     const int64_t b = int64_t(table[last % table_size]) + 1;
     int64_t least = INT64_MAX;
     for (int64_t i = std::max<int64_t>(count - context_width, 0); i < count; ++i) {
       const int64_t a = int64_t(table[tokens[i] % table_size]) + 1;
       least = std::min(least, wrapped_product(wrapped_product(key, a), b));
     }
-    return torch_seed(least);
+    return torch_seed(least, 1);
   }
 
   bool is_green(uint64_t seed, int64_t token) const {
