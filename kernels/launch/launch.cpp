@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "held/held.h"
 #include "operations/unmask.cuh"
 #include "stream/stream.h"
 
@@ -37,6 +38,20 @@ cudaError_t launch_one(Operation operation, const void *request, const Plan &pla
                                  ? spread_kernel_address(clustered)
                                  : operation_kernel_address(operation, clustered);
   return enqueue(kernel, config, request, &plan);
+}
+
+cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
+  constexpr int64_t kBytesOfBlock = kBlockThreads * 16;
+  const int64_t blocks = (int64_t(stream.cleared_bytes()) + kBytesOfBlock - 1) / kBytesOfBlock;
+  const LaunchConfig config(std::min<int64_t>(blocks, 32), 1, 0, cuda_stream);
+  return enqueue(clear_kernel_address(), config, &stream);
+}
+
+template <class Request>
+cudaError_t launch_held(const Request &request, sampler_dtype dtype, const Held &held,
+                        cudaStream_t stream) {
+  const LaunchConfig config(held.num_rows, held.team_size, held.shared_bytes(), stream);
+  return enqueue(held_kernel_address(dtype, held.kind), config, &request, &held);
 }
 
 }  // namespace
@@ -84,10 +99,7 @@ cudaError_t launch(const contract::UnmaskRequest &request, cudaStream_t stream) 
 
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream) {
-  constexpr int64_t kBytesOfBlock = kBlockThreads * 16;
-  const int64_t blocks = (int64_t(stream.cleared_bytes()) + kBytesOfBlock - 1) / kBytesOfBlock;
-  const LaunchConfig clearing(std::min<int64_t>(blocks, 32), 1, 0, cuda_stream);
-  cudaError_t error = enqueue(clear_kernel_address(), clearing, &stream);
+  cudaError_t error = launch_clear(stream, cuda_stream);
   if (error != cudaSuccess) return error;
   LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
   if (rest.may_overlap) config.overlap();
@@ -98,6 +110,25 @@ cudaError_t launch(const contract::SampleRequest &request, const Stream &stream,
   plan.left = stream.left();
   plan.num_left = &stream.head()->num_left;
   return launch_one(Operation::kSample, &request, plan, cuda_stream);
+}
+
+cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream) {
+  if (!held.leaves_rows()) return launch_held(request, request.input.dtype, held, stream);
+  Stream head;  // without slots
+  head.memory = held.memory;
+  cudaError_t error = launch_clear(head, stream);
+  if (error == cudaSuccess) error = launch_held(request, request.input.dtype, held, stream);
+  if (error != cudaSuccess) return error;
+  Plan plan = rest;
+  plan.left = held.left();
+  plan.num_left = &held.head()->num_left;
+  return launch_one(Operation::kRows, &request, plan, stream);
+}
+
+cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &,
+                   cudaStream_t stream) {
+  return launch_held(request, request.target.dtype, held, stream);
 }
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

@@ -13,6 +13,8 @@ namespace sampler::kernels {
 
 struct Stream;
 enum class StreamKind : int;
+struct Held;
+enum class HeldKind : int;
 
 // ---- Kernels by their addresses in the runtime -------------------------------------------------
 
@@ -36,6 +38,9 @@ const void *small_upload_kernel_address();
 const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind);
 // Takes a Stream.
 const void *clear_kernel_address();
+
+// Held rows; kind is not kNone. Takes the kind's request and a Held.
+const void *held_kernel_address(sampler_dtype dtype, HeldKind kind);
 
 // Takes a PackRequest.
 const void *pack_kernel_address();
@@ -77,6 +82,12 @@ cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream
 // Enqueues the streaming of rows, and by `rest` of the rows that it leaves.
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream);
+
+// Enqueues the work on held rows, and by `rest` that on rows which it leaves.
+cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream);
+cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream);
 
 // Enqueues a call of state.h, on num_rows rows of its request.
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

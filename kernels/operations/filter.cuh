@@ -25,6 +25,17 @@ class FilterTeam {
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     end_ = end;
     for (index_ = begin; index_ < end_; ++index_) run_row();
+    for (; place_ < num_places_; place_ += uint32_t(team_.ctx.num_teams())) {
+      index_ = list_[place_];
+      run_row();
+    }
+  }
+
+  // run() also processes rows of a list: teams take turns, this one starts at its own index.
+  SAMPLER_DEVICE void take_list(const uint32_t *list, uint32_t num_rows) {
+    list_ = list;
+    place_ = uint32_t(team_.ctx.team());
+    num_places_ = num_rows;
   }
 
  protected:
@@ -101,6 +112,9 @@ class FilterTeam {
   // Kept in memory: the passes need the registers.
   int64_t index_;
   int64_t end_;
+  const uint32_t *list_ = nullptr;
+  uint32_t place_ = 0;
+  uint32_t num_places_ = 0;
   RowParameters parameters_ = {};
 };
 

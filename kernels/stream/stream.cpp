@@ -28,7 +28,8 @@ bool is_streamed(const contract::SampleRequest &request) {
          !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
 }
 
-// Whether filters of some rows may weigh them at temperature 1, and their draws at another.
+}  // namespace
+
 bool may_have_two_scales(const contract::Parameters &all) {
   const float other = 0.5f;  // than what is off
   const contract::RowParameters row = {all.temperature.array ? other : all.temperature.value, 0,
@@ -36,8 +37,6 @@ bool may_have_two_scales(const contract::Parameters &all) {
                                        all.min_p.array ? other : all.min_p.value};
   return has_two_scales(row, all.rules);
 }
-
-}  // namespace
 
 StreamKind stream_kind(const contract::SampleRequest &request) {
   if (!is_streamed(request)) return StreamKind::kNone;

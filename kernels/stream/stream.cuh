@@ -22,7 +22,9 @@
 #include "contract/request.h"
 #include "machine/device.cuh"
 #include "row/row.cuh"
+#include "stream/ranked_list.cuh"
 #include "stream/stream.h"
+#include "stream/streamed_row.cuh"
 
 namespace sampler::kernels {
 
@@ -30,151 +32,6 @@ using contract::Rank;
 
 // Vectors in flight per thread.
 constexpr int kStreamedVectors = 8;
-
-// ---- A tile of a row ----------------------------------------------------------------------------
-
-// A row of one type in the caller's memory. Positions count from an aligned address.
-template <sampler_dtype kDtype>
-struct StreamedRow {
-  static constexpr int kBytes = kDtype == SAMPLER_F32 ? 4 : 2;
-  static constexpr int kShift = kDtype == SAMPLER_F32 ? 2 : 3;  // log2 of a vector's elements
-  static constexpr int kElements = 1 << kShift;                 // per vector
-  static constexpr int kVectors = kGroup / kElements;           // per group
-
-  const char *begin = nullptr;  // position 0
-  int lead = 0;                 // position of element 0
-  int count = 0;                // elements
-
-  SAMPLER_DEVICE static StreamedRow of(const contract::Rows &rows, int64_t index) {
-    StreamedRow row;
-    const char *const values =
-        static_cast<const char *>(rows.values) + index * rows.stride * int64_t(kBytes);
-    row.lead = elements_to_alignment(values, kDtype);
-    row.begin = values - row.lead * kBytes;
-    row.count = int(rows.num_cols);
-    return row;
-  }
-
-  SAMPLER_DEVICE static int position(int tile, int lane, int vector) {
-    return tile * kTile + (vector * 32 + lane) * kElements;
-  }
-
-  SAMPLER_DEVICE bool is_inside(int position, int num_elements) const {
-    return position >= lead && position + num_elements <= lead + count;
-  }
-
-  SAMPLER_DEVICE float value(int index) const {
-    return contract::load_value(begin, kDtype, lead + index);
-  }
-
-  // The vector at a position; -inf outside the row.
-  template <class Context>
-  SAMPLER_DEVICE Vector vector(const Context &ctx, int position) const {
-    if (is_inside(position, kElements)) {
-      return ctx.load_streamed(
-          reinterpret_cast<const Vector *>(begin + position * int64_t(kBytes)));
-    }
-    Vector raw;
-    SAMPLER_UNROLLED
-    for (int j = 0; j < 4; ++j) raw.word[j] = word(position - lead, j);
-    return raw;
-  }
-
-  // Whether the whole tile is in the row.
-  SAMPLER_DEVICE bool is_whole(int tile) const { return is_inside(tile * kTile, kTile); }
-
-  // A lane's group of such a tile.
-  template <bool kIsLast, class Context>
-  SAMPLER_DEVICE void load(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
-    const char *const from = begin + position(tile, ctx.lane(), 0) * int64_t(kBytes);
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kVectors; ++i) {
-      const auto *const vector = reinterpret_cast<const Vector *>(from + i * kVectorStep);
-      raw[i] = kIsLast ? ctx.load_last(vector) : ctx.load_streamed(vector);
-    }
-  }
-
-  // The same for any tile, element by element.
-  template <class Context>
-  SAMPLER_DEVICE void load_any(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
-    const int from = position(tile, ctx.lane(), 0) - lead;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kVectors; ++i) {
-      SAMPLER_UNROLLED
-      for (int j = 0; j < 4; ++j) raw[i].word[j] = word(from + i * 32 * kElements, j);
-    }
-  }
-
- private:
-  // Word `j` of the vector that begins at an element; -inf outside the row.
-  SAMPLER_DEVICE uint32_t word(int element, int j) const {
-    if constexpr (kDtype == SAMPLER_F32) {
-      return bits_at(element + j);
-    } else {
-      return bits_at(element + 2 * j) | bits_at(element + 2 * j + 1) << 16;
-    }
-  }
-
-  SAMPLER_DEVICE uint32_t bits_at(int index) const {
-    const bool is_in = uint32_t(index) < uint32_t(count);
-    if constexpr (kDtype == SAMPLER_F32) {
-      const auto *const words = reinterpret_cast<const uint32_t *>(begin) + lead;
-      return is_in ? words[index] : contract::kSignBit | contract::kInfinityBits;
-    } else {
-      const auto *const halves = reinterpret_cast<const uint16_t *>(begin) + lead;
-      return is_in ? halves[index] : kDtype == SAMPLER_F16 ? 0xFC00u : 0xFF80u;
-    }
-  }
-};
-
-// The largest element; NaN if any is NaN.
-template <sampler_dtype kDtype, class Context, int kVectors>
-SAMPLER_DEVICE float largest(const Vector (&raw)[kVectors]) {
-  if constexpr (kDtype == SAMPLER_F32) {
-    float result = contract::float_of(raw[0].word[0]);
-    SAMPLER_UNROLLED
-    for (int i = 1; i < 4 * kVectors; ++i) {
-      result = Context::larger(result, contract::float_of(raw[i / 4].word[i % 4]));
-    }
-    return result;
-  } else {
-    uint32_t pair = raw[0].word[0];
-    SAMPLER_UNROLLED
-    for (int i = 1; i < 4 * kVectors; ++i) {
-      pair = Context::template larger_pair<kDtype>(pair, raw[i / 4].word[i % 4]);
-    }
-    if constexpr (kDtype == SAMPLER_BF16) {
-      return Context::larger(contract::widen_bf16(uint16_t(pair)),
-                             contract::widen_bf16(uint16_t(pair >> 16)));
-    } else {
-      return Context::larger(contract::widen_f16(uint16_t(pair)),
-                             contract::widen_f16(uint16_t(pair >> 16)));
-    }
-  }
-}
-
-// Element `i` of a vector.
-template <sampler_dtype kDtype>
-SAMPLER_DEVICE float element(const Vector &raw, int i) {
-  if constexpr (kDtype == SAMPLER_F32) {
-    return contract::float_of(raw.word[i]);
-  } else {
-    const uint32_t half = i % 2 == 0 ? raw.word[i / 2] & 0xFFFFu : raw.word[i / 2] >> 16;
-    if constexpr (kDtype == SAMPLER_BF16) return contract::float_of(half << 16);
-    return contract::widen_f16_number(uint16_t(half));
-  }
-}
-
-// A value's key; the largest for NaN.
-SAMPLER_DEVICE inline uint32_t key_or_bad(float x) {
-  return contract::is_nan(x) ? ~uint32_t(0) : contract::value_key(x);
-}
-
-SAMPLER_DEVICE inline uint32_t status_of_key(uint32_t key) {
-  if (key == ~uint32_t(0)) return SAMPLER_ROW_INVALID_VALUE;
-  return contract::check_first(SAMPLER_LOGITS, contract::rank_of_key(key) | ~uint32_t(0),
-                               contract::Use::kDraw);
-}
 
 // ---- Items of work ------------------------------------------------------------------------------
 
@@ -200,18 +57,6 @@ SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, St
   item->is_none = item->row >= stream.num_rows;
 }
 
-// Counters below 2^16, two per register.
-template <int kCount>
-struct Halves {
-  uint32_t words[(kCount + 1) / 2] = {};
-
-  SAMPLER_DEVICE void set(int i, uint32_t number) {
-    const uint32_t other = words[i / 2] & (i % 2 == 0 ? 0xFFFF0000u : 0xFFFFu);
-    words[i / 2] = other | number << (i % 2 * 16);
-  }
-  SAMPLER_DEVICE uint32_t get(int i) const { return words[i / 2] >> (i % 2 * 16) & 0xFFFFu; }
-};
-
 // What the block that ends a row has left to do.
 enum class StreamRest {
   kNothing,  // another block does it
@@ -224,12 +69,11 @@ enum class StreamRest {
 
 // A block of a launch, with its items.
 template <class Context, sampler_dtype kDtype, StreamKind kKind>
-class StreamBlock {
+class StreamBlock : RankedList<Context, StreamShared> {
  public:
   SAMPLER_DEVICE StreamBlock(const Context &context, const contract::SampleRequest &sample,
                              const Stream &layout)
-      : ctx(context),
-        shared(context.template shared<StreamShared>()),
+      : RankedList<Context, StreamShared>(context, context.template shared<StreamShared>()),
         request(sample),
         stream(layout) {}
 
@@ -263,10 +107,22 @@ class StreamBlock {
   }
 
  private:
+  using List = RankedList<Context, StreamShared>;
+  using List::add_up;
+  using List::ctx;
+  using List::kBinsOfThread;
+  using List::kWarps;
+  using List::max_of_block;
+  using List::nth_largest;
+  using List::reserve;
+  using List::shared;
+  using List::sort;
+  using List::sum_before;
+  using List::sum_of_warps;
+  using List::sum_of_weights;
+
   using Row = StreamedRow<kDtype>;
-  static constexpr int kWarps = Context::kWarps;
   static constexpr bool kWeighs = kKind == StreamKind::kAny;
-  static constexpr int kBinsOfThread = kStreamedTokens / Context::kThreads;
   static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
   static constexpr int kIdBits = 20;                 // of kMaxVocabulary
@@ -664,7 +520,8 @@ class StreamBlock {
     if (what == StreamNeed::kWeights) {
       if constexpr (!kWeighs) return end_with(true);
       if (waits_for_bound()) {
-        const float bound = lowest_weighed();
+        const float bound = contract::value_of_key(
+            this->lowest_weighed(scale(), state().max_key, state().parameters.min_p));
         if (ctx.thread() == 0) {
           publish_value(&slot()->bound, bound);
           publish_maximum();
@@ -716,79 +573,7 @@ class StreamBlock {
     return StreamRest::kDone;
   }
 
-  // The lowest value that min-p keeps, if it is the only filter; weights are monotone in the value.
-  // Each thread tries one value per round.
-  SAMPLER_DEVICE float lowest_weighed() {
-    const uint64_t least = contract::min_p_threshold(
-        state().parameters.min_p,
-        contract::weight(scale(), contract::value_of_key(state().max_key)));
-    uint32_t key = contract::value_key(contract::negative_infinity()) + 1;
-    for (uint32_t range = state().max_key - key + 1; range > 1;) {
-      // Keys [key, key + range) include the lowest with enough weight.
-      const uint32_t step = (range + uint32_t(Context::kThreads) - 1) / uint32_t(Context::kThreads);
-      const uint64_t own = uint64_t(step) * uint64_t(ctx.thread() + 1) - 1;  // its step's last
-      const bool is_lighter =
-          own < range &&
-          contract::weight(scale(), contract::value_of_key(key + uint32_t(own))) < least;
-      const uint32_t lighter = ctx.block_count(is_lighter);
-      key += lighter * step;
-      range = range - lighter * step < step ? range - lighter * step : step;
-    }
-    return contract::value_of_key(key);
-  }
-
   // ---- The list ---------------------------------------------------------------------------------
-
-  // Sum of the warps' values, from their lanes 0. One barrier; `turn` must alternate.
-  SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t value, int turn) const {
-    if (ctx.lane() == 0) shared.partial[turn & 1][ctx.warp()] = value;
-    ctx.sync();
-    uint64_t sum = 0;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) sum += shared.partial[turn & 1][i];
-    return sum;
-  }
-  // Sum of the values of the threads before this one; *all: of all threads. One barrier.
-  SAMPLER_DEVICE uint64_t sum_before(uint64_t own, int turn, uint64_t *all) const {
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    if (ctx.lane() == 31) shared.partial[turn & 1][ctx.warp()] = up_to;
-    ctx.sync();
-    uint64_t before = up_to - own, sum = 0;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) {
-      before += i < ctx.warp() ? shared.partial[turn & 1][i] : 0;
-      sum += shared.partial[turn & 1][i];
-    }
-    *all = sum;
-    return before;
-  }
-  // Sum of the threads' counts.
-  SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {
-    return sum_of_warps(ctx.warp_sum(count), turn);
-  }
-  // Sum of the weights of the threads' parts of the list.
-  SAMPLER_DEVICE uint64_t sum_of_weights(uint64_t weight, int turn) const {
-    if constexpr (kBinsOfThread <= 16) {
-      return sum_of_warps(ctx.warp_sum(weight), turn);  // below 2^49
-    } else {
-      const uint64_t low = ctx.warp_sum(uint32_t(weight)), high = ctx.warp_sum(weight >> 32);
-      return sum_of_warps((high << 32) + low, turn);
-    }
-  }
-
-  // The largest key in the block. One barrier.
-  SAMPLER_DEVICE uint32_t max_of_block(uint32_t key) const {
-    key = ctx.warp_max(key);
-    if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = key;
-    ctx.sync();
-    uint32_t max = 0;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kWarps; ++i) {
-      const uint32_t other = uint32_t(shared.partial[0][i]);
-      if (other > max) max = other;
-    }
-    return max;
-  }
 
   // Groups per bin: a bin is consecutive groups, and there are no more bins than the list holds.
   SAMPLER_DEVICE int groups_of_bin() const {
@@ -863,7 +648,7 @@ class StreamBlock {
     }
     const bool is_listed = fits && !has_band();
     if (is_listed) {
-      sort(contract::value_of_key(bound));
+      sort(state().max, contract::value_of_key(bound));
       if (what == StreamNeed::kFirst) {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
@@ -876,13 +661,13 @@ class StreamBlock {
     if constexpr (kWeighs) {
       uint64_t *const words = stream.words(item().slot);
       SAMPLER_KEEP_ROLLED
-      for (int i = ctx.thread(); is_listed && i < count(); i += Context::kThreads) {
+      for (int i = ctx.thread(); is_listed && i < this->count(); i += Context::kThreads) {
         ctx.publish(&words[i], shared.row.list[i]);
         ctx.publish(&words[kStreamedTokens + i], shared.row.sums[i]);
       }
       // If not all fit, the last block at the row leaves it, since it is being weighed.
       if (ctx.thread() == 0) {
-        ctx.publish(&slot()->num_listed, is_listed ? uint32_t(count()) : ~uint32_t(0));
+        ctx.publish(&slot()->num_listed, is_listed ? uint32_t(this->count()) : ~uint32_t(0));
       }
     }
     const bool is_last = is_last_at(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1);
@@ -914,41 +699,6 @@ class StreamBlock {
       key = nth_largest(keys, wanted);
     }
     return key > lowest ? key : lowest;
-  }
-
-  // The largest of 2^20 evenly spaced keys that at least `wanted` of the block's reach; 0 if fewer
-  // do. Finds two bits at a time, by three counts of 16 bits each.
-  template <int kCount>
-  SAMPLER_DEVICE uint32_t nth_largest(const uint32_t (&keys)[kCount], int wanted) const {
-    uint32_t key = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int shift = 30; shift >= 12; shift -= 2) {
-      const uint32_t step = uint32_t(1) << shift;
-      uint32_t reached_1 = 0, reached_2 = 0, reached_3 = 0;
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kCount; ++i) {
-        reached_1 += keys[i] >= key + step ? 1 : 0;
-        reached_2 += keys[i] >= key + 2 * step ? 1 : 0;
-        reached_3 += keys[i] >= key + 3 * step ? 1 : 0;
-      }
-      const uint64_t packed = uint64_t(reached_3) << 32 | reached_2 << 16 | reached_1;
-      const uint64_t reached = sum_of_warps(ctx.warp_sum(packed), shift / 2);
-      const uint32_t least = uint32_t(wanted);
-      const uint32_t steps = uint32_t(reached >> 32) >= least         ? 3
-                             : (uint32_t(reached) >> 16) >= least     ? 2
-                             : (uint32_t(reached) & 0xFFFFu) >= least ? 1
-                                                                      : 0;
-      key += steps * step;
-    }
-    return key;
-  }
-
-  // Reserves places in a list for this thread's entries; returns the first.
-  SAMPLER_DEVICE uint32_t reserve(uint32_t *num_taken, uint32_t own) const {
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    uint64_t begin = 0;
-    if (ctx.lane() == 31 && up_to != 0) begin = ctx.atomic_add(num_taken, uint32_t(up_to));
-    return uint32_t(ctx.warp_broadcast(begin, 31) + up_to) - own;
   }
 
   // Lists the groups whose maxima reach the bound. False: too many.
@@ -1058,178 +808,6 @@ class StreamBlock {
     return vector < num_vectors ? position_of(vector) : 0;
   }
 
-  SAMPLER_DEVICE int count() const { return int(shared.num_listed); }
-
-  // Sorts the list, whose values reach `least`, into rank order.
-  SAMPLER_DEVICE void sort(float least) {
-    if (count() <= Context::kThreads) {
-      const Rank own = ctx.thread() < count() ? shared.row.list[ctx.thread()] : 0;
-      int before = 0;
-      for (int i = 0; i < count(); ++i) before += shared.row.list[i] > own ? 1 : 0;
-      ctx.sync();
-      if (ctx.thread() < count()) shared.row.list[before] = own;
-      ctx.sync();
-      return;
-    }
-    if (sort_by_bins(least)) return;
-    int size = Context::kThreads;  // bitonic, a power of two
-    SAMPLER_KEEP_ROLLED
-    while (size < count()) size *= 2;
-    SAMPLER_KEEP_ROLLED
-    for (int i = count() + ctx.thread(); i < size; i += Context::kThreads) shared.row.list[i] = 0;
-    ctx.sync();
-    SAMPLER_KEEP_ROLLED
-    for (int run = 2; run <= size; run *= 2) {
-      SAMPLER_KEEP_ROLLED
-      for (int step = run / 2; step > 0; step /= 2) {
-        SAMPLER_KEEP_ROLLED
-        for (int i = ctx.thread(); i < size / 2; i += Context::kThreads) {
-          const int low = 2 * i - (i & (step - 1)), high = low + step;
-          const Rank a = shared.row.list[low], b = shared.row.list[high];
-          if ((a < b) == ((low & run) == 0)) {
-            shared.row.list[low] = b;
-            shared.row.list[high] = a;
-          }
-        }
-        ctx.sync();
-      }
-    }
-  }
-
-  // Distributes the list to bins by value that one or two threads can sort. False, with nothing
-  // changed: a bin is too full.
-  SAMPLER_DEVICE bool sort_by_bins(float least) {
-    constexpr int kMostInBin = 48;
-    uint32_t *const begins = shared.row.bins.keys;  // first the bins' sizes
-    const float first = contract::value_of_key(state().max_key);
-    const float bins_of_unit = float(kStreamedTokens - 1) / (first - least);
-    const auto bin_of = [&](Rank rank) {
-      const float place = (first - contract::value_of_rank(rank)) * bins_of_unit;
-      return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
-    };
-    Rank own[kBinsOfThread];
-    Halves<kBinsOfThread> places;
-    SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) begins[i] = 0;
-    ctx.sync();
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) {
-      const int at = i * Context::kThreads + ctx.thread();
-      own[i] = at < count() ? shared.row.list[at] : 0;
-      places.set(i, at < count() ? ctx.atomic_add(&begins[bin_of(own[i])], uint32_t(1)) : 0);
-    }
-    ctx.sync();
-    uint32_t largest_bin = 0, sum = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) {
-      uint32_t &entry = begins[ctx.thread() * kBinsOfThread + i];
-      const uint32_t size = entry;
-      if (size > largest_bin) largest_bin = size;
-      entry = sum;
-      sum += size;
-    }
-    largest_bin = max_of_block(largest_bin);
-    if (largest_bin > kMostInBin) return false;
-    uint64_t all;
-    const uint32_t before = uint32_t(sum_before(sum, 1, &all));
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) begins[ctx.thread() * kBinsOfThread + i] += before;
-    ctx.sync();
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) {
-      if (own[i] != 0) shared.row.list[begins[bin_of(own[i])] + places.get(i)] = own[i];
-    }
-    ctx.sync();
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) {
-      if (own[i] == 0) continue;
-      const int bin = bin_of(own[i]);
-      const uint32_t end = bin + 1 < kStreamedTokens ? begins[bin + 1] : uint32_t(count());
-      uint32_t place = begins[bin];
-      SAMPLER_KEEP_ROLLED
-      for (uint32_t j = begins[bin]; j < end; ++j) place += shared.row.list[j] > own[i] ? 1 : 0;
-      places.set(i, place);
-    }
-    ctx.sync();
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) {
-      if (own[i] != 0) shared.row.list[places.get(i)] = own[i];
-    }
-    ctx.sync();
-    return true;
-  }
-
-  // Computes the list's running weights.
-  SAMPLER_DEVICE void add_up(const contract::RowScale &scale) {
-    const int each = (count() + Context::kThreads - 1) / Context::kThreads;
-    const int first = ctx.thread() * each;
-    uint64_t own = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int i = first; i < first + each && i < count(); ++i) {
-      own += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
-      shared.row.sums[i] = own;
-    }
-    uint64_t all;
-    const uint64_t before = sum_before(own, 0, &all);
-    SAMPLER_KEEP_ROLLED
-    for (int i = first; i < first + each && i < count(); ++i) shared.row.sums[i] += before;
-    ctx.sync();
-  }
-
-  // ---- The filters ------------------------------------------------------------------------------
-
-  // Prefixes of the list, by length. kEverything: longer than the list.
-  class Prefixes {
-   public:
-    static constexpr int kEverything = 0x7FFFFFFF;
-
-    SAMPLER_DEVICE Prefixes(const StreamBlock &block, uint64_t total)
-        : block_(block), total_(total) {}
-
-    SAMPLER_DEVICE int everything() const { return kEverything; }
-    SAMPLER_DEVICE int shorter(int a, int b) const { return a < b ? a : b; }
-
-    SAMPLER_DEVICE int top_k(int k, sampler_tie_rule ties, int seen) const {
-      if (k >= block_.request.input.num_cols) return seen;
-      const int length = shorter(shorter(k, seen), block_.count());
-      return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
-    }
-
-    SAMPLER_DEVICE int top_p(contract::Share share, sampler_tie_rule ties, int seen) const {
-      const uint64_t total = seen == kEverything ? total_ : block_.shared.row.sums[seen - 1];
-      const uint64_t least = contract::top_p_threshold(share, total);
-      const uint64_t *const sums = block_.shared.row.sums;
-      int length = block_.length_of([&](int i) { return i == 0 || sums[i - 1] < least; });
-      // The list does not show where the prefix ends.
-      if (seen == kEverything && sums[block_.count() - 1] < least) return kEverything;
-      length = shorter(length, seen);
-      return ties == SAMPLER_TIES_KEEP ? shorter(with_ties(length), seen) : length;
-    }
-
-    SAMPLER_DEVICE int min_p(float p, int seen) const {
-      const uint64_t least = contract::min_p_threshold(
-          p,
-          contract::weight(block_.filter_scale(), contract::value_of_key(block_.state().max_key)));
-      const int length = block_.length_of([&](int i) { return weight_at(i) >= least; });
-      return length == block_.count() ? seen : shorter(length, seen);
-    }
-
-   private:
-    SAMPLER_DEVICE uint64_t weight_at(int i) const {
-      return contract::weight(block_.filter_scale(),
-                              contract::value_of_rank(block_.shared.row.list[i]));
-    }
-
-    SAMPLER_DEVICE int with_ties(int length) const {
-      const uint32_t key = contract::key_of_rank(block_.shared.row.list[length - 1]);
-      return block_.length_of(
-          [&](int i) { return contract::key_of_rank(block_.shared.row.list[i]) >= key; });
-    }
-
-    const StreamBlock &block_;
-    uint64_t total_;
-  };
-
   // ---- The band ---------------------------------------------------------------------------------
 
   // Vectors that lie in the row: from the first up to the end.
@@ -1278,13 +856,13 @@ class StreamBlock {
     const float of_pivot = contract::relative_for_weight(scale, pivot);
     uint64_t own_listed = 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < count(); i += Context::kThreads) {
+    for (int i = ctx.thread(); i < this->count(); i += Context::kThreads) {
       own_listed += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
     }
     const float of_list = float(sum_of_weights(own_listed, 1)) * 0x1p-44f;
     if (ctx.thread() == 0) state().bound = contract::float_of(contract::kInfinityBits);
     // No other token weighs more than the pivot.
-    const float most_of_rest = float(int(request.input.num_cols) - count()) * of_pivot;
+    const float most_of_rest = float(int(request.input.num_cols) - this->count()) * of_pivot;
     if (of_list > p * 1.0001f * (of_list + most_of_rest)) return true;
 
     const int num_vectors = end_vector() - first_vector();
@@ -1360,7 +938,7 @@ class StreamBlock {
       num_above = uint32_t(counts) & 0xFFFu, num_below = uint32_t(counts) >> 12 & 0xFFFu;
       if (num_below == uint32_t(kSampleBins)) return true;  // the list is enough
       if (num_below == 0) return false;
-      const float in_list = num_above == 0 ? float(count()) : 0.0f;
+      const float in_list = num_above == 0 ? float(this->count()) : 0.0f;
       if (in_list + tokens * float(counts >> 24) < kMost) break;
       ctx.sync();
     }
@@ -1536,23 +1114,12 @@ class StreamBlock {
   SAMPLER_DEVICE void for_each_kept_of_band(const F &f) const {
     const uint64_t cut = shared.cut;
     SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < count(); i += Context::kThreads) {
+    for (int i = ctx.thread(); i < this->count(); i += Context::kThreads) {
       const uint64_t place = shared.band[i];
       if (place < cut) continue;
       const int id = int(uint32_t(place) & kIdMask) ^ int(kIdMask);
       f((id + row().lead) / kTile, contract::weight(scale(), value_in_band(place)));
     }
-  }
-
-  // Number of the list's tokens before the first for which `is_in` is false.
-  template <class F>
-  SAMPLER_DEVICE int length_of(const F &is_in) const {
-    uint32_t own = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < count(); i += Context::kThreads) own += is_in(i) ? 1 : 0;
-    const int length = int(sum_of_counts(own, 0));
-    ctx.sync();
-    return length;
   }
 
   // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
@@ -1568,11 +1135,12 @@ class StreamBlock {
     for (bool is_filtered = false;; is_filtered = true) {
       if constexpr (!kWeighs) add_up(is_filtered ? scale() : filter_scale());
       if (is_filtered) break;
-      Prefixes prefixes(*this, total);
+      typename List::Prefixes prefixes(*this, filter_scale(), state().max, request.input.num_cols,
+                                       total);
       kept = contract::filtered_prefix_by_steps(prefixes, state().parameters,
                                                 request.parameters.rules);
       ctx.sync();
-      if (kept > count()) {
+      if (kept > this->count()) {
         if (ctx.thread() == 0) set_left();
         return;
       }
@@ -1806,8 +1374,6 @@ class StreamBlock {
     return is_kept ? contract::weight(scale(), x) : 0;
   }
 
-  const Context &ctx;
-  StreamShared &shared;
   const contract::SampleRequest &request;
   const Stream &stream;
 

@@ -217,7 +217,8 @@ struct StreamedList {
   uint64_t list[kStreamedTokens];
   union {
     uint64_t sums[kStreamedTokens];
-    struct {  // while the list is made
+    TwoWords weights[kStreamedTokens];  // by value
+    struct {                            // while the list is made
       uint32_t keys[kStreamedTokens];
       uint32_t groups[kStreamedTokens];
     } bins;
@@ -258,6 +259,9 @@ void for_each_stream_kernel(const F &f) {
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
 }
+
+// Whether filters of some rows may weigh them at temperature 1, and what is drawn at another.
+bool may_have_two_scales(const contract::Parameters &all);
 
 // The kind of launch for all rows of a request; kNone: not streamed.
 StreamKind stream_kind(const contract::SampleRequest &request);

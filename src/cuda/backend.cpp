@@ -10,6 +10,7 @@
 
 #include "cuda/host_parameters.h"
 #include "cuda/prepare.h"
+#include "held/held.h"
 #include "launch/launch.h"
 #include "launch/plan.h"
 #include "stream/stream.h"
@@ -126,13 +127,26 @@ kernels::Stream stream_of(const contract::SampleRequest &request, const Device &
                               device.shape.stream_blocks[int(kind)]);
 }
 
-// Plan of the general kernel, which computes all rows, or those that streaming leaves. Without rows
-// any plan is valid.
+// The plan of a request whose rows are held; default: they are not.
 template <class Request>
-kernels::Plan plan_of(const Request &request, const Device &device,
-                      const kernels::Stream &stream = {}) {
+kernels::Held held_of(const Request &, const Device &) {
+  return {};
+}
+kernels::Held held_of(const contract::FilterRequest &request, const Device &device) {
+  return kernels::plan_held(kernels::held_kind(request), request.input.num_rows,
+                            request.input.num_cols, device.shape);
+}
+kernels::Held held_of(const contract::VerifyRequest &request, const Device &device) {
+  return kernels::plan_held(kernels::held_kind(request), request.num_rows, request.target.num_cols,
+                            device.shape);
+}
+
+// Plan of the general kernel, which computes all rows, or those that other kernels leave. Without
+// rows any plan is valid.
+template <class Request>
+kernels::Plan plan_of(const Request &request, const Device &device, bool is_left = false) {
   kernels::Extent extent = kernels::extent_of(request);
-  extent.is_left = stream.is_on();
+  extent.is_left = is_left;
   return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
 }
 
@@ -196,9 +210,9 @@ size_t place_kept_lists(kernels::StagedSampleRequest *request, char *memory) {
 
 template <class Request>
 Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device,
-                 const kernels::Stream &stream = {}) {
+                 size_t stream_bytes = 0) {
   Layout layout;
-  layout.stream_bytes = stream.bytes();
+  layout.stream_bytes = stream_bytes;
   const kernels::Extent extent = kernels::extent_of(request);
   if (kernels::needs_bitmaps(extent)) layout.bitmap_bytes = bitmap_bytes(plan.num_teams);
   if (plan.spread.num_slices > 0) {
@@ -396,7 +410,9 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, [&](const auto &request) {
     const kernels::Stream stream = stream_of(request, device);
-    return layout_of(request, plan_of(request, device, stream), device, stream).bytes();
+    const kernels::Held held = held_of(request, device);
+    const kernels::Plan plan = plan_of(request, device, stream.is_on() || held.is_on());
+    return layout_of(request, plan, device, stream.bytes() + held.bytes()).bytes();
   });
 }
 
@@ -408,8 +424,9 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   const CurrentDevice current(device);
   if (current.error()) return current.error();
   kernels::Stream stream_plan = stream_of(request, device);
-  kernels::Plan plan = plan_of(request, device, stream_plan);
-  const Layout layout = layout_of(request, plan, device, stream_plan);
+  kernels::Held held = held_of(request, device);
+  kernels::Plan plan = plan_of(request, device, stream_plan.is_on() || held.is_on());
+  const Layout layout = layout_of(request, plan, device, stream_plan.bytes() + held.bytes());
   char *const memory = layout.begin(workspace);
   char *const stages = memory + layout.team_bytes();
   if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
@@ -432,6 +449,14 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
       stream_plan.memory = memory;
       plan.may_overlap = device.shape.overlaps_launches;
       return error_of("cudaLaunchKernelExC", kernels::launch(request, stream_plan, plan, stream));
+    }
+  }
+  if constexpr (std::is_same_v<Request, contract::FilterRequest> ||
+                std::is_same_v<Request, contract::VerifyRequest>) {
+    if (error == cudaSuccess && held.is_on()) {
+      held.memory = memory;
+      plan.may_overlap = device.shape.overlaps_launches;
+      return error_of("cudaLaunchKernelExC", kernels::launch(request, held, plan, stream));
     }
   }
   if (error == cudaSuccess) error = launch_all(request, plan, device, stream);

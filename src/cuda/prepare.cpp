@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "held/held.h"
 #include "launch/launch.h"
 #include "stream/stream.h"
 
@@ -115,6 +116,35 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
   return outcome;
 }
 
+Outcome prepare_held(const Attributes &attributes, kernels::DeviceShape *out) {
+  Outcome outcome = {"", cudaSuccess};
+  out->held_bytes = attributes.shared_memory.per_block;
+  out->held_team = kernels::kMostHeldTeam;
+  kernels::for_each_held_kernel([&](auto dtype, auto kind) {
+    if (outcome.error != cudaSuccess) return;
+    const void *const kernel = kernels::held_kernel_address(dtype, kind);
+    cudaFuncAttributes of_kernel = {};
+    outcome = load(kernel, &of_kernel);
+    if (outcome.error != cudaSuccess) return;
+    Share share;
+    share.dynamic_bytes = attributes.shared_memory.per_block - int(of_kernel.sharedSizeBytes);
+    outcome = set(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, share.dynamic_bytes);
+    if (outcome.error == cudaSuccess) outcome = count_blocks(kernel, attributes, &share);
+    for (int size = 2; size <= kernels::kMostHeldTeam && attributes.has_clusters; size *= 2) {
+      if (outcome.error != cudaSuccess) return;
+      outcome = count_clusters(kernel, kernels::index_of_team_size(size), &share);
+    }
+    out->held_bytes = std::min(out->held_bytes, share.dynamic_bytes);
+    // Not teams that, confined to parts of the device, leave more than a quarter of it unused.
+    const auto blocks_of = [&](int size) { return share.teams_of(size) * size; };
+    while (out->held_team > 0 &&
+           blocks_of(out->held_team) * 4 < attributes.num_multiprocessors * 3) {
+      out->held_team /= 2;
+    }
+  });
+  return outcome;
+}
+
 }  // namespace
 
 Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out) {
@@ -132,6 +162,7 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
     }
   });
   if (outcome.error == cudaSuccess) outcome = prepare_streams(attributes, out);
+  if (outcome.error == cudaSuccess) outcome = prepare_held(attributes, out);
   for (int i = 0; i < kernels::kNumOperations && outcome.error == cudaSuccess; ++i) {
     const auto operation = kernels::Operation(i);
     outcome =

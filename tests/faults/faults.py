@@ -89,6 +89,10 @@ def given_rows(case):
     return ("simt_given_rows_test", "Seeds/" + case)
 
 
+def held_rows(case):
+    return ("held_simt_test", "On/HeldRows." + case + "/clusters")
+
+
 def streamed_rows(case):
     return ("stream_simt_test", "Seeds/Streams." + case + "/*")
 
@@ -1073,6 +1077,36 @@ FAULTS = [
         [("kernels/stream/stream.cuh",
           "before + bins[bin].value() < least; ++i)", "before < least; ++i)")],
         [streamed_rows("OfManyTokensAreCutInABand")]),
+    Fault(
+        "list_weighed_once",
+        "tokens that filters before the temperature keep are drawn by their weights at temperature 1",
+        [("kernels/stream/stream.cuh", "if (!has_two()) break;", "break;")],
+        [streamed_rows("OfListsEqualTheCpuInAnySlots")]),
+    Fault(
+        "filters_at_the_temperature",
+        "filters before the temperature weigh rows at it where kernels know one scale",
+        [("kernels/stream/stream.cpp", "return has_two_scales(row, all.rules);", "return false;")],
+        [held_rows("OfFiltersEqualTheCpu")]),
+    Fault(
+        "other_bins_weights",
+        "weights by value are added to the bin of the last of four neighbours",
+        [("kernels/held/held.cuh", "if (next != bin) {", "if (next != bin && i % 4 == 0) {")],
+        [held_rows("OfWideNucleiAreNotLeft")]),
+    Fault(
+        "last_tie_not_kept",
+        "the token at the cut of a held row is left out",
+        [("kernels/held/held.cuh", "first + j <= last)", "first + j < last)")],
+        [held_rows("OfFiltersEqualTheCpu")]),
+    Fault(
+        "draft_not_removed",
+        "the residual of a deterministic draft leaves the draft in",
+        [("kernels/held/held.cuh", "if (index == int(removed)) rest = 0.0f;", "")],
+        [held_rows("OfChainsEqualTheCpu")]),
+    Fault(
+        "weight_of_earlier_blocks_forgotten",
+        "the draw of a chain's last token starts again in each block of its team",
+        [("kernels/held/held.cuh", "target_weight -= all[0][i];", "")],
+        [held_rows("OfChainsEqualTheCpu")]),
     Fault(
         "raw_weights_at_the_temperature",
         "raw log-probabilities of streamed rows are of the weights at the row's temperature",

@@ -2,6 +2,7 @@
 // fibers.
 #include <type_traits>
 
+#include "held/held.cuh"
 #include "launch/launch.h"
 #include "machine/kernel.cuh"
 #include "operations/shard.cuh"
@@ -104,6 +105,27 @@ runtime::Work bind_clear(const Grid &grid, void **arguments) {
   };
 }
 
+template <sampler_dtype kDtype, HeldKind kKind>
+const char held_kernel_addresses[1] = {};
+
+template <sampler_dtype kDtype, HeldKind kKind>
+runtime::Work bind_held(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const HeldRequest<kKind> *>(arguments[0]);
+  const auto &held = *static_cast<const Held *>(arguments[1]);
+  return [grid, request, held](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(
+          grid.num_teams, grid.team_size, grid.dynamic_bytes, seed,
+          [&](auto &ctx) { run_held<kDtype, kKind>(ctx, request, held); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
+}
+
 runtime::Work bind_pack(const Grid &grid, void **arguments) {
   const auto &request = *static_cast<const PackRequest *>(arguments[0]);
   return [grid, request](uint64_t seed) {
@@ -190,6 +212,19 @@ void add_streams() {
   runtime::add_kernel(clear_kernel_addresses, clear);
 }
 
+void add_held() {
+  for_each_held_kernel([](auto dtype, auto kind) {
+    runtime::Kernel kernel;
+    kernel.num_registers = 80;
+    kernel.max_threads = kBlockThreads;
+    kernel.static_shared_bytes = 112;
+    kernel.parameter_bytes = sizeof(HeldRequest<decltype(kind)::value>) + sizeof(Held);
+    kernel.bind = bind_held<decltype(dtype)::value, decltype(kind)::value>;
+    runtime::add_kernel(held_kernel_addresses<decltype(dtype)::value, decltype(kind)::value>,
+                        kernel);
+  });
+}
+
 void add_pack() {
   runtime::Kernel kernel;
   kernel.max_threads = kBlockThreads;
@@ -222,6 +257,7 @@ void add_state() {
   for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
   add_spread();
   add_streams();
+  add_held();
   add_pack();
   add_unmask();
   add_upload<kUploadWords>();
@@ -261,6 +297,16 @@ const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind) {
     constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
     constexpr StreamKind kKind = decltype(of_kind)::value;
     if (kDtype == dtype && kKind == kind) address = stream_kernel_addresses<kDtype, kKind>;
+  });
+  return address;
+}
+
+const void *held_kernel_address(sampler_dtype dtype, HeldKind kind) {
+  const void *address = nullptr;
+  for_each_held_kernel([&](auto of_dtype, auto of_kind) {
+    constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
+    constexpr HeldKind kKind = decltype(of_kind)::value;
+    if (kDtype == dtype && kKind == kind) address = held_kernel_addresses<kDtype, kKind>;
   });
   return address;
 }

@@ -81,6 +81,7 @@ struct Shape {
 
 // Calls use(name, request) for each operation. Where the arrays are does not matter: nothing runs.
 // Samples are the general kernel's; streamed rows have plans of their own (stream_test.cpp).
+// Softmax holds wide rows.
 template <class Use>
 void for_each_request(const Shape &shape, const Use &use) {
   static const int32_t array[1] = {};
@@ -95,8 +96,10 @@ void for_each_request(const Shape &shape, const Use &use) {
   sample.num_rows = shape.num_rows;
   sample.draw_method = SAMPLER_DRAW_GUMBEL;
   if (shape.row_indices) sample.row_indices = array;
-  contract::FilterRequest filter;
-  filter.input = rows;
+  contract::FilterRequest softmax;
+  softmax.input = rows;
+  contract::FilterRequest filter = softmax;
+  filter.out_kept_counts = const_cast<int32_t *>(array);
   contract::SelectRequest select;
   select.input = rows;
   contract::VerifyRequest chain;
@@ -106,6 +109,7 @@ void for_each_request(const Shape &shape, const Use &use) {
   residual.target = residual.draft = rows;
   residual.num_rows = shape.num_rows;
   use("sample", sample), use("filter", filter), use("select", select), use("verify", chain);
+  use("softmax", softmax);
   if (!shape.candidates) use("residual", residual);
 }
 
@@ -479,6 +483,9 @@ TEST_F(HopperPlans, OfALanguageModel) {
   EXPECT_EQ("8 x 16, 128", plan_of({1, 128256}));
   EXPECT_EQ("8 x 16, 128", plan_of({4, 128256}));
   EXPECT_EQ("1 x 16, 16", plan_of({1, 128256}, "filter"));
+  EXPECT_EQ("1 x 8, 8", plan_of({1, 128256}, "softmax"));
+  EXPECT_EQ("1024 x 8, 132", plan_of({1024, 128256}, "softmax"));
+  EXPECT_EQ("1024 x 2, 132", plan_of({1024, 32000}, "softmax"));
   EXPECT_EQ("1 x 16, 16", plan_of({1, 128256, SAMPLER_F32, true}));
   EXPECT_EQ("8 x 16, 128", plan_of({8, 128256}));
   EXPECT_EQ("16 x 8, 128", plan_of({16, 128256}));

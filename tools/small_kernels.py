@@ -1,11 +1,12 @@
-"""What the kernels of streamed rows may take, checked in what the compiler made of them.
+"""What small kernels may take, checked in what the compiler made of them.
 
-usage: stream_limits.py OBJECT RESOURCES ARCHITECTURE...
+usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 
-OBJECT is the object file of kernels/stream/stream.cu, RESOURCES the assembler's report beside it (kernel_resources.py).
-For each architecture, 90 for sm_90, there is a kernel for each type and kind, with 64 registers at most (80 of "any"
-before sm_90), no stack frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. Exit
-status 77: the CUDA toolkit lacks cuobjdump, with which the kernels of one architecture are taken from OBJECT."""
+UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
+(kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind, with 64 registers
+at most (80 of "any" before sm_90), no stack frame and nothing spilled; and with so much code at most as LIMITS has it
+for the kind. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the kernels of one architecture are taken
+from OBJECT."""
 
 import os
 import re
@@ -17,15 +18,17 @@ from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
 MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64: 24 warps
-KINDS = {1: "greedy", 2: "list", 3: "any"}
-LIMITS = {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10}  # bytes
+LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
+    "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
+    "held": {"softmax": 36 << 10, "filter": 120 << 10, "chain": 48 << 10},
+}
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
-NAME = re.compile(r"stream_kernelILi(\d)E\w*?10StreamKindE(\d)E")
+NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d)E")
 
 
 def name_of(mangled):
     match = NAME.search(mangled)
-    return (TYPES[int(match[1])], KINDS[int(match[2])]) if match else None
+    return (TYPES[int(match[2])], list(LIMITS[match[1]])[int(match[3]) - 1]) if match else None
 
 
 def code_bytes(path, architecture):
@@ -43,9 +46,9 @@ def code_bytes(path, architecture):
 
 
 def main(arguments):
-    if len(arguments) < 3:
+    if len(arguments) < 4 or arguments[0] not in LIMITS:
         sys.exit(__doc__)
-    path, resources, *architectures = arguments
+    unit, path, resources, *architectures = arguments
     with open(resources) as file:
         reported = read_kernels(file)
     faults = []
@@ -59,7 +62,7 @@ def main(arguments):
         found = {name_of(kernel["name"]): kernel for kernel in reported
                  if kernel["architecture"] == architecture and name_of(kernel["name"])}
         for of_type in TYPES.values():
-            for kind, limit in LIMITS.items():
+            for kind, limit in LIMITS[unit].items():
                 kernel, size = found.get((of_type, kind)), sizes.get((of_type, kind))
                 name = f"sm_{architecture} {of_type} {kind}"
                 if not kernel or not size:

@@ -1,0 +1,79 @@
+#include "held/held.h"
+
+#include <algorithm>
+
+#include "contract/elements.h"
+
+namespace sampler::kernels {
+
+namespace {
+
+// Three blocks share a multiprocessor, so that one loads while others compute or write.
+constexpr int64_t kWantedTiles = 32;
+// Tiles worth a block: one per warp.
+constexpr int64_t kLeastTiles = 8;
+constexpr int64_t kMostBlocks = INT32_MAX;
+
+bool is_wide(int64_t num_cols) {
+  return num_cols >= kLeastStreamedTiles * kTile;
+}
+
+// Logits by ascending id.
+bool is_dense(const contract::Rows &rows, sampler_input_kind kind) {
+  return rows.kind == kind && !rows.ids && !rows.counts;
+}
+
+}  // namespace
+
+HeldKind held_kind(const contract::FilterRequest &request) {
+  const contract::Parameters &all = request.parameters;
+  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) ||
+      request.pipeline || may_have_two_scales(all)) {
+    return HeldKind::kNone;
+  }
+  const bool has_arrays = all.top_k.array || all.top_p.array || all.min_p.array;
+  const bool counts_kept = request.out_kept_counts != nullptr;
+  if (!has_arrays && !contract::any_filter_is_on(all.of(0)) && !counts_kept &&
+      request.output_kind == SAMPLER_OUTPUT_PROBABILITIES) {
+    return HeldKind::kSoftmax;
+  }
+  if (all.differ_by_slot()) return HeldKind::kFilter;
+  const StreamNeed need =
+      stream_need(all.of(0), all.rules, request.input.num_cols, {counts_kept, false});
+  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kFilter;
+}
+
+HeldKind held_kind(const contract::VerifyRequest &request) {
+  const bool has_draft = request.draft.values != nullptr;
+  const bool is_dense_draft = !has_draft || (is_dense(request.draft, SAMPLER_PROBABILITIES) &&
+                                             request.draft.dtype == request.target.dtype);
+  const contract::PerSlot<float> &temperature = request.parameters.temperature;
+  const bool draws = !temperature.array && !contract::is_greedy(temperature.value);
+  const bool is_held = is_dense(request.target, SAMPLER_PROBABILITIES) && is_dense_draft && draws &&
+                       is_wide(request.target.num_cols) && !request.verification;
+  return is_held ? HeldKind::kChain : HeldKind::kNone;
+}
+
+Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {
+  Held held;
+  if (kind == HeldKind::kNone || num_rows < 1 || device.held_team == 0) return held;
+  const int64_t tiles = (num_cols + kMaxLead + kTile - 1) / kTile;
+  int size = 1;
+  while (size < device.held_team) {
+    const bool is_large = tiles > kWantedTiles * size;
+    const bool is_spread =
+        2 * num_rows * size <= device.num_multiprocessors && tiles >= 2 * kLeastTiles * size;
+    if (!is_large && !is_spread) break;
+    size *= 2;
+  }
+  held.kind = kind;
+  held.team_size = size;
+  held.tiles_of_block = int((tiles + size - 1) / size);
+  held.num_rows = num_rows;
+  const bool fits = held.tiles_of_block <= kMostHeldTiles &&
+                    int64_t(held.shared_bytes()) <= device.held_bytes &&
+                    num_rows <= kMostBlocks / size;
+  return fits ? held : Held();
+}
+
+}  // namespace sampler::kernels

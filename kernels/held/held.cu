@@ -1,0 +1,45 @@
+// Kernels of held rows, one per type and kind.
+#include "launch/launch.h"
+
+#include "held/held.cuh"
+#include "machine/cuda_context.cuh"
+
+namespace sampler::kernels {
+
+namespace {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
+// Blocks per multiprocessor, which leave 64 registers a thread.
+constexpr int kHeldBlocks = 4;
+
+template <sampler_dtype kDtype, HeldKind kKind>
+__global__ void __launch_bounds__(kBlockThreads, kHeldBlocks)
+    held_kernel(const __grid_constant__ HeldRequest<kKind> request,
+                const __grid_constant__ Held held) {
+  using Context = CudaContext<kBlockThreads, kHasClusters>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  const Context ctx(scratch, dynamic_shared);
+  run_held<kDtype, kKind>(ctx, request, held);
+}
+
+}  // namespace
+
+const void *held_kernel_address(sampler_dtype dtype, HeldKind kind) {
+  const void *address = nullptr;
+  for_each_held_kernel([&](auto of_dtype, auto of_kind) {
+    constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
+    constexpr HeldKind kKind = decltype(of_kind)::value;
+    if (kDtype == dtype && kKind == kind) {
+      address = reinterpret_cast<const void *>(&held_kernel<kDtype, kKind>);
+    }
+  });
+  return address;
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,928 @@
+// Rows held in shared memory. A team, the blocks of one cluster, takes a row: each block copies a
+// part of it and passes over that, so device memory is read once, and written once.
+//
+//     load     every block: its part, and the largest value of it
+//     list     of filters: tokens above a bound that follows from the threads' largest values; the
+//              leader, the team's first block, sorts and cuts them
+//     weigh    every block: the weights of its part, where that of all of the row is needed
+//     write    every block: its part of the row of output; or, of a chain, the block that has the
+//              last token draws it
+//
+// Rows whose tokens do not fit the list are left to the general kernel.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "contract/draw.h"
+#include "contract/elements.h"
+#include "contract/request.h"
+#include "contract/verify_chain.h"
+#include "held/held.h"
+#include "machine/device.cuh"
+#include "operations/residual.cuh"
+#include "row/output.cuh"
+#include "row/row.cuh"
+#include "stream/ranked_list.cuh"
+#include "stream/streamed_row.cuh"
+
+namespace sampler::kernels {
+
+// A block's part of a row, held as vectors where the lane that uses them finds them: those of a
+// tile side by side, 16 bytes a lane. A group of 16 bits takes the last two of its four, until f32
+// replace it.
+template <class Context, sampler_dtype kDtype, class Shared>
+class HeldBlock : protected RankedList<Context, Shared> {
+ public:
+  SAMPLER_DEVICE HeldBlock(const Context &context, const Held &layout)
+      : RankedList<Context, Shared>(context, context.template shared<Shared>()), held(layout) {
+    begin_ = context.cluster_rank() * held.tiles_of_block;
+  }
+
+ protected:
+  using List = RankedList<Context, Shared>;
+  using List::ctx;
+  using List::shared;
+  using List::sum_of_warps;
+  using Row = StreamedRow<kDtype>;
+  static constexpr int kWarps = Context::kWarps;
+  static constexpr int kSlots = kGroup / kQuad;  // vectors of f32 per group
+  static constexpr int kFirstRaw = kSlots - Row::kVectors;
+
+  SAMPLER_DEVICE int64_t index() const { return ctx.team(); }
+  SAMPLER_DEVICE bool is_leader() const { return ctx.cluster_rank() == 0; }
+
+  // A lane's vector of one of the block's tiles.
+  SAMPLER_DEVICE Vector *place(int tile, int slot) const {
+    return reinterpret_cast<Vector *>(&shared + 1) + (tile * kSlots + slot) * 32 + ctx.lane();
+  }
+
+  // Calls f(tile, of the block) for each of the warp's tiles that the row has.
+  template <class F>
+  SAMPLER_DEVICE void for_each_tile(const Row &row, const F &f) const {
+    const int end = tiles_of(row);
+    SAMPLER_KEEP_ROLLED
+    for (int tile = ctx.warp(); tile < end; tile += kWarps) f(tile);
+  }
+  SAMPLER_DEVICE int tiles_of(const Row &row) const {
+    const int in_row = (row.lead + row.count + kTile - 1) / kTile - begin_;
+    return in_row < held.tiles_of_block ? in_row : held.tiles_of_block;
+  }
+  // Index of element `i` of the lane's group.
+  SAMPLER_DEVICE int index_of(const Row &row, int tile, int i) const {
+    return Row::position(begin_ + tile, ctx.lane(), i / Row::kElements) + i % Row::kElements -
+           row.lead;
+  }
+
+  // Copies the block's part.
+  SAMPLER_DEVICE void load(const Row &row) const {
+    for_each_tile(row, [&](int tile) {
+      if (row.is_whole(begin_ + tile)) {
+        const char *const from =
+            row.begin + Row::position(begin_ + tile, ctx.lane(), 0) * int64_t(Row::kBytes);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Row::kVectors; ++i) {
+          ctx.copy_async(place(tile, kFirstRaw + i),
+                         reinterpret_cast<const Vector *>(from + i * kVectorStep));
+        }
+      } else {
+        Vector raw[Row::kVectors];
+        row.load_any(ctx, begin_ + tile, raw);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Row::kVectors; ++i)
+          ctx.store_vector(place(tile, kFirstRaw + i), raw[i]);
+      }
+    });
+    ctx.commit_copies();
+    ctx.template wait_for_copies<0>();
+  }
+  // A group as it was loaded.
+  SAMPLER_DEVICE void raw_group(int tile, Vector (&raw)[Row::kVectors]) const {
+    SAMPLER_UNROLLED
+    for (int i = 0; i < Row::kVectors; ++i) raw[i] = ctx.load_shared(place(tile, kFirstRaw + i));
+  }
+  SAMPLER_DEVICE static float element_of(const Vector (&raw)[Row::kVectors], int i) {
+    return element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+  }
+
+  // Gives every block the team's values, which must be the same in all threads of a block. A
+  // barrier of the team. Valid until the second exchange after it.
+  template <int kCount>
+  SAMPLER_DEVICE const uint64_t (*exchange(const uint64_t (&values)[kCount]))[kMostHeldTeam] {
+    uint64_t(*const half)[kMostHeldTeam] = shared.values[parity_];
+    parity_ ^= 1;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kCount; ++i) {
+      if (ctx.thread() < ctx.team_size()) {
+        *ctx.peer(&half[i][ctx.cluster_rank()], ctx.thread()) = values[i];
+      }
+    }
+    ctx.team_sync();
+    return half;
+  }
+  SAMPLER_DEVICE uint64_t sum(const uint64_t (&values)[kMostHeldTeam]) const {
+    uint64_t result = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < ctx.team_size(); ++i) result += values[i];
+    return result;
+  }
+  SAMPLER_DEVICE uint32_t max_of_team(uint32_t key) {
+    const uint64_t own[] = {this->max_of_block(key)};
+    const auto *const all = exchange(own);
+    uint32_t result = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < ctx.team_size(); ++i) {
+      if (uint32_t(all[0][i]) > result) result = uint32_t(all[0][i]);
+    }
+    return result;
+  }
+  // Sum over the team of the threads' weights.
+  SAMPLER_DEVICE uint64_t weight_of_team(uint64_t own) {
+    const uint64_t low = ctx.warp_sum(uint32_t(own)), high = ctx.warp_sum(own >> 32);
+    const uint64_t values[] = {sum_of_warps((high << 32) + low, 1)};
+    return sum(exchange(values)[0]);
+  }
+
+  // ---- Rows of output ---------------------------------------------------------------------------
+
+  // Writes the block's part; make(tile, i, x) gives x the kElements of the group from `i` on.
+  template <class Make>
+  SAMPLER_DEVICE void write(const OutputRows &output, const Row &row, const Make &make) const {
+    const int64_t begin = index() * output.stride;
+    for_each_tile(row, [&](int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < kGroup; i += Row::kElements) {
+        float x[Row::kElements];
+        make(tile, i, x);
+        const int first = index_of(row, tile, i);
+        if (row.is_whole(begin_ + tile)) {
+          output.template store_run<Row::kElements>(ctx, begin + first, x);
+          continue;
+        }
+        for (int j = 0; j < Row::kElements; ++j) {
+          if (uint32_t(first + j) < uint32_t(row.count)) output.store(begin + first + j, x[j]);
+        }
+      }
+    });
+  }
+
+  // A bad row: zeros, or a copy of the input.
+  SAMPLER_DEVICE void write_bad(const OutputRows &output, const Row &row, bool is_mask) const {
+    const int first = begin_ * kTile - row.lead;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < tiles_of(row) * kTile; i += Context::kThreads) {
+      if (uint32_t(first + i) >= uint32_t(row.count)) continue;
+      output.store(index() * output.stride + first + i, is_mask ? row.value(first + i) : 0.0f);
+    }
+  }
+
+  const Held &held;
+  int begin_;  // the block's first tile
+  int parity_ = 0;
+};
+
+// ---- Softmax ------------------------------------------------------------------------------------
+
+template <class Context, sampler_dtype kDtype>
+class SoftmaxBlock : HeldBlock<Context, kDtype, HeldSoftmax> {
+ public:
+  SAMPLER_DEVICE SoftmaxBlock(const Context &context, const contract::FilterRequest &filter,
+                              const Held &layout)
+      : Block(context, layout), request(filter) {}
+
+  SAMPLER_DEVICE void run() {
+    const Row row = Row::of(request.input, this->index());
+    if (ctx.thread() == 0) {
+      shared.status =
+          contract::read_parameters(request, request.slots[this->index()], &shared.parameters);
+    }
+    this->load(row);
+    float max = contract::negative_infinity();
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      max = Context::larger(max, largest<kDtype, Context>(raw));
+    });
+    const uint32_t key = this->max_of_team(key_or_bad(max));
+    const OutputRows output = output_rows(request, request.input.num_cols);
+    const uint32_t status = shared.status != SAMPLER_ROW_OK ? shared.status : status_of_key(key);
+    if (status != SAMPLER_ROW_OK) {
+      this->write_bad(output, row, false);
+    } else if (contract::is_greedy(shared.parameters.temperature)) {
+      write_first(output, row, contract::value_of_key(key));
+    } else {
+      write_all(output, row, contract::value_of_key(key));
+    }
+    if (this->is_leader() && ctx.thread() == 0 && request.out_row_status) {
+      request.out_row_status[this->index()] = status;
+    }
+    ctx.team_sync();  // peers may read this block's shared memory until here
+  }
+
+ private:
+  using Block = HeldBlock<Context, kDtype, HeldSoftmax>;
+  using Block::ctx;
+  using Block::kSlots;
+  using Block::shared;
+  using Row = typename Block::Row;
+
+  SAMPLER_DEVICE void write_all(const OutputRows &output, const Row &row, float max) {
+    const contract::RowScale scale = contract::logits_row_scale(max, shared.parameters.temperature);
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int slot = 0; slot < kSlots; ++slot) {
+        Vector relative;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const float x =
+              contract::relative_probability(scale, Block::element_of(raw, slot * kQuad + j));
+          weights.add(x);
+          relative.word[j] = contract::bits_of(x);
+        }
+        ctx.store_vector(this->place(tile, slot), relative);
+      }
+      own += weights.of(kGroup);
+    });
+    const float normalizer = contract::normalizer(this->weight_of_team(own));
+    this->write(output, row, [&](int tile, int i, float(&x)[Row::kElements]) {
+      SAMPLER_UNROLLED
+      for (int j = 0; j < Row::kElements; j += kQuad) {
+        const Vector relative = ctx.load_shared(this->place(tile, (i + j) / kQuad));
+        SAMPLER_UNROLLED
+        for (int n = 0; n < kQuad; ++n)
+          x[j + n] = contract::float_of(relative.word[n]) * normalizer;
+      }
+    });
+  }
+
+  // Greedy: the first token has probability 1.
+  SAMPLER_DEVICE void write_first(const OutputRows &output, const Row &row, float max) {
+    uint32_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const uint32_t upside_down = ~uint32_t(this->index_of(row, tile, i));
+        if (Block::element_of(raw, i) == max && upside_down > own) own = upside_down;
+      }
+    });
+    ctx.sync();  // before `partial` is used again
+    const int first = int(~this->max_of_team(own));
+    this->write(output, row, [&](int tile, int i, float(&x)[Row::kElements]) {
+      SAMPLER_UNROLLED
+      for (int j = 0; j < Row::kElements; ++j) {
+        x[j] = this->index_of(row, tile, i) + j == first ? 1.0f : 0.0f;
+      }
+    });
+  }
+
+  const contract::FilterRequest &request;
+};
+
+// ---- Filters ------------------------------------------------------------------------------------
+
+template <class Context, sampler_dtype kDtype>
+class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
+ public:
+  SAMPLER_DEVICE FilterBlock(const Context &context, const contract::FilterRequest &filter,
+                             const Held &layout)
+      : Block(context, layout), request(filter) {}
+
+  SAMPLER_DEVICE void run() {
+    const Row row = Row::of(request.input, this->index());
+    if (ctx.thread() == 0) read_parameters();
+    this->load(row);
+    set_maximum(this->max_of_team(largest_by_bins(row)));
+    ctx.sync();
+    if (state().status != SAMPLER_ROW_OK) {
+      this->write_bad(output(), row, is_mask());
+      write_outcome(0);
+    } else if (state().need == StreamNeed::kOther || !cut(row)) {
+      if (this->is_leader() && ctx.thread() == 0) {
+        held.left()[ctx.atomic_add(&held.head()->num_left, uint32_t(1))] = uint32_t(this->index());
+      }
+    } else {
+      write_kept(row);
+      write_outcome(shared.kept_count);
+    }
+    ctx.team_sync();  // peers may access this block's shared memory until here
+  }
+
+ private:
+  using Block = HeldBlock<Context, kDtype, HeldFilter>;
+  using Block::ctx;
+  using Block::held;
+  using Block::shared;
+  using List = RankedList<Context, HeldFilter>;
+  using Row = typename Block::Row;
+
+  SAMPLER_DEVICE StreamedRowState &state() const { return shared.state; }
+  SAMPLER_DEVICE contract::RowScale scale() const {
+    return {SAMPLER_LOGITS, state().max, state().scale, 0};
+  }
+  SAMPLER_DEVICE bool is_mask() const { return request.output_kind == SAMPLER_OUTPUT_VALUES; }
+  SAMPLER_DEVICE OutputRows output() const { return output_rows(request, request.input.num_cols); }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void read_parameters() const {
+    StreamedRowState &row = state();
+    row.need = StreamNeed::kOther;
+    row.status = contract::read_parameters(request, request.slots[this->index()], &row.parameters);
+    shared.num_listed = 0;
+    if (row.status != SAMPLER_ROW_OK) return;
+    row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
+                           {request.out_kept_counts != nullptr, false});
+  }
+  SAMPLER_DEVICE void set_maximum(uint32_t key) const {
+    if (ctx.thread() != 0) return;
+    StreamedRowState &row = state();
+    row.max_key = key;
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    row.max = contract::value_of_key(key);
+    row.scale = contract::logit_scale(row.parameters.temperature);
+  }
+
+  // The thread's largest value. The leader gets those of its groups, in as many bins as the list
+  // has places for.
+  SAMPLER_DEVICE uint32_t largest_by_bins(const Row &row) const {
+    const int each = kStreamedTokens / (ctx.team_size() * Context::kThreads);
+    uint32_t *const bins = ctx.peer(&shared.row.bins.keys[0], 0) +
+                           (ctx.cluster_rank() * each) * Context::kThreads + ctx.thread();
+    const int end = this->tiles_of(row);
+    uint32_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int bin = 0; bin < each; ++bin) {
+      uint32_t key = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int tile = ctx.warp() + bin * Context::kWarps; tile < end;
+           tile += each * Context::kWarps) {
+        Vector raw[Row::kVectors];
+        this->raw_group(tile, raw);
+        const uint32_t of_group = key_or_bad(largest<kDtype, Context>(raw));
+        if (of_group > key) key = of_group;
+      }
+      bins[bin * Context::kThreads] = key;
+      if (key > own) own = key;
+    }
+    return own;
+  }
+
+  // Finds the cut and the kept weight. False: the list does not show them.
+  SAMPLER_DEVICE bool cut(const Row &row) {
+    const StreamNeed what = state().need;
+    if (what == StreamNeed::kWeights) {
+      // Min-p is the only filter, if any is on.
+      const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+      const bool is_cut = contract::min_p_is_on(state().parameters.min_p);
+      const uint32_t key =
+          is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
+                 : lowest;
+      ctx.sync();
+      const uint64_t weight = is_mask() ? 0 : this->weight_of_team(weigh(row, key));
+      if (ctx.thread() == 0) set_cut(contract::rank_of_key(key), weight, 0);
+      ctx.sync();
+      return true;
+    }
+    // Top-p alone may keep any number of tokens: weights by value show the bin of its cut, whose
+    // tokens are listed. Else it is the tokens above a bound.
+    const bool is_binned = what == StreamNeed::kTotal && has_top_p_alone();
+    const float p = state().parameters.top_p;
+    const ValueBins bins = ValueBins::of(scale(), 1.0f - p);
+    uint64_t total = 0;
+    if (what == StreamNeed::kTotal) {
+      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins) : weigh(row, 0));
+    }
+    const bool is_first = contract::is_greedy(state().parameters.temperature);
+    uint64_t begin[] = {0, 0};  // the bin or the bound, and the weight above the bin
+    if (this->is_leader()) {
+      if (is_binned) {
+        find_bin(contract::top_p_threshold({p, request.parameters.rules.top_p_sum}, total));
+        begin[0] = uint64_t(shared.kept_count);
+        begin[1] = shared.kept_weight;
+      } else {
+        begin[0] = is_first ? state().max_key : bound_of_list(what);
+      }
+    }
+    ctx.sync();
+    const auto *const of_leader = this->exchange(begin);
+    const int bin = int(of_leader[0][0]);
+    const float lowest = contract::value_of_key(uint32_t(of_leader[0][0]));
+    const uint64_t above = of_leader[1][0];
+    if (is_binned && bin == kStreamedTokens) return false;
+    list_if(row, [&](float x) { return is_binned ? bins.of_value(x) == bin : x >= lowest; });
+    ctx.team_sync();
+    uint64_t found[] = {0, 0, 0};  // cut, weight, count; a count of 0: not found
+    if (this->is_leader() && this->count() <= kStreamedTokens) {
+      this->sort(is_binned ? bins.value(float(bin) - 0.5f) : state().max,
+                 is_binned ? bins.value(float(bin) + 1.5f) : lowest);
+      int kept = 1;
+      if (!is_first) {
+        this->add_up(scale());
+        typename List::Prefixes prefixes(*this, scale(), state().max, request.input.num_cols, total,
+                                         above);
+        kept = contract::filtered_prefix_by_steps(prefixes, state().parameters,
+                                                  request.parameters.rules);
+        ctx.sync();
+      }
+      if (kept <= this->count()) {
+        found[0] = shared.row.list[kept - 1];
+        found[1] = is_first ? 0 : above + shared.row.sums[kept - 1];
+        found[2] = uint64_t(kept);
+      }
+    }
+    ctx.sync();
+    const auto *const all = this->exchange(found);
+    if (ctx.thread() == 0) set_cut(all[0][0], all[1][0], int(all[2][0]));
+    ctx.sync();
+    return shared.kept_count != 0;
+  }
+
+  SAMPLER_DEVICE bool has_top_p_alone() const {
+    const contract::RowParameters &parameters = state().parameters;
+    return !contract::min_p_is_on(parameters.min_p) && !request.out_kept_counts &&
+           keeps_all(parameters.top_k, request.input.num_cols);
+  }
+
+  // Bins of values, from the largest down; lighter tokens than any that top-p may keep have none.
+  struct ValueBins {
+    float max;
+    float floor;
+    float bins_of_unit;
+
+    // `rest`: the share of the weight that may be left out.
+    SAMPLER_DEVICE static ValueBins of(const contract::RowScale &scale, float rest) {
+      constexpr int kMostOctaves = 44;  // lighter tokens weigh nothing
+      const int exponent = int(contract::bits_of(rest) >> 23) - 127;
+      const int octaves = 21 - exponent < kMostOctaves ? 21 - exponent : kMostOctaves;
+      const float reach = float(octaves) / scale.scale;
+      return {scale.max, scale.max - reach, float(kStreamedTokens - 1) / reach};
+    }
+    // -1: none.
+    SAMPLER_DEVICE int of_value(float x) const {
+      if (!(x >= floor)) return -1;
+      const float place = (max - x) * bins_of_unit;
+      return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
+    }
+    SAMPLER_DEVICE float value(float place) const { return max - place / bins_of_unit; }
+  };
+
+  // This thread's part of the weight; adds it to the block's bins. Neighbours in one bin are added
+  // at once.
+  SAMPLER_DEVICE uint64_t weigh_by_value(const Row &row, const ValueBins &bins) const {
+    const contract::RowScale scale = this->scale();
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) {
+      shared.row.weights[i] = {};
+    }
+    ctx.sync();
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      int bin = -1;
+      uint64_t weight = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const float x = Block::element_of(raw, i);
+        const uint64_t of_x = contract::weight_of(contract::relative_for_weight(scale, x));
+        const int next = bins.of_value(x);
+        own += of_x;
+        if (next != bin) {
+          if (bin >= 0 && weight != 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
+          bin = next;
+          weight = 0;
+        }
+        weight += of_x;
+      }
+      const int first = int(ctx.warp_broadcast(uint64_t(uint32_t(bin)), 0));
+      if (ctx.ballot(bin == first) == ~uint32_t(0)) {
+        const uint64_t of_warp =
+            (ctx.warp_sum(weight >> 32) << 32) + ctx.warp_sum(uint32_t(weight));
+        weight = ctx.lane() == 0 ? of_warp : 0;
+      }
+      if (bin >= 0 && weight != 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
+    });
+    ctx.sync();
+    return own;
+  }
+
+  // Finds the bin at which the team's running weight reaches `least`, or is not 0, and the weight
+  // before it: kept_count and kept_weight. kStreamedTokens: none. Called by the leader.
+  SAMPLER_DEVICE void find_bin(uint64_t least) const {
+    constexpr int kEach = List::kBinsOfThread;
+    const int first = ctx.thread() * kEach;
+    if (ctx.thread() == 0) shared.kept_count = kStreamedTokens;
+    if (least == 0) least = 1;
+    uint64_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = first; i < first + kEach; ++i) own += weight_of_bin(i);
+    uint64_t all;
+    uint64_t before = this->sum_before(own, 0, &all);
+    if (before < least && before + own >= least) {
+      int bin = first;
+      SAMPLER_KEEP_ROLLED
+      for (uint64_t weight = weight_of_bin(bin); before + weight < least;
+           weight = weight_of_bin(bin)) {
+        before += weight;
+        ++bin;
+      }
+      shared.kept_count = bin;
+      shared.kept_weight = before;
+    }
+    ctx.sync();
+  }
+  SAMPLER_DEVICE uint64_t weight_of_bin(int bin) const {
+    uint64_t weight = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int rank = 0; rank < ctx.team_size(); ++rank) {
+      weight += ctx.peer(&shared.row.weights[bin], rank)->value();
+    }
+    return weight;
+  }
+
+  SAMPLER_DEVICE void set_cut(uint64_t cut, uint64_t weight, int count) const {
+    shared.cut = cut;
+    shared.kept_weight = weight;
+    shared.kept_count = count;
+  }
+
+  // This thread's part of the weight of the values from a key up.
+  SAMPLER_DEVICE uint64_t weigh(const Row &row, uint32_t key) const {
+    const contract::RowScale scale = this->scale();
+    const float low = key != 0 ? contract::value_of_key(key) : contract::negative_infinity();
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const float x = Block::element_of(raw, i);
+        weights.add(x >= low ? contract::relative_for_weight(scale, x) : 0.0f);
+      }
+      own += weights.of(kGroup);
+    });
+    return own;
+  }
+
+  // A key that at least the wanted number of tokens reach, and not many more. Called by the leader.
+  SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what) const {
+    const int32_t top_k = state().parameters.top_k;
+    int wanted = keeps_all(top_k, request.input.num_cols) ? 0 : top_k;
+    if (what == StreamNeed::kTotal) {
+      const int groups = held.team_size * held.tiles_of_block * 32;
+      const int bins = groups < kStreamedTokens ? groups : kStreamedTokens;
+      const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
+      if (of_p > wanted) wanted = of_p;
+    }
+    uint32_t keys[List::kBinsOfThread];
+    SAMPLER_UNROLLED
+    for (int i = 0; i < List::kBinsOfThread; ++i) {
+      keys[i] = shared.row.bins.keys[i * Context::kThreads + ctx.thread()];
+    }
+    const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+    const uint32_t key = this->nth_largest(keys, wanted);
+    return key > lowest ? key : lowest;
+  }
+
+  // Adds the block's tokens for whose values is_listed is true to the leader's list.
+  template <class F>
+  SAMPLER_DEVICE void list_if(const Row &row, const F &is_listed) const {
+    uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
+    uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      this->raw_group(tile, raw);
+      uint32_t hits = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) hits |= is_listed(Block::element_of(raw, i)) ? 1u << i : 0;
+      if (ctx.ballot(hits != 0) == 0) return;
+      uint32_t at = this->reserve(num_listed, uint32_t(Context::count_bits(hits)));
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        if ((hits >> i & 1) == 0) continue;
+        if (at < uint32_t(kStreamedTokens)) {
+          to[at] =
+              contract::rank_of(Block::element_of(raw, i), uint32_t(this->index_of(row, tile, i)));
+        }
+        ++at;
+      }
+    });
+  }
+
+  SAMPLER_DEVICE void write_kept(const Row &row) const {
+    const contract::RowScale scale = this->scale();
+    const float low = contract::value_of_rank(shared.cut);
+    const int last = int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu);
+    const bool greedy = contract::is_greedy(state().parameters.temperature);
+    const float normalizer = greedy || is_mask() ? 1.0f : contract::normalizer(shared.kept_weight);
+    this->write(output(), row, [&](int tile, int i, float(&x)[Row::kElements]) {
+      const Vector raw = ctx.load_shared(this->place(tile, Block::kFirstRaw + i / Row::kElements));
+      const int first = this->index_of(row, tile, i);
+      uint32_t kept = 0;
+      SAMPLER_UNROLLED
+      for (int j = 0; j < Row::kElements; ++j) {
+        x[j] = element<kDtype>(raw, j);
+        kept |= x[j] > low || (x[j] == low && first + j <= last) ? 1u << j : 0;
+      }
+      if (is_mask() || greedy) {
+        SAMPLER_UNROLLED
+        for (int j = 0; j < Row::kElements; ++j) {
+          const bool is_kept = (kept >> j & 1) != 0;
+          if (greedy && !is_mask()) {
+            x[j] = is_kept ? 1.0f : 0.0f;
+          } else {
+            x[j] = is_kept ? x[j] : contract::negative_infinity();
+          }
+        }
+        return;
+      }
+      SAMPLER_UNROLLED
+      for (int j = 0; j < Row::kElements; ++j) {
+        const float probability =
+            kept != 0 ? contract::relative_probability(scale, x[j]) * normalizer : 0.0f;
+        x[j] = (kept >> j & 1) != 0 ? probability : 0.0f;
+      }
+    });
+  }
+
+  SAMPLER_DEVICE void write_outcome(int kept_count) const {
+    if (!this->is_leader() || ctx.thread() != 0) return;
+    if (request.out_kept_counts) request.out_kept_counts[this->index()] = kept_count;
+    if (request.out_row_status) request.out_row_status[this->index()] = state().status;
+  }
+
+  const contract::FilterRequest &request;
+};
+
+// ---- Chains -------------------------------------------------------------------------------------
+
+template <class Context, sampler_dtype kDtype>
+class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
+ public:
+  SAMPLER_DEVICE ChainBlock(const Context &context, const contract::VerifyRequest &verify,
+                            const Held &layout)
+      : Block(context, layout), request(verify) {}
+
+  SAMPLER_DEVICE void run() {
+    look_up();
+    ctx.sync();
+    if (ctx.thread() == 0) walk();
+    ctx.sync();
+    if (shared.status == SAMPLER_ROW_OK) draw_last_token();
+    // Every block has read the counts, which the row's outputs may overwrite.
+    ctx.team_sync();
+    if (this->is_leader()) write();
+  }
+
+ private:
+  using Block = HeldBlock<Context, kDtype, HeldChain>;
+  using Block::begin_;
+  using Block::ctx;
+  using Block::kSlots;
+  using Block::shared;
+  using Row = typename Block::Row;
+
+  // Reads the probabilities of the first drafts, all at once.
+  SAMPLER_DEVICE void look_up() const {
+    const int64_t index = this->index();
+    const int length = request.draft_counts ? request.draft_counts[index] : int(request.num_drafts);
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < length && i < int(request.num_drafts) && i < kLookedUp;
+         i += Context::kThreads) {
+      const int64_t id = contract::draft_id(request, index, i);
+      if (!contract::is_in_vocabulary(request, id)) continue;
+      shared.target[i] = contract::target_view(request, index, i).value(id);
+      if (!request.draft.values) continue;
+      shared.draft[i] = contract::draft_view(request, index, i).value(id);
+    }
+  }
+
+  struct Models {
+    const ChainBlock &block;
+
+    SAMPLER_DEVICE uint32_t find_first(int, int64_t *) const { return SAMPLER_ROW_OK; }  // greedy
+    SAMPLER_DEVICE uint32_t look_up_target(int position, int64_t id, float *probability) const {
+      *probability = position < kLookedUp
+                         ? block.shared.target[position]
+                         : contract::target_view(block.request, block.index(), position).value(id);
+      return status_of(*probability);
+    }
+    SAMPLER_DEVICE uint32_t look_up_draft(int position, int64_t id, float *probability) const {
+      *probability = position < kLookedUp
+                         ? block.shared.draft[position]
+                         : contract::draft_view(block.request, block.index(), position).value(id);
+      return status_of(*probability);
+    }
+    SAMPLER_DEVICE static uint32_t status_of(float x) {
+      return contract::is_valid_value(SAMPLER_PROBABILITIES, x) ? SAMPLER_ROW_OK
+                                                                : SAMPLER_ROW_INVALID_VALUE;
+    }
+  };
+
+  // Called by one thread.
+  SAMPLER_DEVICE void walk() const {
+    contract::Chain chain = contract::make_chain(request, this->index());
+    uint32_t status = chain.status;
+    if (status == SAMPLER_ROW_OK) {
+      status = contract::verify_drafts(request, &chain, [&](int position) {
+        Models models = {*this};
+        return contract::verify_draft(request, chain, position, models);
+      });
+    }
+    shared.chain = chain;
+    shared.status = status;
+  }
+
+  SAMPLER_DEVICE void draw_last_token() {
+    const contract::Chain &chain = shared.chain;
+    const int64_t index = this->index();
+    int64_t removed = contract::rejected_draft(request, chain);
+    const Row target = row_at(contract::target_view(request, index, chain.emitted));
+    SAMPLER_KEEP_ROLLED
+    for (;;) {
+      Row draft = {};
+      const bool has_draft = removed >= 0 && request.draft.values;
+      if (has_draft) draft = row_at(contract::draft_view(request, index, chain.emitted));
+      bool is_bad = false;
+      const uint32_t own = load_residual(target, draft, has_draft ? -1 : removed, &is_bad);
+      ctx.sync();
+      const uint64_t values[] = {this->max_of_block(own), ctx.block_count(is_bad)};
+      const auto *const all = this->exchange(values);
+      if (this->sum(all[1]) != 0) return set_status(SAMPLER_ROW_INVALID_VALUE);
+      uint32_t key = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < ctx.team_size(); ++i) {
+        if (uint32_t(all[0][i]) > key) key = uint32_t(all[0][i]);
+      }
+      if (contract::rank_of_key(key) >= contract::lowest_cut(SAMPLER_PROBABILITIES)) {
+        return draw(target, contract::value_of_key(key));
+      }
+      if (removed < 0) return set_status(SAMPLER_ROW_EMPTY);
+      removed = -1;
+    }
+  }
+
+  SAMPLER_DEVICE void set_status(uint32_t status) const {
+    if (ctx.thread() == 0) shared.status = status;
+  }
+
+  SAMPLER_DEVICE Row row_at(const contract::RowView &view) const {
+    Row row;
+    row.lead = elements_to_alignment(view.values, kDtype);
+    row.begin = static_cast<const char *>(view.values) - row.lead * Row::kBytes;
+    row.count = view.count;
+    return row;
+  }
+
+  // Computes the block's part of max(p - q, 0), or of p if there is no draft, 0 at `removed`.
+  // Returns the key of the thread's largest.
+  SAMPLER_DEVICE uint32_t load_residual(const Row &target, const Row &draft, int64_t removed,
+                                        bool *is_bad) const {
+    const bool has_draft = draft.begin != nullptr;
+    const bool is_alike = !has_draft || draft.lead == target.lead;
+    GivenCheck check;
+    float max = 0.0f;
+    this->for_each_tile(target, [&](int tile) {
+      const bool is_whole = is_alike && target.is_whole(begin_ + tile);
+      Vector p[Row::kVectors], q[Row::kVectors] = {};
+      if (is_whole) {
+        target.template load<false>(ctx, begin_ + tile, p);
+        if (has_draft) draft.template load<false>(ctx, begin_ + tile, q);
+      }
+      SAMPLER_UNROLLED
+      for (int slot = 0; slot < kSlots; ++slot) {
+        Vector x;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const int i = slot * kQuad + j;
+          const int index = this->index_of(target, tile, i);
+          float of_target = 0.0f, of_draft = 0.0f;
+          if (is_whole) {
+            of_target = Block::element_of(p, i);
+            of_draft = Block::element_of(q, i);
+          } else if (uint32_t(index) < uint32_t(target.count)) {
+            of_target = target.value(index);
+            if (has_draft) of_draft = draft.value(index);
+          }
+          check.take(of_target, of_draft);
+          float rest = has_draft ? contract::residual_probability(of_target, of_draft) : of_target;
+          if (index == int(removed)) rest = 0.0f;
+          max = rest > max ? rest : max;
+          x.word[j] = contract::bits_of(rest);
+        }
+        ctx.store_vector(this->place(tile, slot), x);
+      }
+    });
+    *is_bad = !check.is_valid();
+    return contract::value_key(max);
+  }
+
+  SAMPLER_DEVICE void draw(const Row &target, float max) {
+    const contract::RowScale scale = contract::probabilities_row_scale(max);
+    uint64_t own = 0;  // of the warp, in lane 0
+    this->for_each_tile(target, [&](int tile) {
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int slot = 0; slot < kSlots; ++slot) {
+        const Vector x = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          weights.add(contract::relative_for_weight(scale, contract::float_of(x.word[j])));
+        }
+      }
+      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+      if (ctx.lane() == 0) shared.tile_weights[tile] = weight;
+      own += weight;
+    });
+    const uint64_t values[] = {this->sum_of_warps(own, 1)};
+    const auto *const all = this->exchange(values);
+    const uint64_t total = this->sum(all[0]);
+    uint64_t target_weight = contract::draw_target(contract::last_token_word(shared.chain), total);
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < ctx.cluster_rank(); ++i) {
+      if (target_weight < all[0][i]) return;  // it is an earlier block's
+      target_weight -= all[0][i];
+    }
+    if (target_weight >= values[0] || ctx.warp() != 0) return;
+    int tile = 0;
+    SAMPLER_KEEP_ROLLED
+    for (;; tile += 32) {
+      const int mine = tile + ctx.lane();
+      const uint64_t weight = mine < this->tiles_of(target) ? shared.tile_weights[mine] : 0;
+      const int lane = find(weight, &target_weight);
+      if (lane == 32) continue;
+      tile += lane;
+      break;
+    }
+    // Of the tile's elements in order, a lane has as many as its group.
+    uint64_t mine = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      mine += contract::weight(scale, value_at(tile, ctx.lane() * kGroup + i));
+    }
+    const int lane = find(mine, &target_weight);
+    if (ctx.lane() != lane) return;
+    int i = lane * kGroup;
+    SAMPLER_KEEP_ROLLED
+    for (uint64_t weight = contract::weight(scale, value_at(tile, i)); target_weight >= weight;
+         weight = contract::weight(scale, value_at(tile, i))) {
+      target_weight -= weight;
+      ++i;
+    }
+    *ctx.peer(&shared.last_token, 0) = (begin_ + tile) * kTile + i - target.lead;
+  }
+
+  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
+  // if none; *target becomes the rest there.
+  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    const uint32_t above = ctx.ballot(up_to > *target);
+    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
+    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
+    return lane;
+  }
+
+  // Element `i` of a tile, in order.
+  SAMPLER_DEVICE float value_at(int tile, int i) const {
+    const int vector = i / Row::kElements, in_vector = i % Row::kElements;
+    const int slot = (vector / 32 * Row::kElements + in_vector) / kQuad;
+    const auto *const values = reinterpret_cast<const float *>(&shared + 1);
+    return values[((tile * kSlots + slot) * 32 + vector % 32) * kQuad + in_vector % kQuad];
+  }
+
+  SAMPLER_DEVICE void write() const {
+    contract::Chain chain = shared.chain;
+    chain.last_token = shared.last_token;
+    const int num_tokens = int(request.num_drafts) + 1;
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < num_tokens; i += Context::kThreads) {
+      contract::store_id(request.out_token_ids, chain.row * num_tokens + i,
+                         contract::chain_token(request, chain, shared.status, i));
+    }
+    if (ctx.thread() == 0) contract::write_chain_outcome(request, chain, shared.status);
+  }
+
+  const contract::VerifyRequest &request;
+};
+
+template <sampler_dtype kDtype, HeldKind kKind, class Context>
+SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &request,
+                             const Held &held) {
+  ctx.team_sync();  // peers' shared memory may be accessed from here on
+  if constexpr (kKind == HeldKind::kSoftmax) {
+    SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kFilter) {
+    FilterBlock<Context, kDtype>(ctx, request, held).run();
+  } else {
+    ChainBlock<Context, kDtype>(ctx, request, held).run();
+  }
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,117 @@
+// Rows held in shared memory: the layout of a launch, and what its blocks share. held.cuh has the
+// device code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "contract/request.h"
+#include "contract/verify_chain.h"
+#include "contract/verify_chain.h"
+#include "machine/device_shape.h"
+#include "machine/team.cuh"
+#include "stream/stream.h"
+
+namespace sampler::kernels {
+
+constexpr int kMostHeldTeam = 8;     // blocks of a cluster that every device with clusters can run
+constexpr int kMostHeldTiles = 104;  // of a block
+constexpr int kLookedUp = 64;        // drafts whose probabilities are looked up at once
+
+// What a launch computes.
+enum class HeldKind : int {
+  kNone,     // rows are not held
+  kSoftmax,  // probabilities of all tokens
+  kFilter,   // probabilities, or values, of the tokens that filters keep
+  kChain,    // the tokens of chains of drafts, of given probabilities
+};
+constexpr int kNumHeldKinds = 4;
+
+// Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
+// so many of the row's tiles.
+struct Held {
+  HeldKind kind = HeldKind::kNone;
+  int team_size = 1;
+  int tiles_of_block = 0;
+  int64_t num_rows = 0;
+  char *memory = nullptr;  // bytes(), aligned
+
+  SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
+  // Whether rows may be left to the general kernel.
+  SAMPLER_HD bool leaves_rows() const { return kind == HeldKind::kFilter; }
+  SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
+  // Output rows left to the general kernel.
+  SAMPLER_HD uint32_t *left() const {
+    return reinterpret_cast<uint32_t *>(memory + sizeof(StreamHead));
+  }
+  SAMPLER_HD size_t bytes() const {
+    return leaves_rows() ? sizeof(StreamHead) + size_t(num_rows) * sizeof(uint32_t) : 0;
+  }
+  // Dynamic shared memory of a block.
+  SAMPLER_HD size_t shared_bytes() const;
+};
+
+// What the blocks of a team tell each other; all have it at the same address.
+struct HeldExchange {
+  uint64_t values[2][3][kMostHeldTeam];
+  uint64_t partial[2][32];  // by warp
+};
+
+// A block's shared memory before its part of the row, by kind.
+struct alignas(16) HeldSoftmax : HeldExchange {
+  contract::RowParameters parameters;
+  uint32_t status;
+};
+
+struct alignas(16) HeldFilter : HeldExchange {
+  StreamedRowState state;
+  uint32_t num_listed;
+  uint64_t cut;  // rank
+  uint64_t kept_weight;
+  int kept_count;
+  StreamedList row;
+};
+
+struct alignas(16) HeldChain : HeldExchange {
+  contract::Chain chain;
+  uint32_t status;
+  int64_t last_token;
+  float target[kLookedUp];  // probabilities of the drafts
+  float draft[kLookedUp];
+  uint64_t tile_weights[kMostHeldTiles];
+};
+
+SAMPLER_HD inline size_t Held::shared_bytes() const {
+  const size_t before = kind == HeldKind::kSoftmax  ? sizeof(HeldSoftmax)
+                        : kind == HeldKind::kFilter ? sizeof(HeldFilter)
+                                                    : sizeof(HeldChain);
+  return before + size_t(tiles_of_block) * kTile * sizeof(float);
+}
+
+// Calls f(dtype, kind), integral constants, for each kernel of held rows.
+template <class F>
+void for_each_held_kernel(const F &f) {
+  const auto of_type = [&](auto dtype) {
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kSoftmax>());
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kFilter>());
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kChain>());
+  };
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
+  of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
+}
+
+// The request of a kind's kernels.
+template <HeldKind kKind>
+using HeldRequest =
+    std::conditional_t<kKind == HeldKind::kChain, contract::VerifyRequest, contract::FilterRequest>;
+
+// The kind of launch for all rows of a request; kNone: not held.
+HeldKind held_kind(const contract::FilterRequest &request);
+HeldKind held_kind(const contract::VerifyRequest &request);
+
+// kNone without rows, or if a team's shared memory does not hold them.
+Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);
+
+}  // namespace sampler::kernels

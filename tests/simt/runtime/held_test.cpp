@@ -1,0 +1,479 @@
+// Held rows: softmax, filters and chains of wide rows on devices of several kinds, compared with a
+// CPU handle.
+#include "held/held.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../../sized.h"
+#include "contract/elements.h"
+#include "handles.h"
+#include "launch/launch.h"
+#include "sampler/sampler.h"
+
+namespace {
+
+using namespace sampler;
+using kernels::Held;
+using kernels::HeldKind;
+namespace runtime = simt::runtime;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUntouched = -77.0f;
+
+struct Machine {
+  const char *name;
+  runtime::Device device;
+  int block_threads;
+};
+
+// 16-bit elements, or f32.
+struct Values {
+  std::vector<std::uint16_t> halves;
+  std::vector<float> floats;
+  sampler_dtype dtype = SAMPLER_F32;
+
+  Values(sampler_dtype type, std::size_t size, float x) : dtype(type) {
+    if (type == SAMPLER_F32) {
+      floats.assign(size, x);
+    } else {
+      halves.assign(size, 0);
+      for (std::size_t i = 0; i < size; ++i) set(i, x);
+    }
+  }
+  void set(std::size_t i, float x) { contract::store_value(data(), dtype, std::int64_t(i), x); }
+  float get(std::size_t i) const { return contract::load_value(data(), dtype, std::int64_t(i)); }
+  void *data() { return dtype == SAMPLER_F32 ? static_cast<void *>(floats.data()) : halves.data(); }
+  const void *data() const { return const_cast<Values *>(this)->data(); }
+  const void *at(std::size_t i) const {
+    return static_cast<const char *>(data()) + i * contract::size_of(dtype);
+  }
+  bool operator==(const Values &other) const {
+    return halves == other.halves && floats.size() == other.floats.size() &&
+           (floats.empty() ||
+            std::memcmp(floats.data(), other.floats.data(), floats.size() * sizeof(float)) == 0);
+  }
+};
+
+enum class Content { kModel, kFlat, kEqual, kMasked, kTied, kNaN, kInfinite, kEmpty, kNumContents };
+
+float logit(Content content, std::mt19937_64 &random) {
+  std::normal_distribution<float> normal(0.0f, 2.5f);
+  switch (content) {
+    case Content::kFlat:
+      return 1.0f + 1e-4f * normal(random);
+    case Content::kEqual:
+      return 0.5f;
+    case Content::kMasked:
+      return random() % 500 == 0 ? normal(random) : -kInfinity;
+    case Content::kTied:
+      return std::floor(normal(random) * 4) / 4;
+    case Content::kEmpty:
+      return -kInfinity;
+    default:
+      return normal(random);
+  }
+}
+
+// A call of sampler_filter on rows of all contents.
+struct FilterCase {
+  int num_rows, num_cols;
+  std::int64_t stride;
+  std::size_t lead;
+  Values input;
+  std::vector<Content> contents;
+  sampler_params params = sampler_params_default();
+  std::vector<float> temperature, top_p, min_p;
+  std::vector<std::int32_t> top_k;
+  bool by_row = false, counts = false;
+  sampler_output_kind output_kind;
+  sampler_dtype output_dtype;
+
+  FilterCase(int rows, int cols, std::uint64_t seed, bool is_ordinary)
+      : num_rows(rows),
+        num_cols(cols),
+        stride(cols + std::int64_t(seed % 3)),
+        lead(seed % 5),
+        input(sampler_dtype(seed % 3), lead + std::size_t(rows * stride), kInfinity) {
+    std::mt19937_64 random(seed);
+    const auto one_of = [&](auto... values) {
+      const std::common_type_t<decltype(values)...> all[] = {values...};
+      return all[random() % (sizeof all / sizeof *all)];
+    };
+    for (int row = 0; row < rows; ++row) {
+      const auto content = is_ordinary || row == 0
+                               ? Content::kModel
+                               : Content(random() % std::uint64_t(Content::kNumContents));
+      contents.push_back(content);
+      const float scale = is_ordinary ? 2.0f : 1.0f;  // of which lists hold what top-p keeps
+      for (int i = 0; i < cols; ++i) input.set(place(row, i), scale * logit(content, random));
+      const int bad = int(random() % std::uint64_t(cols));
+      if (content == Content::kNaN) input.set(place(row, bad), std::nanf(""));
+      if (content == Content::kInfinite) input.set(place(row, bad), kInfinity);
+      temperature.push_back(one_of(0.0f, 0.8f, 1.0f, is_ordinary ? 0.7f : 1.7f));
+      top_k.push_back(one_of(0, 1, 50, is_ordinary ? 200 : 1000));
+      top_p.push_back(one_of(1.0f, 0.9f, 0.5f));
+      min_p.push_back(one_of(0.0f, 0.0f, 0.05f, 1.0f));
+    }
+    if (!is_ordinary && random() % 8 == 0) temperature[0] = -1.0f;  // a bad row
+    by_row = random() % 3 == 0;
+    counts = random() % 3 == 0;
+    output_kind = one_of(SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES);
+    output_dtype = one_of(SAMPLER_F32, input.dtype);
+    params.temperature = one_of(0.8f, 1.0f, 0.0f);
+    const std::uint64_t filters = random() % 6;
+    if (filters == 1 || filters > 3) params.top_k = one_of(3, 50, is_ordinary ? 300 : 900);
+    if (filters == 2 || filters > 4) params.top_p = one_of(0.9f, 0.3f);
+    if (filters == 3 || filters == 5) params.min_p = one_of(0.02f, 0.3f);
+    params.filter_order =
+        one_of(SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_FILTERS_JOINT, SAMPLER_FILTERS_MIN_P_FIRST);
+    params.top_k_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+    params.top_p_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+    params.top_p_sum = one_of(SAMPLER_SUM_REACHES, SAMPLER_SUM_EXCEEDS);
+    params.temperature_order =
+        one_of(SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST);
+  }
+
+  std::size_t place(int row, int i) const {
+    return lead + std::size_t(row * stride) + std::size_t(i);
+  }
+
+  struct Result {
+    Values output;
+    std::vector<std::int32_t> kept;
+    std::vector<sampler_row_status> statuses;
+    bool operator==(const Result &other) const {
+      return output == other.output && kept == other.kept && statuses == other.statuses;
+    }
+  };
+
+  Result run(sampler_t sampler) const {
+    Result result = {Values(output_dtype, lead + std::size_t(num_rows * stride), kUntouched),
+                     std::vector<std::int32_t>(std::size_t(num_rows)),
+                     std::vector<sampler_row_status>(std::size_t(num_rows))};
+    sampler_row_params rows = sized<sampler_row_params>();
+    rows.temperature = temperature.data();
+    rows.top_k = top_k.data();
+    rows.top_p = top_p.data();
+    rows.min_p = min_p.data();
+    sampler_filter_args args = sized<sampler_filter_args>();
+    args.input.values = input.at(lead);
+    args.input.num_rows = num_rows;
+    args.input.num_cols = num_cols;
+    args.input.row_stride = stride;
+    args.input.dtype = input.dtype;
+    args.params = &params;
+    if (by_row) args.row_params = &rows;
+    args.output_kind = output_kind;
+    args.output_dtype = output_dtype;
+    args.output = const_cast<void *>(result.output.at(lead));
+    args.output_stride = stride;
+    if (counts) args.out_kept_counts = result.kept.data();
+    args.out_row_status = result.statuses.data();
+    EXPECT_EQ(SAMPLER_OK, sampler_filter(sampler, &args)) << sampler_last_error();
+    return result;
+  }
+
+  HeldKind kind() const {
+    contract::FilterRequest request;
+    request.input.num_cols = num_cols;
+    contract::Parameters &all = request.parameters;
+    all.temperature = {params.temperature, by_row ? temperature.data() : nullptr};
+    all.top_k = {params.top_k, by_row ? top_k.data() : nullptr};
+    all.top_p = {params.top_p, by_row ? top_p.data() : nullptr};
+    all.min_p = {params.min_p, by_row ? min_p.data() : nullptr};
+    all.rules = {params.top_k_ties, params.top_p_ties, params.filter_order,
+                 params.temperature_order, params.top_p_sum};
+    request.output_kind = output_kind;
+    std::int32_t kept = 0;
+    if (counts) request.out_kept_counts = &kept;
+    return kernels::held_kind(request);
+  }
+};
+
+class HeldRows : public testing::TestWithParam<Machine> {
+ protected:
+  HeldRows() {
+    runtime::reset({GetParam().device});
+    runtime::set_block_threads(GetParam().block_threads);
+    runtime::adopt_host_memory(0);
+    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
+    device_ = make_handle(SAMPLER_DEVICE_CUDA);
+  }
+  static simt_test::Handle make_handle(sampler_device_type type) {
+    sampler_options options = sampler_options_default();
+    options.device_type = type;
+    options.max_rows = 512;
+    options.max_cols = 50000;
+    sampler_t sampler = nullptr;
+    EXPECT_EQ(SAMPLER_OK, sampler_create(&options, &sampler)) << sampler_last_error();
+    return simt_test::Handle(sampler);
+  }
+  ~HeldRows() override { runtime::set_block_threads(64); }
+
+  // Kernels of held rows launched for a call.
+  template <class Case>
+  bool was_held(const Case &call, HeldKind kind) {
+    for (const runtime::Launch &launch : runtime::launches()) {
+      if (launch.kernel == kernels::held_kernel_address(call.input.dtype, kind)) return true;
+    }
+    return false;
+  }
+
+  simt_test::Handle cpu_, device_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, HeldRows,
+                         testing::Values(Machine{"clusters", runtime::kHopper, 64},
+                                         Machine{"no_clusters", runtime::kAda, 64},
+                                         Machine{"clusters_256_threads", runtime::kHopper, 256}),
+                         [](const testing::TestParamInfo<Machine> &machine) {
+                           return machine.param.name;
+                         });
+
+constexpr int kWidths[] = {8192, 8200, 9001, 20000, 40009};
+
+TEST_P(HeldRows, OfFiltersEqualTheCpu) {
+  int num_held[kernels::kNumHeldKinds] = {};
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    const FilterCase call(4, kWidths[seed / 3 % 5], seed, false);
+    runtime::forget_calls();
+    const FilterCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
+    ASSERT_TRUE(expected == actual) << "seed " << seed;
+    const bool fits = GetParam().device.has_clusters() || call.num_cols < 20000;
+    if (fits && call.kind() != HeldKind::kNone) {
+      EXPECT_TRUE(was_held(call, call.kind())) << "seed " << seed;
+      ++num_held[int(call.kind())];
+    }
+  }
+  EXPECT_GE(num_held[int(HeldKind::kSoftmax)], 2);
+  EXPECT_GE(num_held[int(HeldKind::kFilter)], 10);
+}
+
+// For its lifetime the general kernel, which would compute what was left, does nothing.
+class NothingIsComputedLater {
+ public:
+  NothingIsComputedLater() {
+    for (const bool clustered : {false, true}) {
+      runtime::Kernel &kernel = kernel_of(clustered);
+      before_[clustered] = kernel;
+      kernel.bind = [](const runtime::Grid &, void **) -> runtime::Work {
+        return [](std::uint64_t) {};
+      };
+    }
+  }
+  ~NothingIsComputedLater() {
+    for (const bool clustered : {false, true}) kernel_of(clustered) = before_[clustered];
+  }
+
+ private:
+  static runtime::Kernel &kernel_of(bool clustered) {
+    return runtime::kernel_at(
+        kernels::operation_kernel_address(kernels::Operation::kRows, clustered));
+  }
+  runtime::Kernel before_[2];
+};
+
+TEST_P(HeldRows, OfModelsAreNotLeft) {
+  const NothingIsComputedLater nothing;
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    const FilterCase call(3, kWidths[seed % 3], seed, true);
+    if (call.by_row || call.kind() == HeldKind::kNone) continue;
+    const FilterCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
+    EXPECT_TRUE(expected == actual)
+        << "seed " << seed << " T " << call.params.temperature << " k " << call.params.top_k
+        << " p " << call.params.top_p << " min " << call.params.min_p << " order "
+        << call.params.filter_order << " counts " << call.counts;
+  }
+}
+
+// Top-p that keeps far more tokens than a list holds: of ranks with weights as of words.
+TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
+  const NothingIsComputedLater nothing;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    FilterCase call(2, kWidths[2 + seed % 3], seed, true);
+    if (!GetParam().device.has_clusters()) call = FilterCase(2, 9001, seed, true);
+    std::mt19937_64 random(seed);
+    std::normal_distribution<float> normal;
+    std::uniform_real_distribution<float> uniform;
+    for (int row = 0; row < call.num_rows; ++row) {
+      for (int i = 0; i < call.num_cols; ++i) {
+        const float rank = 1 + uniform(random) * float(call.num_cols);
+        call.input.set(call.place(row, i), -1.1f * std::log(rank) + 0.3f * normal(random));
+      }
+    }
+    call.by_row = call.counts = false;
+    call.params.temperature = seed % 2 == 0 ? 1.0f : 1.3f;
+    call.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    call.params.top_k = 0;
+    call.params.min_p = 0.0f;
+    call.params.top_p = seed < 3 ? 0.9f : 0.97f;
+    EXPECT_EQ(HeldKind::kFilter, call.kind());
+    const FilterCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
+    EXPECT_TRUE(expected == actual) << "seed " << seed;
+    int num_kept = 0;
+    for (int i = 0; i < call.num_cols; ++i) num_kept += actual.output.get(call.place(0, i)) > 0.0f;
+    if (call.output_kind == SAMPLER_OUTPUT_PROBABILITIES) {
+      EXPECT_GT(num_kept, 2100);
+    }
+  }
+}
+
+// Chains of drafts of given probabilities.
+struct ChainCase {
+  int num_rows = 5, num_drafts, num_cols;
+  std::int64_t stride;
+  std::size_t lead;
+  Values input, draft;  // input: the target's
+  std::vector<std::int32_t> ids, counts;
+  std::vector<std::uint64_t> seeds;
+  bool has_draft;
+
+  ChainCase(int drafts, int cols, std::uint64_t seed)
+      : num_drafts(drafts),
+        num_cols(cols),
+        stride(cols + std::int64_t(seed % 3)),
+        lead(seed % 5),
+        input(sampler_dtype(seed / 2 % 3), lead + std::size_t(num_rows * (drafts + 1) * stride), 0),
+        draft(input.dtype, lead + std::size_t(num_rows * std::max(drafts, 1) * stride), 0),
+        has_draft(seed % 4 != 0) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<float> normal;
+    for (int row = 0; row < num_rows; ++row) {
+      for (int position = 0; position <= drafts; ++position) {
+        const bool is_equal = random() % 6 == 0, is_peaked = random() % 4 == 0;
+        const std::size_t p = lead + std::size_t((row * (drafts + 1) + position) * stride);
+        const std::size_t q = lead + std::size_t((row * drafts + position) * stride);
+        for (int i = 0; i < cols; ++i) {
+          const float scale = is_peaked ? 4.0f : 1.0f;
+          const float x = std::exp(scale * normal(random)) / (60.0f * float(cols));
+          input.set(p + std::size_t(i), random() % 9 == 0 ? 0.0f : x);
+          if (position == drafts) continue;
+          const float y = std::exp(scale * normal(random)) / (60.0f * float(cols));
+          draft.set(q + std::size_t(i), is_equal ? input.get(p + std::size_t(i)) : y);
+        }
+        const auto somewhere = [&] { return std::size_t(random() % std::uint64_t(cols)); };
+        if (random() % 12 == 0) input.set(p + somewhere(), std::nanf(""));
+        if (random() % 12 == 0) input.set(p + somewhere(), -0.25f);
+        if (random() % 12 == 0 && position < drafts) draft.set(q + somewhere(), kInfinity);
+        if (random() % 16 == 0) {
+          for (int i = 0; i < cols; ++i) input.set(p + std::size_t(i), 0.0f);
+        }
+      }
+      counts.push_back(random() % 3 == 0 ? std::int32_t(random() % std::uint64_t(drafts + 2))
+                                         : drafts);
+      seeds.push_back(random());
+      for (int i = 0; i < drafts; ++i) {
+        const auto id = std::int32_t(random() % std::uint64_t(cols));
+        ids.push_back(random() % 20 == 0 ? cols : id);
+        // Likely tokens, so that some drafts are accepted.
+        if (random() % 2 == 0) {
+          const std::size_t at = std::size_t(id);
+          input.set(lead + std::size_t((row * (drafts + 1) + i) * stride) + at, 0.5f);
+          draft.set(lead + std::size_t((row * drafts + i) * stride) + at, 0.25f);
+        }
+      }
+    }
+  }
+
+  struct Result {
+    std::vector<std::int32_t> tokens, accepted, emitted;
+    std::vector<sampler_row_status> statuses;
+    bool operator==(const Result &other) const {
+      return tokens == other.tokens && accepted == other.accepted && emitted == other.emitted &&
+             statuses == other.statuses;
+    }
+  };
+
+  Result run(sampler_t sampler) const {
+    const auto rows = std::size_t(num_rows);
+    Result result = {std::vector<std::int32_t>(rows * std::size_t(num_drafts + 1), -77),
+                     std::vector<std::int32_t>(rows), std::vector<std::int32_t>(rows),
+                     std::vector<sampler_row_status>(rows)};
+    VerifyArgs args;
+    args.target.values = input.at(lead);
+    args.target.kind = SAMPLER_PROBABILITIES;
+    args.target.dtype = input.dtype;
+    args.target.num_cols = num_cols;
+    args.target.row_stride = stride;
+    args.target.num_rows = num_rows * (num_drafts + 1);
+    if (has_draft) {
+      args.draft = args.target;
+      args.draft.values = draft.at(lead);
+      args.draft.num_rows = num_rows * num_drafts;
+    }
+    args.draft_token_ids = ids.data();
+    args.num_drafts = num_drafts;
+    args.draft_counts = counts.data();
+    args.random.seeds = seeds.data();
+    args.random.num_seeds = num_rows;
+    args.out_token_ids = result.tokens.data();
+    args.out_accepted_counts = result.accepted.data();
+    args.out_emitted_counts = result.emitted.data();
+    args.out_row_status = result.statuses.data();
+    EXPECT_EQ(SAMPLER_OK, sampler_verify(sampler, &args)) << sampler_last_error();
+    return result;
+  }
+};
+
+TEST_P(HeldRows, OfChainsEqualTheCpu) {
+  int num_good = 0, num_accepted = 0, num_rejected = 0;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const bool is_long = seed == 0;  // more drafts than are looked up at once
+    const ChainCase call(is_long ? 70 : int(seed % 5), kWidths[is_long ? 0 : seed % 4], seed);
+    runtime::forget_calls();
+    const ChainCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
+    ASSERT_TRUE(expected == actual) << "seed " << seed;
+    const bool fits = GetParam().device.has_clusters() || call.num_cols < 20000;
+    if (fits) {
+      EXPECT_TRUE(was_held(call, HeldKind::kChain)) << "seed " << seed;
+    }
+    for (std::size_t row = 0; row < std::size_t(call.num_rows); ++row) {
+      num_good += expected.statuses[row] == SAMPLER_ROW_OK;
+      num_accepted += expected.emitted[row] > 0;
+      num_rejected += expected.emitted[row] < call.counts[row];
+    }
+  }
+  EXPECT_GE(num_good, 40);
+  EXPECT_GE(num_accepted, 15);
+  EXPECT_GE(num_rejected, 30);
+}
+
+// As wide as vocabularies get: what does not fit is not held.
+TEST(HeldPlans, Fit) {
+  kernels::DeviceShape device;
+  device.num_multiprocessors = 132;
+  device.held_bytes = (227 << 10) - 112;
+  for (const int team : {0, 1, 4, 8}) {
+    device.held_team = team;
+    for (const HeldKind kind : {HeldKind::kSoftmax, HeldKind::kFilter, HeldKind::kChain}) {
+      for (const std::int64_t cols : {8192, 20000, 50257, 128256, 262144, (1 << 20) - 1}) {
+        for (const std::int64_t rows : {1, 7, 64, 4096}) {
+          const Held held = kernels::plan_held(kind, rows, cols, device);
+          if (cols == 128256) {
+            EXPECT_EQ(team >= 4, held.is_on());
+          }
+          if (cols == 8192) {
+            EXPECT_EQ(team > 0, held.is_on());
+          }
+          if (!held.is_on()) continue;
+          EXPECT_LE(held.team_size, team);
+          EXPECT_GE(held.team_size * held.tiles_of_block * kernels::kTile,
+                    cols + kernels::kMaxLead);
+          EXPECT_LE(held.shared_bytes(), std::size_t(device.held_bytes));
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(kernels::plan_held(HeldKind::kSoftmax, 0, 20000, device).is_on());
+}
+
+}  // namespace
