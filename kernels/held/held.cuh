@@ -102,6 +102,43 @@ class HeldBlock : protected RankedList<Context, Shared> {
     SAMPLER_UNROLLED
     for (int i = 0; i < Row::kVectors; ++i) raw[i] = ctx.load_shared(place(tile, kFirstRaw + i));
   }
+  // Makes the elements f32.
+  SAMPLER_DEVICE void widen(const Row &row) const {
+    if constexpr (kDtype == SAMPLER_F32) return;
+    for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      raw_group(tile, raw);
+      float x[kGroup];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) x[i] = element_of(raw, i);
+      put_group(tile, x);
+    });
+  }
+  SAMPLER_DEVICE void put_group(int tile, const float (&x)[kGroup]) const {
+    SAMPLER_UNROLLED
+    for (int slot = 0; slot < kSlots; ++slot) {
+      Vector to;
+      SAMPLER_UNROLLED
+      for (int j = 0; j < kQuad; ++j) to.word[j] = contract::bits_of(x[slot * kQuad + j]);
+      ctx.store_vector(place(tile, slot), to);
+    }
+  }
+  // A group of f32.
+  SAMPLER_DEVICE void group(int tile, float (&x)[kGroup]) const {
+    SAMPLER_UNROLLED
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const Vector from = ctx.load_shared(place(tile, slot));
+      SAMPLER_UNROLLED
+      for (int j = 0; j < kQuad; ++j) x[slot * kQuad + j] = contract::float_of(from.word[j]);
+    }
+  }
+  // Element `i` of a tile of f32, in order, of the block that has it.
+  SAMPLER_DEVICE static int place_of(int tile, int i) {
+    const int vector = i / Row::kElements, in_vector = i % Row::kElements;
+    const int slot = (vector / 32 * Row::kElements + in_vector) / kQuad;
+    return ((tile * kSlots + slot) * 32 + vector % 32) * kQuad + in_vector % kQuad;
+  }
+  SAMPLER_DEVICE float *values() const { return reinterpret_cast<float *>(&shared + 1); }
   SAMPLER_DEVICE static float element_of(const Vector (&raw)[Row::kVectors], int i) {
     return element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
   }
@@ -285,59 +322,40 @@ class SoftmaxBlock : HeldBlock<Context, kDtype, HeldSoftmax> {
   const contract::FilterRequest &request;
 };
 
-// ---- Filters ------------------------------------------------------------------------------------
+// ---- Cuts ---------------------------------------------------------------------------------------
 
-template <class Context, sampler_dtype kDtype>
-class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
+// What filters keep of a row of f32.
+template <class Context, sampler_dtype kDtype, class Shared, class Request>
+class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
  public:
-  SAMPLER_DEVICE FilterBlock(const Context &context, const contract::FilterRequest &filter,
-                             const Held &layout)
-      : Block(context, layout), request(filter) {}
+  SAMPLER_DEVICE CutBlock(const Context &context, const Request &any, const Held &layout)
+      : Block(context, layout), request(any) {}
 
-  SAMPLER_DEVICE void run() {
-    const Row row = Row::of(request.input, this->index());
-    if (ctx.thread() == 0) read_parameters();
-    this->load(row);
-    set_maximum(this->max_of_team(largest_by_bins(row)));
-    ctx.sync();
-    if (state().status != SAMPLER_ROW_OK) {
-      this->write_bad(output(), row, is_mask());
-      write_outcome(0);
-    } else if (state().need == StreamNeed::kOther || !cut(row)) {
-      if (this->is_leader() && ctx.thread() == 0) {
-        held.left()[ctx.atomic_add(&held.head()->num_left, uint32_t(1))] = uint32_t(this->index());
-      }
-    } else {
-      write_kept(row);
-      write_outcome(shared.kept_count);
-    }
-    ctx.team_sync();  // peers may access this block's shared memory until here
-  }
-
- private:
-  using Block = HeldBlock<Context, kDtype, HeldFilter>;
+ protected:
+  using Block = HeldBlock<Context, kDtype, Shared>;
   using Block::ctx;
   using Block::held;
   using Block::shared;
-  using List = RankedList<Context, HeldFilter>;
+  using List = RankedList<Context, Shared>;
   using Row = typename Block::Row;
+
+  SAMPLER_DEVICE const contract::FilterRules &rules() const { return request.parameters.rules; }
+  SAMPLER_DEVICE int64_t num_cols() const { return request.input.num_cols; }
+  SAMPLER_DEVICE bool counts_kept() const { return request.out_kept_counts != nullptr; }
 
   SAMPLER_DEVICE StreamedRowState &state() const { return shared.state; }
   SAMPLER_DEVICE contract::RowScale scale() const {
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
-  SAMPLER_DEVICE bool is_mask() const { return request.output_kind == SAMPLER_OUTPUT_VALUES; }
-  SAMPLER_DEVICE OutputRows output() const { return output_rows(request, request.input.num_cols); }
 
   // Called by one thread.
-  SAMPLER_DEVICE void read_parameters() const {
+  SAMPLER_DEVICE void read_parameters(int64_t slot) const {
     StreamedRowState &row = state();
     row.need = StreamNeed::kOther;
-    row.status = contract::read_parameters(request, request.slots[this->index()], &row.parameters);
+    row.status = contract::read_parameters(request, slot, &row.parameters);
     shared.num_listed = 0;
     if (row.status != SAMPLER_ROW_OK) return;
-    row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
-                           {request.out_kept_counts != nullptr, false});
+    row.need = stream_need(row.parameters, rules(), num_cols(), {counts_kept(), false});
   }
   SAMPLER_DEVICE void set_maximum(uint32_t key) const {
     if (ctx.thread() != 0) return;
@@ -346,6 +364,11 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
+  }
+
+  SAMPLER_DEVICE void leave(int64_t row) const {
+    if (!this->is_leader() || ctx.thread() != 0) return;
+    held.left()[ctx.atomic_add(&held.head()->num_left, uint32_t(1))] = uint32_t(row);
   }
 
   // The thread's largest value. The leader gets those of its groups, in as many bins as the list
@@ -362,9 +385,12 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
       SAMPLER_KEEP_ROLLED
       for (int tile = ctx.warp() + bin * Context::kWarps; tile < end;
            tile += each * Context::kWarps) {
-        Vector raw[Row::kVectors];
-        this->raw_group(tile, raw);
-        const uint32_t of_group = key_or_bad(largest<kDtype, Context>(raw));
+        float x[kGroup];
+        this->group(tile, x);
+        float max = x[0];
+        SAMPLER_UNROLLED
+        for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
+        const uint32_t of_group = key_or_bad(max);
         if (of_group > key) key = of_group;
       }
       bins[bin * Context::kThreads] = key;
@@ -373,8 +399,9 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     return own;
   }
 
-  // Finds the cut and the kept weight. False: the list does not show them.
-  SAMPLER_DEVICE bool cut(const Row &row) {
+  // Finds the cut and the kept weight; without a list only if it is wanted. False: the list does
+  // not show them.
+  SAMPLER_DEVICE bool cut(const Row &row, bool wants_weight) {
     const StreamNeed what = state().need;
     if (what == StreamNeed::kWeights) {
       // Min-p is the only filter, if any is on.
@@ -384,7 +411,7 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
           is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
                  : lowest;
       ctx.sync();
-      const uint64_t weight = is_mask() ? 0 : this->weight_of_team(weigh(row, key));
+      const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, key)) : 0;
       if (ctx.thread() == 0) set_cut(contract::rank_of_key(key), weight, 0);
       ctx.sync();
       return true;
@@ -402,7 +429,7 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     uint64_t begin[] = {0, 0};  // the bin or the bound, and the weight above the bin
     if (this->is_leader()) {
       if (is_binned) {
-        find_bin(contract::top_p_threshold({p, request.parameters.rules.top_p_sum}, total));
+        find_bin(contract::top_p_threshold({p, rules().top_p_sum}, total));
         begin[0] = uint64_t(shared.kept_count);
         begin[1] = shared.kept_weight;
       } else {
@@ -424,10 +451,8 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
       int kept = 1;
       if (!is_first) {
         this->add_up(scale());
-        typename List::Prefixes prefixes(*this, scale(), state().max, request.input.num_cols, total,
-                                         above);
-        kept = contract::filtered_prefix_by_steps(prefixes, state().parameters,
-                                                  request.parameters.rules);
+        typename List::Prefixes prefixes(*this, scale(), state().max, num_cols(), total, above);
+        kept = contract::filtered_prefix_by_steps(prefixes, state().parameters, rules());
         ctx.sync();
       }
       if (kept <= this->count()) {
@@ -445,8 +470,8 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
 
   SAMPLER_DEVICE bool has_top_p_alone() const {
     const contract::RowParameters &parameters = state().parameters;
-    return !contract::min_p_is_on(parameters.min_p) && !request.out_kept_counts &&
-           keeps_all(parameters.top_k, request.input.num_cols);
+    return !contract::min_p_is_on(parameters.min_p) && !counts_kept() &&
+           keeps_all(parameters.top_k, num_cols());
   }
 
   // Bins of values, from the largest down; lighter tokens than any that top-p may keep have none.
@@ -483,15 +508,14 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     ctx.sync();
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
-      Vector raw[Row::kVectors];
-      this->raw_group(tile, raw);
+      float x[kGroup];
+      this->group(tile, x);
       int bin = -1;
       uint64_t weight = 0;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
-        const float x = Block::element_of(raw, i);
-        const uint64_t of_x = contract::weight_of(contract::relative_for_weight(scale, x));
-        const int next = bins.of_value(x);
+        const uint64_t of_x = contract::weight_of(contract::relative_for_weight(scale, x[i]));
+        const int next = bins.of_value(x[i]);
         own += of_x;
         if (next != bin) {
           if (bin >= 0 && weight != 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
@@ -558,13 +582,12 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     const float low = key != 0 ? contract::value_of_key(key) : contract::negative_infinity();
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
-      Vector raw[Row::kVectors];
-      this->raw_group(tile, raw);
+      float x[kGroup];
+      this->group(tile, x);
       contract::WeightSum weights;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
-        const float x = Block::element_of(raw, i);
-        weights.add(x >= low ? contract::relative_for_weight(scale, x) : 0.0f);
+        weights.add(x[i] >= low ? contract::relative_for_weight(scale, x[i]) : 0.0f);
       }
       own += weights.of(kGroup);
     });
@@ -574,7 +597,7 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
   // A key that at least the wanted number of tokens reach, and not many more. Called by the leader.
   SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what) const {
     const int32_t top_k = state().parameters.top_k;
-    int wanted = keeps_all(top_k, request.input.num_cols) ? 0 : top_k;
+    int wanted = keeps_all(top_k, num_cols()) ? 0 : top_k;
     if (what == StreamNeed::kTotal) {
       const int groups = held.team_size * held.tiles_of_block * 32;
       const int bins = groups < kStreamedTokens ? groups : kStreamedTokens;
@@ -597,39 +620,94 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
     uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
     this->for_each_tile(row, [&](int tile) {
-      Vector raw[Row::kVectors];
-      this->raw_group(tile, raw);
+      float x[kGroup];
+      this->group(tile, x);
       uint32_t hits = 0;
       SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) hits |= is_listed(Block::element_of(raw, i)) ? 1u << i : 0;
+      for (int i = 0; i < kGroup; ++i) hits |= is_listed(x[i]) ? 1u << i : 0;
       if (ctx.ballot(hits != 0) == 0) return;
       uint32_t at = this->reserve(num_listed, uint32_t(Context::count_bits(hits)));
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
         if ((hits >> i & 1) == 0) continue;
         if (at < uint32_t(kStreamedTokens)) {
-          to[at] =
-              contract::rank_of(Block::element_of(raw, i), uint32_t(this->index_of(row, tile, i)));
+          to[at] = contract::rank_of(x[i], uint32_t(this->index_of(row, tile, i)));
         }
         ++at;
       }
     });
   }
 
+  // Whether a token is kept.
+  struct Kept {
+    float low;
+    int last;
+
+    SAMPLER_DEVICE bool has(float x, int index) const {
+      return x > low || (x == low && index <= last);
+    }
+  };
+  SAMPLER_DEVICE Kept kept() const {
+    return {contract::value_of_rank(shared.cut),
+            int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu)};
+  }
+
+  const Request &request;
+};
+
+// ---- Filters ------------------------------------------------------------------------------------
+
+template <class Context, sampler_dtype kDtype>
+class FilterBlock : CutBlock<Context, kDtype, HeldFilter, contract::FilterRequest> {
+ public:
+  using Cut = CutBlock<Context, kDtype, HeldFilter, contract::FilterRequest>;
+  using Cut::Cut;
+
+  SAMPLER_DEVICE void run() {
+    const Row row = Row::of(request.input, this->index());
+    if (ctx.thread() == 0) this->read_parameters(request.slots[this->index()]);
+    this->load(row);
+    this->widen(row);
+    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
+    ctx.sync();
+    if (state().status != SAMPLER_ROW_OK) {
+      this->write_bad(output(), row, is_mask());
+      write_outcome(0);
+    } else if (state().need == StreamNeed::kOther || !this->cut(row, !is_mask())) {
+      this->leave(this->index());
+    } else {
+      write_kept(row);
+      write_outcome(shared.kept_count);
+    }
+    ctx.team_sync();  // peers may access this block's shared memory until here
+  }
+
+ private:
+  using Cut::ctx;
+  using Cut::request;
+  using Cut::shared;
+  using Cut::state;
+  using Row = typename Cut::Row;
+
+  SAMPLER_DEVICE bool is_mask() const { return request.output_kind == SAMPLER_OUTPUT_VALUES; }
+  SAMPLER_DEVICE OutputRows output() const { return output_rows(request, request.input.num_cols); }
+
   SAMPLER_DEVICE void write_kept(const Row &row) const {
     const contract::RowScale scale = this->scale();
-    const float low = contract::value_of_rank(shared.cut);
-    const int last = int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu);
+    const auto cut = this->kept();
     const bool greedy = contract::is_greedy(state().parameters.temperature);
     const float normalizer = greedy || is_mask() ? 1.0f : contract::normalizer(shared.kept_weight);
     this->write(output(), row, [&](int tile, int i, float(&x)[Row::kElements]) {
-      const Vector raw = ctx.load_shared(this->place(tile, Block::kFirstRaw + i / Row::kElements));
       const int first = this->index_of(row, tile, i);
       uint32_t kept = 0;
       SAMPLER_UNROLLED
-      for (int j = 0; j < Row::kElements; ++j) {
-        x[j] = element<kDtype>(raw, j);
-        kept |= x[j] > low || (x[j] == low && first + j <= last) ? 1u << j : 0;
+      for (int j = 0; j < Row::kElements; j += kQuad) {
+        const Vector from = ctx.load_shared(this->place(tile, (i + j) / kQuad));
+        SAMPLER_UNROLLED
+        for (int n = 0; n < kQuad; ++n) {
+          x[j + n] = contract::float_of(from.word[n]);
+          kept |= cut.has(x[j + n], first + j + n) ? 1u << (j + n) : 0;
+        }
       }
       if (is_mask() || greedy) {
         SAMPLER_UNROLLED
@@ -657,8 +735,6 @@ class FilterBlock : HeldBlock<Context, kDtype, HeldFilter> {
     if (request.out_kept_counts) request.out_kept_counts[this->index()] = kept_count;
     if (request.out_row_status) request.out_row_status[this->index()] = state().status;
   }
-
-  const contract::FilterRequest &request;
 };
 
 // ---- Chains -------------------------------------------------------------------------------------
@@ -891,10 +967,7 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
 
   // Element `i` of a tile, in order.
   SAMPLER_DEVICE float value_at(int tile, int i) const {
-    const int vector = i / Row::kElements, in_vector = i % Row::kElements;
-    const int slot = (vector / 32 * Row::kElements + in_vector) / kQuad;
-    const auto *const values = reinterpret_cast<const float *>(&shared + 1);
-    return values[((tile * kSlots + slot) * 32 + vector % 32) * kQuad + in_vector % kQuad];
+    return this->values()[Block::place_of(tile, i)];
   }
 
   SAMPLER_DEVICE void write() const {
