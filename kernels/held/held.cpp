@@ -54,6 +54,29 @@ HeldKind held_kind(const contract::VerifyRequest &request) {
   return is_held ? HeldKind::kChain : HeldKind::kNone;
 }
 
+HeldKind held_kind(const StagedSampleRequest &request) {
+  const contract::Pipeline &stages = request.stages;
+  const contract::Parameters &all = request.parameters;
+  const contract::Reports &wanted = request.wanted;
+  const bool only_edits = stages.has_edits() && !stages.has_windows && !stages.forced_token_ids &&
+                          !stages.scored_token_ids && !stages.kept &&
+                          !stages.adaptive.may_have_window() && !stages.adaptive.may_decay();
+  const bool reports = wanted.wants_top() || wanted.wants_chosen() || wanted.wants_kept_list() ||
+                       wanted.out_ranks || wanted.out_entropies || wanted.out_kept_bitmask ||
+                       wanted.out_removed_by || request.out_observations ||
+                       request.logprob_kind == SAMPLER_LOGPROB_EDITED;
+  const bool draws =
+      request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
+  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) || !only_edits ||
+      reports || !draws || may_have_two_scales(all)) {
+    return HeldKind::kNone;
+  }
+  if (all.differ_by_slot()) return HeldKind::kSample;
+  const StreamNeed need = stream_need(all.of(0), all.rules, request.input.num_cols,
+                                      {request.out_kept_counts != nullptr, false});
+  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kSample;
+}
+
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {
   Held held;
   if (kind == HeldKind::kNone || num_rows < 1 || device.held_team == 0) return held;
@@ -69,11 +92,18 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
   held.kind = kind;
   held.team_size = size;
   held.tiles_of_block = int((tiles + size - 1) / size);
-  held.num_rows = num_rows;
+  held.num_rows = held.num_teams = num_rows;
   const bool fits = held.tiles_of_block <= kMostHeldTiles &&
                     int64_t(held.shared_bytes()) <= device.held_bytes &&
                     num_rows <= kMostBlocks / size;
-  return fits ? held : Held();
+  if (!fits) return Held();
+  if (kind == HeldKind::kSample) {  // teams have memory of their own
+    const KernelShape &shape = device.kernels[kHeldSampleKernels];
+    const int64_t at_once = shape.share_of((long long)(held.shared_bytes())).teams_of(size);
+    if (at_once == 0) return Held();
+    held.num_teams = std::min(num_rows, at_once);
+  }
+  return held;
 }
 
 }  // namespace sampler::kernels

@@ -14,11 +14,12 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
-// Blocks per multiprocessor, which leave 64 registers a thread.
-constexpr int kHeldBlocks = 4;
+// Blocks per multiprocessor, which leave 64 registers a thread; or 128, for edits.
+template <HeldKind kKind>
+constexpr int kHeldBlocks = kKind == HeldKind::kSample ? 2 : 4;
 
 template <sampler_dtype kDtype, HeldKind kKind>
-__global__ void __launch_bounds__(kBlockThreads, kHeldBlocks)
+__global__ void __launch_bounds__(kBlockThreads, kHeldBlocks<kKind>)
     held_kernel(const __grid_constant__ HeldRequest<kKind> request,
                 const __grid_constant__ Held held) {
   using Context = CudaContext<kBlockThreads, kHasClusters>;

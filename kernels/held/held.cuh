@@ -22,8 +22,12 @@
 #include "held/held.h"
 #include "machine/device.cuh"
 #include "operations/residual.cuh"
+#include "operations/sample.cuh"
 #include "row/output.cuh"
 #include "row/row.cuh"
+#include "stages/edited_row.cuh"
+#include "stages/edits.cuh"
+#include "stages/staged.h"
 #include "stream/ranked_list.cuh"
 #include "stream/streamed_row.cuh"
 
@@ -111,17 +115,15 @@ class HeldBlock : protected RankedList<Context, Shared> {
       float x[kGroup];
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) x[i] = element_of(raw, i);
-      put_group(tile, x);
-    });
-  }
-  SAMPLER_DEVICE void put_group(int tile, const float (&x)[kGroup]) const {
-    SAMPLER_UNROLLED
-    for (int slot = 0; slot < kSlots; ++slot) {
-      Vector to;
       SAMPLER_UNROLLED
-      for (int j = 0; j < kQuad; ++j) to.word[j] = contract::bits_of(x[slot * kQuad + j]);
-      ctx.store_vector(place(tile, slot), to);
-    }
+      for (int slot = 0; slot < kSlots; ++slot) {
+        Vector to;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) to.word[j] = contract::bits_of(x[slot * kQuad + j]);
+        ctx.store_vector(place(tile, slot), to);
+      }
+    });
+    ctx.warp_sync();  // keeps the loads that follow after these stores
   }
   // A group of f32.
   SAMPLER_DEVICE void group(int tile, float (&x)[kGroup]) const {
@@ -212,6 +214,73 @@ class HeldBlock : protected RankedList<Context, Shared> {
       if (uint32_t(first + i) >= uint32_t(row.count)) continue;
       output.store(index() * output.stride + first + i, is_mask ? row.value(first + i) : 0.0f);
     }
+  }
+
+  // ---- Draws ------------------------------------------------------------------------------------
+
+  // Draws a token, which the leader gets after the team's next barrier, from a row of f32, by
+  // relative(x, index), which has its weight. Returns the row's weight. `word`: random.
+  template <class Relative>
+  SAMPLER_DEVICE uint64_t draw_by_tiles(const Row &row, uint64_t word, const Relative &relative) {
+    uint64_t own = 0;  // of the warp
+    for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      group(tile, x);
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) weights.add(relative(x[i], index_of(row, tile, i)));
+      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+      if (ctx.lane() == 0) shared.drawn.tile_weights[tile] = weight;
+      own += weight;
+    });
+    const uint64_t weights[] = {sum_of_warps(own, 1)};
+    const auto *const all = exchange(weights);
+    const uint64_t total = sum(all[0]);
+    uint64_t target = contract::draw_target(word, total);
+    int rank = 0;
+    SAMPLER_KEEP_ROLLED
+    for (; target >= all[0][rank]; ++rank) target -= all[0][rank];
+    if (rank != ctx.cluster_rank() || ctx.warp() != 0) return total;
+    int tile = 0;
+    SAMPLER_KEEP_ROLLED
+    for (;; tile += 32) {
+      const int mine = tile + ctx.lane();
+      const uint64_t weight = mine < tiles_of(row) ? shared.drawn.tile_weights[mine] : 0;
+      const int lane = find(weight, &target);
+      if (lane == 32) continue;
+      tile += lane;
+      break;
+    }
+    // Of the tile's elements in order, a lane has as many as its group.
+    const int first = (begin_ + tile) * kTile - row.lead;
+    const auto weight_at = [&](int i) {
+      return contract::weight_of(relative(values()[place_of(tile, i)], first + i));
+    };
+    uint64_t mine = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; ++i) mine += weight_at(ctx.lane() * kGroup + i);
+    const int lane = find(mine, &target);
+    if (ctx.lane() != lane) return total;
+    int i = lane * kGroup;
+    SAMPLER_KEEP_ROLLED
+    for (uint64_t weight = weight_at(i); target >= weight; weight = weight_at(i)) {
+      target -= weight;
+      ++i;
+    }
+    HeldDraw *const drawn = ctx.peer(&shared.drawn, 0);
+    drawn->id = first + i;
+    drawn->value = values()[place_of(tile, i)];
+    return total;
+  }
+
+  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
+  // if none; *target becomes the rest there.
+  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    const uint32_t above = ctx.ballot(up_to > *target);
+    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
+    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
+    return lane;
   }
 
   const Held &held;
@@ -411,7 +480,7 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
           is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
                  : lowest;
       ctx.sync();
-      const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, key)) : 0;
+      const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, scale(), key)) : 0;
       if (ctx.thread() == 0) set_cut(contract::rank_of_key(key), weight, 0);
       ctx.sync();
       return true;
@@ -423,7 +492,7 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
     const ValueBins bins = ValueBins::of(scale(), 1.0f - p);
     uint64_t total = 0;
     if (what == StreamNeed::kTotal) {
-      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins) : weigh(row, 0));
+      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins) : weigh(row, scale(), 0));
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
     uint64_t begin[] = {0, 0};  // the bin or the bound, and the weight above the bin
@@ -577,8 +646,8 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
   }
 
   // This thread's part of the weight of the values from a key up.
-  SAMPLER_DEVICE uint64_t weigh(const Row &row, uint32_t key) const {
-    const contract::RowScale scale = this->scale();
+  SAMPLER_DEVICE uint64_t weigh(const Row &row, const contract::RowScale &scale,
+                                uint32_t key) const {
     const float low = key != 0 ? contract::value_of_key(key) : contract::negative_infinity();
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
@@ -902,77 +971,13 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
 
   SAMPLER_DEVICE void draw(const Row &target, float max) {
     const contract::RowScale scale = contract::probabilities_row_scale(max);
-    uint64_t own = 0;  // of the warp, in lane 0
-    this->for_each_tile(target, [&](int tile) {
-      contract::WeightSum weights;
-      SAMPLER_UNROLLED
-      for (int slot = 0; slot < kSlots; ++slot) {
-        const Vector x = ctx.load_shared(this->place(tile, slot));
-        SAMPLER_UNROLLED
-        for (int j = 0; j < kQuad; ++j) {
-          weights.add(contract::relative_for_weight(scale, contract::float_of(x.word[j])));
-        }
-      }
-      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
-      if (ctx.lane() == 0) shared.tile_weights[tile] = weight;
-      own += weight;
-    });
-    const uint64_t values[] = {this->sum_of_warps(own, 1)};
-    const auto *const all = this->exchange(values);
-    const uint64_t total = this->sum(all[0]);
-    uint64_t target_weight = contract::draw_target(contract::last_token_word(shared.chain), total);
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < ctx.cluster_rank(); ++i) {
-      if (target_weight < all[0][i]) return;  // it is an earlier block's
-      target_weight -= all[0][i];
-    }
-    if (target_weight >= values[0] || ctx.warp() != 0) return;
-    int tile = 0;
-    SAMPLER_KEEP_ROLLED
-    for (;; tile += 32) {
-      const int mine = tile + ctx.lane();
-      const uint64_t weight = mine < this->tiles_of(target) ? shared.tile_weights[mine] : 0;
-      const int lane = find(weight, &target_weight);
-      if (lane == 32) continue;
-      tile += lane;
-      break;
-    }
-    // Of the tile's elements in order, a lane has as many as its group.
-    uint64_t mine = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kGroup; ++i) {
-      mine += contract::weight(scale, value_at(tile, ctx.lane() * kGroup + i));
-    }
-    const int lane = find(mine, &target_weight);
-    if (ctx.lane() != lane) return;
-    int i = lane * kGroup;
-    SAMPLER_KEEP_ROLLED
-    for (uint64_t weight = contract::weight(scale, value_at(tile, i)); target_weight >= weight;
-         weight = contract::weight(scale, value_at(tile, i))) {
-      target_weight -= weight;
-      ++i;
-    }
-    *ctx.peer(&shared.last_token, 0) = (begin_ + tile) * kTile + i - target.lead;
-  }
-
-  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
-  // if none; *target becomes the rest there.
-  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    const uint32_t above = ctx.ballot(up_to > *target);
-    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
-    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
-    return lane;
-  }
-
-  // Element `i` of a tile, in order.
-  SAMPLER_DEVICE float value_at(int tile, int i) const {
-    return this->values()[Block::place_of(tile, i)];
+    this->draw_by_tiles(target, contract::last_token_word(shared.chain),
+                        [&](float x, int) { return contract::relative_for_weight(scale, x); });
   }
 
   SAMPLER_DEVICE void write() const {
     contract::Chain chain = shared.chain;
-    chain.last_token = shared.last_token;
+    chain.last_token = shared.drawn.id;
     const int num_tokens = int(request.num_drafts) + 1;
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < num_tokens; i += Context::kThreads) {
@@ -985,6 +990,204 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
   const contract::VerifyRequest &request;
 };
 
+// ---- Edited rows --------------------------------------------------------------------------------
+
+// A row of f32 in the shared memory of all blocks of its team.
+template <class Context, sampler_dtype kDtype, class Block>
+class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, kDtype, Block>> {
+ public:
+  using TeamEditedRow<Context, HeldEditedRow>::team;
+  using Row = StreamedRow<kDtype>;
+
+  SAMPLER_DEVICE HeldEditedRow(Team<Context> &owner, const Block &block, uint32_t *of_elements)
+      : TeamEditedRow<Context, HeldEditedRow>(owner, of_elements), block_(block) {}
+
+  SAMPLER_DEVICE void begin(const Row &row) { row_ = row; }
+
+  SAMPLER_DEVICE int count() const { return row_.count; }
+  SAMPLER_DEVICE int find(int64_t id) const { return id >= 0 && id < row_.count ? int(id) : -1; }
+  SAMPLER_DEVICE int64_t id_of_element(int element) const { return element; }
+  SAMPLER_DEVICE float &value(int element) const { return block_.value_in_team(row_, element); }
+
+  // Replaces each value by change(element, x). A barrier follows.
+  template <class Change>
+  SAMPLER_DEVICE void change_all(const Change &change) const {
+    block_.change_all(row_, change);
+    team.ctx.team_sync();
+  }
+
+ private:
+  const Block &block_;
+  Row row_;
+};
+
+template <class Context, sampler_dtype kDtype>
+class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
+ public:
+  SAMPLER_DEVICE SampleBlock(const Context &context, const StagedSampleRequest &sample,
+                             const Held &layout)
+      : Cut(context, sample, layout),
+        team_(context, *reinterpret_cast<TeamShared *>(&context.template shared<HeldSample>().row)),
+        row_(team_, *this,
+             sample.memory.template part<uint32_t>(context.team(), sample.memory.marks)),
+        edits_(row_, sample.stages) {}
+
+  SAMPLER_DEVICE void run() {
+    for (output_ = ctx.team(); output_ < held.num_rows; output_ += ctx.num_teams()) {
+      run_row();
+      ctx.team_sync();  // peers may access this block's shared memory until here
+    }
+  }
+
+ private:
+  static_assert(sizeof(TeamShared) <= sizeof(StreamedList), "edits come before the list");
+  using Cut = CutBlock<Context, kDtype, HeldSample, StagedSampleRequest>;
+  using Block = typename Cut::Block;
+  using Cut::ctx;
+  using Cut::held;
+  using Cut::request;
+  using Cut::shared;
+  using Cut::state;
+  using Row = typename Cut::Row;
+  using EditedRow = HeldEditedRow<const Context, kDtype, SampleBlock>;
+  friend EditedRow;
+
+  SAMPLER_DEVICE void run_row() {
+    const int64_t index = input_row(request, output_);
+    const bool has_row = index >= 0 && index < request.input.num_rows;
+    const int64_t slot = request.slots[output_];
+    if (ctx.thread() == 0) {
+      this->read_parameters(slot);
+      if (!has_row) {
+        state().status = SAMPLER_ROW_INVALID_INDEX;
+      } else if (state().status == SAMPLER_ROW_OK &&
+                 !request.stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
+        state().status = SAMPLER_ROW_INVALID_PARAMETER;
+      }
+    }
+    ctx.sync();
+    if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
+    const Row row = Row::of(request.input, index);
+    this->load(row);
+    this->widen(row);
+    const uint32_t given_key = this->max_of_team(largest_of(row));
+    uint32_t status = status_of_key(given_key);
+    if (status != SAMPLER_ROW_OK) return write_bad(status);
+    // Raw log-probabilities are of the row before its edits.
+    const contract::RowScale raw_scale =
+        contract::logits_row_scale(contract::value_of_key(given_key), 1.0f);
+    const uint64_t raw_weight =
+        has_raw_logprobs() ? this->weight_of_team(this->weigh(row, raw_scale, 0)) : 0;
+    row_.begin(row);
+    status = edits_.edit(slot, output_);
+    ctx.team_sync();  // the list takes the memory of the edits
+    if (status != SAMPLER_ROW_OK) return write_bad(status);
+    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
+    ctx.sync();
+    if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
+    if (state().need == StreamNeed::kOther || !this->cut(row, false)) return this->leave(output_);
+    const uint64_t kept_weight = draw(row, slot);
+    ctx.team_sync();
+    if (this->is_leader() && ctx.thread() == 0) write(row, kept_weight, raw_scale, raw_weight);
+  }
+
+  SAMPLER_DEVICE uint32_t largest_of(const Row &row) const {
+    uint32_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      float max = x[0];
+      SAMPLER_UNROLLED
+      for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
+      const uint32_t key = key_or_bad(max);
+      if (key > own) own = key;
+    });
+    return own;
+  }
+
+  // Returns the kept weight; of a greedy row it is not known.
+  SAMPLER_DEVICE uint64_t draw(const Row &row, int64_t slot) {
+    if (contract::is_greedy(state().parameters.temperature)) {
+      if (this->is_leader() && ctx.thread() == 0) {
+        shared.drawn.id = contract::id_of_rank(shared.cut);
+        shared.drawn.value = contract::value_of_rank(shared.cut);
+      }
+      return 0;
+    }
+    const contract::RowScale scale = this->scale();
+    const auto kept = this->kept();
+    const uint64_t word =
+        contract::random_word64(request.random.of(slot), contract::Purpose::kSample, 0);
+    return this->draw_by_tiles(row, word, [&](float x, int element) {
+      return kept.has(x, element) ? contract::relative_for_weight(scale, x) : 0.0f;
+    });
+  }
+
+  // An element, in whichever block has it.
+  SAMPLER_DEVICE float &value_in_team(const Row &row, int element) const {
+    const int position = element + row.lead, tile = position / kTile;
+    const int rank = tile / held.tiles_of_block;
+    return *ctx.peer(
+        &this->values()[Block::place_of(tile - rank * held.tiles_of_block, position % kTile)],
+        rank);
+  }
+  template <class Change>
+  SAMPLER_DEVICE void change_all(const Row &row, const Change &change) const {
+    this->for_each_tile(row, [&](int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int slot = 0; slot < Block::kSlots; ++slot) {
+        Vector raw = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const int element = this->index_of(row, tile, slot * kQuad + j);
+          if (uint32_t(element) >= uint32_t(row.count)) continue;
+          raw.word[j] = contract::bits_of(change(element, contract::float_of(raw.word[j])));
+        }
+        ctx.store_vector(this->place(tile, slot), raw);
+      }
+    });
+  }
+
+  SAMPLER_DEVICE bool has_raw_logprobs() const {
+    return request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight,
+                            const contract::RowScale &raw_scale, uint64_t raw_weight) const {
+    const HeldDraw &drawn = shared.drawn;
+    if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output_, drawn.id);
+    if (request.out_kept_counts) request.out_kept_counts[output_] = shared.kept_count;
+    if (request.out_row_status) request.out_row_status[output_] = SAMPLER_ROW_OK;
+    const float given = row.value(int(drawn.id));
+    if (request.out_values) request.out_values[output_] = given;
+    if (!request.out_logprobs) return;
+    float logprob = 0.0f;
+    if (has_raw_logprobs()) {
+      logprob = contract::forced_log_probability(raw_scale, given, true, raw_weight);
+    } else if (!contract::is_greedy(state().parameters.temperature)) {
+      logprob = contract::forced_log_probability(this->scale(), drawn.value, true, kept_weight);
+    }
+    request.out_logprobs[output_] = logprob;
+  }
+
+  SAMPLER_DEVICE void write_bad(uint32_t status) const {
+    if (!this->is_leader() || ctx.thread() != 0) return;
+    if (request.out_token_ids.data) {
+      contract::store_id(request.out_token_ids, output_, request.bad_row_token);
+    }
+    if (request.out_kept_counts) request.out_kept_counts[output_] = 0;
+    if (request.out_logprobs) request.out_logprobs[output_] = contract::quiet_nan();
+    if (request.out_values) request.out_values[output_] = contract::quiet_nan();
+    if (request.out_row_status) request.out_row_status[output_] = status;
+  }
+
+  Team<const Context> team_;
+  EditedRow row_;
+  TeamEdits<const Context, EditedRow> edits_;
+  int64_t output_ = 0;
+};
+
 template <sampler_dtype kDtype, HeldKind kKind, class Context>
 SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &request,
                              const Held &held) {
@@ -993,8 +1196,10 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kFilter) {
     FilterBlock<Context, kDtype>(ctx, request, held).run();
-  } else {
+  } else if constexpr (kKind == HeldKind::kChain) {
     ChainBlock<Context, kDtype>(ctx, request, held).run();
+  } else {
+    SampleBlock<Context, kDtype>(ctx, request, held).run();
   }
 }
 

@@ -8,9 +8,9 @@
 
 #include "contract/request.h"
 #include "contract/verify_chain.h"
-#include "contract/verify_chain.h"
 #include "machine/device_shape.h"
 #include "machine/team.cuh"
+#include "stages/staged.h"
 #include "stream/stream.h"
 
 namespace sampler::kernels {
@@ -25,8 +25,9 @@ enum class HeldKind : int {
   kSoftmax,  // probabilities of all tokens
   kFilter,   // probabilities, or values, of the tokens that filters keep
   kChain,    // the tokens of chains of drafts, of given probabilities
+  kSample,   // draws from edited rows
 };
-constexpr int kNumHeldKinds = 4;
+constexpr int kNumHeldKinds = 5;
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
 // so many of the row's tiles.
@@ -35,18 +36,23 @@ struct Held {
   int team_size = 1;
   int tiles_of_block = 0;
   int64_t num_rows = 0;
+  int64_t num_teams = 0;
   char *memory = nullptr;  // bytes(), aligned
 
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.
-  SAMPLER_HD bool leaves_rows() const { return kind == HeldKind::kFilter; }
+  SAMPLER_HD bool leaves_rows() const {
+    return kind == HeldKind::kFilter || kind == HeldKind::kSample;
+  }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
   SAMPLER_HD uint32_t *left() const {
     return reinterpret_cast<uint32_t *>(memory + sizeof(StreamHead));
   }
   SAMPLER_HD size_t bytes() const {
-    return leaves_rows() ? sizeof(StreamHead) + size_t(num_rows) * sizeof(uint32_t) : 0;
+    constexpr size_t kLine = kStreamAlignment;
+    const size_t lines = (size_t(num_rows) * sizeof(uint32_t) + kLine - 1) / kLine;
+    return leaves_rows() ? sizeof(StreamHead) + lines * kLine : 0;
   }
   // Dynamic shared memory of a block.
   SAMPLER_HD size_t shared_bytes() const;
@@ -64,6 +70,13 @@ struct alignas(16) HeldSoftmax : HeldExchange {
   uint32_t status;
 };
 
+// A drawn token, and what finds it.
+struct HeldDraw {
+  int64_t id;
+  float value;
+  uint64_t tile_weights[kMostHeldTiles];
+};
+
 struct alignas(16) HeldFilter : HeldExchange {
   StreamedRowState state;
   uint32_t num_listed;
@@ -73,19 +86,23 @@ struct alignas(16) HeldFilter : HeldExchange {
   StreamedList row;
 };
 
+struct alignas(16) HeldSample : HeldFilter {
+  HeldDraw drawn;
+};
+
 struct alignas(16) HeldChain : HeldExchange {
   contract::Chain chain;
   uint32_t status;
-  int64_t last_token;
+  HeldDraw drawn;
   float target[kLookedUp];  // probabilities of the drafts
   float draft[kLookedUp];
-  uint64_t tile_weights[kMostHeldTiles];
 };
 
 SAMPLER_HD inline size_t Held::shared_bytes() const {
   const size_t before = kind == HeldKind::kSoftmax  ? sizeof(HeldSoftmax)
                         : kind == HeldKind::kFilter ? sizeof(HeldFilter)
-                                                    : sizeof(HeldChain);
+                        : kind == HeldKind::kChain  ? sizeof(HeldChain)
+                                                    : sizeof(HeldSample);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
 
@@ -96,6 +113,7 @@ void for_each_held_kernel(const F &f) {
     f(dtype, std::integral_constant<HeldKind, HeldKind::kSoftmax>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kFilter>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kChain>());
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kSample>());
   };
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
@@ -104,12 +122,14 @@ void for_each_held_kernel(const F &f) {
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
-using HeldRequest =
-    std::conditional_t<kKind == HeldKind::kChain, contract::VerifyRequest, contract::FilterRequest>;
+using HeldRequest = std::conditional_t<
+    kKind == HeldKind::kChain, contract::VerifyRequest,
+    std::conditional_t<kKind == HeldKind::kSample, StagedSampleRequest, contract::FilterRequest>>;
 
 // The kind of launch for all rows of a request; kNone: not held.
 HeldKind held_kind(const contract::FilterRequest &request);
 HeldKind held_kind(const contract::VerifyRequest &request);
+HeldKind held_kind(const StagedSampleRequest &request);
 
 // kNone without rows, or if a team's shared memory does not hold them.
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);

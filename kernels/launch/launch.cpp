@@ -50,8 +50,23 @@ cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
 template <class Request>
 cudaError_t launch_held(const Request &request, sampler_dtype dtype, const Held &held,
                         cudaStream_t stream) {
-  const LaunchConfig config(held.num_rows, held.team_size, held.shared_bytes(), stream);
+  const LaunchConfig config(held.num_teams, held.team_size, held.shared_bytes(), stream);
   return enqueue(held_kernel_address(dtype, held.kind), config, &request, &held);
+}
+
+template <class Request>
+cudaError_t launch_held_and_rest(const Request &request, const Held &held, const Plan &rest,
+                                 cudaStream_t stream) {
+  if (!held.leaves_rows()) return launch_held(request, request.input.dtype, held, stream);
+  Stream head;  // without slots
+  head.memory = held.memory;
+  cudaError_t error = launch_clear(head, stream);
+  if (error == cudaSuccess) error = launch_held(request, request.input.dtype, held, stream);
+  if (error != cudaSuccess) return error;
+  Plan plan = rest;
+  plan.left = held.left();
+  plan.num_left = &held.head()->num_left;
+  return launch_one(operation_of(request), &request, plan, stream);
 }
 
 }  // namespace
@@ -114,16 +129,11 @@ cudaError_t launch(const contract::SampleRequest &request, const Stream &stream,
 
 cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
-  if (!held.leaves_rows()) return launch_held(request, request.input.dtype, held, stream);
-  Stream head;  // without slots
-  head.memory = held.memory;
-  cudaError_t error = launch_clear(head, stream);
-  if (error == cudaSuccess) error = launch_held(request, request.input.dtype, held, stream);
-  if (error != cudaSuccess) return error;
-  Plan plan = rest;
-  plan.left = held.left();
-  plan.num_left = &held.head()->num_left;
-  return launch_one(Operation::kRows, &request, plan, stream);
+  return launch_held_and_rest(request, held, rest, stream);
+}
+cudaError_t launch(const StagedSampleRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream) {
+  return launch_held_and_rest(request, held, rest, stream);
 }
 
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &,

@@ -21,7 +21,9 @@ constexpr int kNumOperations = int(Operation::kNumOperations);
 
 // The kernels of spread rows follow those of the operations.
 constexpr int kSpreadKernels = kNumOperations;
-constexpr int kNumKernelShapes = kNumOperations + 1;
+// Then those of edited rows that are held.
+constexpr int kHeldSampleKernels = kSpreadKernels + 1;
+constexpr int kNumKernelShapes = kNumOperations + 2;
 
 // Teams have 1, 2, 4, 8 or 16 blocks. Clusters of more than 8 are not portable: a device may have
 // none.

@@ -58,7 +58,8 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   const int64_t num_rows = extent_of(request).num_rows;
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache);
   constexpr bool kMayBeLeft = std::is_same_v<Request, contract::SampleRequest> ||
-                              std::is_same_v<Request, contract::FilterRequest>;
+                              std::is_same_v<Request, contract::FilterRequest> ||
+                              std::is_same_v<Request, StagedSampleRequest>;
   if constexpr (kMayBeLeft) {
     if (plan.num_left) {
       ctx.wait_for_launch_before();

@@ -363,7 +363,7 @@ class TeamColumns {
   RowSummary summary_ = {};
   TeamElements<Context> elements_;
   EditedRow<Context> edited_;
-  TeamEdits<Context> edits_;
+  TeamEdits<Context, EditedRow<Context>> edits_;
 };
 
 template <class Context>

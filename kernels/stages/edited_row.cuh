@@ -1,4 +1,4 @@
-// A row that a team edits in the workspace, and access to it by all threads.
+// A row that a team edits, in the workspace or in shared memory, and access to it by all threads.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,74 @@
 
 namespace sampler::kernels {
 
-template <class Context>
-class EditedRow {
+// What edits need of a row whose team they share. Row: the class derived from it, with count(),
+// find(), id_of_element(), value() and change_all().
+template <class Context, class Row>
+class TeamEditedRow {
  public:
   // `of_elements`: one word per element.
+  SAMPLER_DEVICE TeamEditedRow(Team<Context> &owner, uint32_t *of_elements)
+      : team(owner), marks(of_elements) {}
+
+  SAMPLER_DEVICE int thread() const {
+    return team.ctx.cluster_rank() * Context::kThreads + team.ctx.thread();
+  }
+  SAMPLER_DEVICE int num_threads() const { return team.ctx.team_size() * Context::kThreads; }
+
+  // Whether `own` is true in any thread. A barrier of the team.
+  SAMPLER_DEVICE bool any(bool own) const { return team.sum(own ? 1 : 0) != 0; }
+
+  // Calls f(i) for each i, in one thread each.
+  template <class F>
+  SAMPLER_DEVICE void for_each(int64_t begin, int64_t end, const F &f) const {
+    for (int64_t i = begin + thread(); i < end; i += num_threads()) f(i);
+  }
+
+  // Calls f(element, i) for each listed id that the row has. A barrier follows.
+  template <class F>
+  SAMPLER_DEVICE void for_each_listed(const contract::TokenList &list, const F &f) const {
+    for_each(0, list.count, [&](int64_t i) {
+      const int element = self().find(list[i]);
+      if (element >= 0) f(element, i);
+    });
+    team.ctx.team_sync();
+  }
+
+  SAMPLER_DEVICE void ban(int element) const {
+    if (element >= 0) self().value(element) = contract::ban(self().value(element), true);
+  }
+
+  // Marks as one bit per element. clear_bits() ends with a barrier. keep_marked() replaces unmarked
+  // values by `nothing`; a barrier follows it, none precedes it.
+  SAMPLER_DEVICE void clear_bits() const {
+    for_each(0, (self().count() + 31) / 32, [&](int64_t i) { marks[i] = 0; });
+    team.ctx.team_sync();
+  }
+  SAMPLER_DEVICE void mark_bit(int element) const {
+    team.ctx.atomic_or(&marks[element / 32], uint32_t(1) << (element % 32));
+  }
+  SAMPLER_DEVICE_CALL void keep_marked(float nothing) const {
+    const uint32_t *bits = marks;
+    self().change_all([=](int element, float x) {
+      return (bits[element / 32] >> (element % 32) & 1u) != 0 ? x : nothing;
+    });
+  }
+
+  Team<Context> &team;
+  uint32_t *marks;  // contents last for one stage
+
+ private:
+  SAMPLER_DEVICE const Row &self() const { return static_cast<const Row &>(*this); }
+};
+
+template <class Context>
+class EditedRow : public TeamEditedRow<Context, EditedRow<Context>> {
+ public:
+  using TeamEditedRow<Context, EditedRow>::team;
+
   SAMPLER_DEVICE EditedRow(Team<Context> &owner, const TeamElements<Context> &elements,
                            uint32_t *of_elements)
-      : team(owner), marks(of_elements), elements_(elements) {}
+      : TeamEditedRow<Context, EditedRow>(owner, of_elements), elements_(elements) {}
 
   // Starts with the elements of `row`, whose f32 values lie at `at`, with the same lead as the row.
   // `first_id`: id of the first element of a row without candidates.
@@ -32,35 +93,11 @@ class EditedRow {
 
   SAMPLER_DEVICE int count() const { return count_; }
 
-  SAMPLER_DEVICE int thread() const {
-    return team.ctx.cluster_rank() * Context::kThreads + team.ctx.thread();
-  }
-  SAMPLER_DEVICE int num_threads() const { return team.ctx.team_size() * Context::kThreads; }
-
-  // Whether `own` is true in any thread. A barrier of the team.
-  SAMPLER_DEVICE bool any(bool own) const { return team.sum(own ? 1 : 0) != 0; }
-
   // The element of a token; -1: the row does not have the id.
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
 
   SAMPLER_DEVICE int64_t id_of_element(int element) const {
     return ids_ ? contract::load_id(ids_, id_type_, element) : first_id_ + element;
-  }
-
-  // Calls f(i) for each i, in one thread each.
-  template <class F>
-  SAMPLER_DEVICE void for_each(int64_t begin, int64_t end, const F &f) const {
-    for (int64_t i = begin + thread(); i < end; i += num_threads()) f(i);
-  }
-
-  // Calls f(element, i) for each listed id that the row has. A barrier follows.
-  template <class F>
-  SAMPLER_DEVICE void for_each_listed(const contract::TokenList &list, const F &f) const {
-    for_each(0, list.count, [&](int64_t i) {
-      const int element = find(list[i]);
-      if (element >= 0) f(element, i);
-    });
-    team.ctx.team_sync();
   }
 
   // Replaces each value by change(element, x), in aligned vectors; those at the ends extend into
@@ -70,7 +107,7 @@ class EditedRow {
     const int lead = lead_, count = count_;
     Vector *vectors = reinterpret_cast<Vector *>(values - lead);
     const int num_vectors = (lead + count + kQuad - 1) / kQuad;
-    for (int i = thread(); i < num_vectors; i += num_threads()) {
+    for (int i = this->thread(); i < num_vectors; i += this->num_threads()) {
       Vector raw = team.ctx.load_vector(vectors + i);
       for (int j = 0; j < kQuad; ++j) {
         const int element = i * kQuad + j - lead;
@@ -82,29 +119,9 @@ class EditedRow {
     team.ctx.team_sync();
   }
 
-  SAMPLER_DEVICE void ban(int element) const {
-    if (element >= 0) values[element] = contract::ban(values[element], true);
-  }
+  SAMPLER_DEVICE float &value(int element) const { return values[element]; }
 
-  // Marks as one bit per element. clear_bits() ends with a barrier. keep_marked() replaces unmarked
-  // values by `nothing`; a barrier follows it, none precedes it.
-  SAMPLER_DEVICE void clear_bits() const {
-    for_each(0, (count_ + 31) / 32, [&](int64_t i) { marks[i] = 0; });
-    team.ctx.team_sync();
-  }
-  SAMPLER_DEVICE void mark_bit(int element) const {
-    team.ctx.atomic_or(&marks[element / 32], uint32_t(1) << (element % 32));
-  }
-  SAMPLER_DEVICE_CALL void keep_marked(float nothing) const {
-    const uint32_t *bits = marks;
-    change_all([=](int element, float x) {
-      return (bits[element / 32] >> (element % 32) & 1u) != 0 ? x : nothing;
-    });
-  }
-
-  Team<Context> &team;
   float *values = nullptr;
-  uint32_t *marks;  // contents last for one stage
 
  private:
   const TeamElements<Context> &elements_;

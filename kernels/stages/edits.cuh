@@ -16,10 +16,11 @@
 
 namespace sampler::kernels {
 
-template <class Context>
+// EditedRow: a class like that of edited_row.cuh.
+template <class Context, class EditedRow>
 class TeamEdits {
  public:
-  SAMPLER_DEVICE TeamEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
+  SAMPLER_DEVICE TeamEdits(const EditedRow &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline), text_edits_(row, pipeline) {}
 
   // From now on edits record in `removed_by`, by element, the stage that made it -inf, where it is
@@ -67,7 +68,7 @@ class TeamEdits {
   SAMPLER_DEVICE_CALL void note_removals_by(sampler_stage stage) const {
     row_.for_each(0, row_.count(), [&](int64_t i) {
       const bool is_removed =
-          removed_by_[i] == 0 && row_.values[i] == contract::negative_infinity();
+          removed_by_[i] == 0 && row_.value(int(i)) == contract::negative_infinity();
       if (is_removed) removed_by_[i] = uint8_t(stage);
     });
     row_.team.ctx.team_sync();
@@ -121,7 +122,7 @@ class TeamEdits {
     row_.for_each_listed(list, [&](int element, int64_t i) {
       if (!is_in_context(list.begin + i)) return;
       if (row_.marks[element] == 1) {
-        row_.values[element] = contract::add_bias(row_.values[element], biases[i]);
+        row_.value(element) = contract::add_bias(row_.value(element), biases[i]);
       } else {
         comes_again = true;
       }
@@ -155,7 +156,7 @@ class TeamEdits {
       const int num_turns = int(ctx.warp_max(comes_again ? uint32_t(turn) + 1 : 0));
       for (int now = 0; now < num_turns; ++now) {
         if (comes_again && turn == now) {
-          row_.values[element] = contract::add_bias(row_.values[element], biases[i]);
+          row_.value(element) = contract::add_bias(row_.value(element), biases[i]);
         }
         ctx.warp_sync();
       }
@@ -246,9 +247,9 @@ class TeamEdits {
     return row_.any(is_invalid) ? SAMPLER_ROW_INVALID_LIST : SAMPLER_ROW_OK;
   }
 
-  const EditedRow<Context> &row_;
+  const EditedRow &row_;
   const contract::Pipeline &pipeline_;
-  TextEdits<Context> text_edits_;
+  TextEdits<Context, EditedRow> text_edits_;
   uint8_t *removed_by_ = nullptr;
   int64_t slot_ = 0;
   int64_t output_ = 0;

@@ -36,17 +36,20 @@ class StagedSampleTeam : public SampleTeam<Context> {
 
   // Output rows [begin, end). Staged rows are not shared between outputs.
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
-    for (int64_t output = begin; output < end; ++output) {
-      this->output_ = output;
-      this->next_ = output + 1;
-      const uint32_t status = run_output();
-      if (status != SAMPLER_ROW_OK) write_bad(status);
-    }
+    for (int64_t output = begin; output < end; ++output) run_one(output);
+    while (this->take_listed()) run_one(this->next_);
   }
 
  protected:
   using Base = SampleTeam<Context>;
   using Row = typename Base::Row;
+
+  SAMPLER_DEVICE void run_one(int64_t output) {
+    this->output_ = output;
+    this->next_ = output + 1;
+    const uint32_t status = run_output();
+    if (status != SAMPLER_ROW_OK) write_bad(status);
+  }
 
   // Returns the row's status. Outputs not yet written are bad.
   SAMPLER_DEVICE uint32_t run_output() {

@@ -280,7 +280,7 @@ class TeamStages {
   StageNotes *notes_;
   TeamElements<Context> elements_;
   EditedRow<Context> row_;
-  TeamEdits<Context> edits_;
+  TeamEdits<Context, EditedRow<Context>> edits_;
   contract::AdaptiveRules adaptive_ = {};  // of the row's slot
   const TeamHistory *history_ = nullptr;
 };

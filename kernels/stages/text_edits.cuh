@@ -33,10 +33,20 @@ class StagedText {
   int64_t prompt_length_ = 0;
 };
 
-template <class Context>
+// A slot's history. Returns its status.
+SAMPLER_DEVICE inline uint32_t read_staged_text(const contract::Pipeline &pipeline, int64_t slot,
+                                                StagedText *text) {
+  contract::SlotHistory history;
+  const uint32_t status = contract::read_text(pipeline, slot, &history);
+  *text = StagedText(history.tokens, history.prompt_length);
+  return status;
+}
+
+// EditedRow: a class like that of edited_row.cuh.
+template <class Context, class EditedRow>
 class TextEdits {
  public:
-  SAMPLER_DEVICE TextEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
+  SAMPLER_DEVICE TextEdits(const EditedRow &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline) {}
 
   // From now on read() returns this.
@@ -49,16 +59,7 @@ class TextEdits {
       text_ = *assumed_;
       return SAMPLER_ROW_OK;
     }
-    return read_text(pipeline_, slot, &text_);
-  }
-
-  // A slot's history. Returns its status.
-  SAMPLER_DEVICE static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot,
-                                           StagedText *text) {
-    contract::SlotHistory history;
-    const uint32_t status = contract::read_text(pipeline, slot, &history);
-    *text = StagedText(history.tokens, history.prompt_length);
-    return status;
+    return read_staged_text(pipeline_, slot, &text_);
   }
 
   SAMPLER_DEVICE const StagedText &text() const { return text_; }
@@ -98,7 +99,7 @@ class TextEdits {
     for_each_in_history(begin, end, [&](int element) {
       const uint32_t count = ctx.atomic_or(&row_.marks[element], kDone);
       if (count >= kDone) return;
-      row_.values[element] = contract::penalize(row_.values[element], 1, int32_t(count), penalties);
+      row_.value(element) = contract::penalize(row_.value(element), 1, int32_t(count), penalties);
     });
     return SAMPLER_ROW_OK;
   }
@@ -111,7 +112,7 @@ class TextEdits {
     row_.for_each_listed(stop, [&](int element, int64_t) { row_.marks[element] = 0; });
     row_.for_each_listed(stop, [&](int element, int64_t) {
       if (row_.team.ctx.atomic_or(&row_.marks[element], kDone) >= kDone) return;
-      row_.values[element] = contract::raise_stop(row_.values[element], gain);
+      row_.value(element) = contract::raise_stop(row_.value(element), gain);
     });
     return SAMPLER_ROW_OK;
   }
@@ -143,8 +144,7 @@ class TextEdits {
       if (element < 0) return;
       const uint32_t mark = ctx.atomic_or(&row_.marks[element], kDone);
       if (mark == 0 || mark >= kDone || breakers.has_token(id)) return;
-      row_.values[element] =
-          contract::penalize_repeat(row_.values[element], dry, int32_t(mark) - 1);
+      row_.value(element) = contract::penalize_repeat(row_.value(element), dry, int32_t(mark) - 1);
     });
     ctx.team_sync();
     return SAMPLER_ROW_OK;
@@ -223,7 +223,7 @@ class TextEdits {
     return n;
   }
 
-  const EditedRow<Context> &row_;
+  const EditedRow &row_;
   const contract::Pipeline &pipeline_;
   contract::EditNumbers numbers_ = {};
   StagedText text_;

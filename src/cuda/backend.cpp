@@ -141,6 +141,11 @@ kernels::Held held_of(const contract::VerifyRequest &request, const Device &devi
                             device.shape);
 }
 
+kernels::Held held_of(const kernels::StagedSampleRequest &request, const Device &device) {
+  return kernels::plan_held(kernels::held_kind(request), request.num_rows, request.input.num_cols,
+                            device.shape);
+}
+
 // Plan of the general kernel, which computes all rows, or those that other kernels leave. Without
 // rows any plan is valid.
 template <class Request>
@@ -148,6 +153,14 @@ kernels::Plan plan_of(const Request &request, const Device &device, bool is_left
   kernels::Extent extent = kernels::extent_of(request);
   extent.is_left = is_left;
   return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
+}
+template <class Request>
+kernels::Plan plan_of(const Request &request, const Device &device, const kernels::Stream &stream,
+                      const kernels::Held &held) {
+  kernels::Plan plan = plan_of(request, device, stream.is_on() || held.is_on());
+  // Teams of both have the same memory, one after the other.
+  if (kernels::kHasStages<Request>) plan.num_teams = std::max(plan.num_teams, held.num_teams);
+  return plan;
 }
 
 // Layout of a call's workspace: bitmaps, or data that teams of spread rows or streams exchange;
@@ -411,7 +424,7 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, [&](const auto &request) {
     const kernels::Stream stream = stream_of(request, device);
     const kernels::Held held = held_of(request, device);
-    const kernels::Plan plan = plan_of(request, device, stream.is_on() || held.is_on());
+    const kernels::Plan plan = plan_of(request, device, stream, held);
     return layout_of(request, plan, device, stream.bytes() + held.bytes()).bytes();
   });
 }
@@ -425,7 +438,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   if (current.error()) return current.error();
   kernels::Stream stream_plan = stream_of(request, device);
   kernels::Held held = held_of(request, device);
-  kernels::Plan plan = plan_of(request, device, stream_plan.is_on() || held.is_on());
+  kernels::Plan plan = plan_of(request, device, stream_plan, held);
   const Layout layout = layout_of(request, plan, device, stream_plan.bytes() + held.bytes());
   char *const memory = layout.begin(workspace);
   char *const stages = memory + layout.team_bytes();
@@ -452,7 +465,8 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
     }
   }
   if constexpr (std::is_same_v<Request, contract::FilterRequest> ||
-                std::is_same_v<Request, contract::VerifyRequest>) {
+                std::is_same_v<Request, contract::VerifyRequest> ||
+                std::is_same_v<Request, kernels::StagedSampleRequest>) {
     if (error == cudaSuccess && held.is_on()) {
       held.memory = memory;
       plan.may_overlap = device.shape.overlaps_launches;

@@ -1095,7 +1095,7 @@ FAULTS = [
     Fault(
         "last_tie_not_kept",
         "the token at the cut of a held row is left out",
-        [("kernels/held/held.cuh", "first + j <= last)", "first + j < last)")],
+        [("kernels/held/held.cuh", "index <= last);", "index < last);")],
         [held_rows("OfFiltersEqualTheCpu")]),
     Fault(
         "draft_not_removed",
@@ -1105,8 +1105,19 @@ FAULTS = [
     Fault(
         "weight_of_earlier_blocks_forgotten",
         "the draw of a chain's last token starts again in each block of its team",
-        [("kernels/held/held.cuh", "target_weight -= all[0][i];", "")],
+        [("kernels/held/held.cuh", "for (; target >= all[0][rank]; ++rank) target -= all[0][rank];", "for (; target >= all[0][rank]; ++rank) target -= all[0][0];")],
         [held_rows("OfChainsEqualTheCpu")]),
+    Fault(
+        "edits_of_the_first_tokens",
+        "edits change the first 4,000 tokens of a held row alone",
+        [("kernels/held/held.cuh", "id >= 0 && id < row_.count ? int(id) : -1;",
+          "id >= 0 && id < row_.count && id < 4000 ? int(id) : -1;")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
+        "raw_weights_of_edited_rows",
+        "raw log-probabilities of held rows are of the weights from probability 1 up",
+        [("kernels/held/held.cuh", "this->weigh(row, raw_scale, 0))", "this->weigh(row, raw_scale, given_key))")],
+        [stages_on_device("OfHeldRows")]),
     Fault(
         "raw_weights_at_the_temperature",
         "raw log-probabilities of streamed rows are of the weights at the row's temperature",

@@ -13,6 +13,8 @@
 #include "../../seed.h"
 #include "../../sized.h"
 #include "handles.h"
+#include "held/held.h"
+#include "launch/launch.h"
 #include "problem.h"
 #include "reported.h"
 #include "runtime.h"
@@ -31,9 +33,9 @@ using pipeline_test::Sampled;
 using pipeline_test::Slot;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kNumProblems = 40, kNumLongProblems = 2;
+constexpr std::uint64_t kNumProblems = 40, kNumLongProblems = 2, kNumHeldProblems = 6;
 #else
-constexpr std::uint64_t kNumProblems = 400, kNumLongProblems = 20;
+constexpr std::uint64_t kNumProblems = 400, kNumLongProblems = 20, kNumHeldProblems = 60;
 #endif
 
 class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
@@ -231,6 +233,80 @@ TEST_P(Stages, OfLongRowsEqualTheCpus) {
     compare_reports(problem, seed);
   }
   EXPECT_GT(num_clusters_, int(kNumLongProblems) / 4);
+}
+
+// The same tokens all over the vocabulary, in the same order.
+void spread_ids(std::int64_t factor, Problem *problem) {
+  const auto spread = [&](pipeline_test::Text *ids) {
+    for (std::int64_t &id : *ids) id *= factor;
+  };
+  for (Slot &slot : problem->slots) {
+    for (auto *ids : {&slot.history, &slot.biased, &slot.allowed, &slot.banned, &slot.stop,
+                      &slot.unpenalized}) {
+      spread(ids);
+    }
+    for (auto &ids : slot.bias_contexts) spread(&ids);
+  }
+  for (auto &ids : problem->bad_words) spread(&ids);
+  for (auto &ids : problem->breakers) spread(&ids);
+}
+
+// Edited rows that shared memory holds: draws without windows, adaptive stages, forced tokens and
+// most reports.
+TEST_P(Stages, OfHeldRowsEqualTheCpus) {
+  int num_held = 0;
+  for (std::uint64_t seed = 0; seed < kNumHeldProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(5000 + seed * 3 + std::uint64_t(GetParam()));
+    Random random(any);
+    Problem problem = pipeline_test::make_problem(any);
+    if (problem.kind != SAMPLER_LOGITS) continue;
+    problem.candidate_ids.clear();
+    problem.has_counts = problem.has_forced_tokens = false;
+    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    if (random.one_in(2)) problem.params.min_p = 0;
+    if (random.one_in(2)) problem.params.top_p = 1;
+    const std::int64_t before = problem.num_cols;
+    lengthen(random, &problem);
+    spread_ids(problem.num_cols / (before + 1), &problem);
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    const Call call(problem, GetParam());
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 1));
+    const bool counts = random.one_in(3);
+    const auto rows = std::size_t(problem.num_rows());
+    const auto run = [&](sampler_t sampler) {
+      Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
+                        std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
+                        std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
+      args.out_token_ids = result.token_ids.data();
+      args.report_args.out_kept_counts = counts ? result.kept_counts.data() : nullptr;
+      args.report_args.out_logprobs = result.logprobs.data();
+      args.report_args.out_values = result.values.data();
+      args.out_row_status = result.status.data();
+      const auto memory =
+          pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    const Sampled expected = run(cpu_.get());
+    runtime::forget_calls();
+    const Sampled actual = run(seed % 5 == 0 ? reads_host_.get() : device_.get());
+    for (const runtime::Launch &launch : runtime::launches()) {
+      num_held += launch.kernel == sampler::kernels::held_kernel_address(
+                                       GetParam(), sampler::kernels::HeldKind::kSample);
+    }
+    ASSERT_EQ(actual.status, expected.status);
+    ASSERT_EQ(actual.token_ids, expected.token_ids);
+    ASSERT_EQ(actual.kept_counts, expected.kept_counts);
+    ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
+    ASSERT_TRUE(equal(actual.values, expected.values));
+    for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
+  }
+  EXPECT_GT(num_held, int(kNumHeldProblems) / 3);
+  EXPECT_GT(num_good_, int(kNumHeldProblems));
 }
 
 std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {
