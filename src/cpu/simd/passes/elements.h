@@ -121,7 +121,8 @@ template <class Type>
 SAMPLER_INLINE Floats read_some(const typename Type::Element *p, int64_t count, float filler) {
   typename Type::Element lanes[kWidth];
   for (int i = 0; i < kWidth; ++i) lanes[i] = Type::from(filler);
-  // Callers have fewer than kWidth: without optimisation GCC warns of branches that are never taken.
+  // Callers have fewer than kWidth: without optimisation GCC warns of branches that are never
+  // taken.
   __builtin_memcpy(lanes, p, size_t(smaller(count, kWidth)) * sizeof *p);
   return Type::read(lanes);
 }
@@ -151,11 +152,8 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
 // Maximum number of elements widened at once.
 constexpr int64_t kWidened = kWeightBlock;
 
-// Elements [begin, end) as f32, in `memory` unless they are f32. For passes with much arithmetic,
-// which are compiled once for all types.
-SAMPLER_INLINE const float *widened(const RowView &source, int64_t begin, int64_t end,
-                                    float (&memory)[kWidened]) {
-  if (source.dtype == SAMPLER_F32) return elements<F32>(source.values) + begin;
+// Not inlined: the passes would be larger by a fifth.
+[[gnu::noinline]] void widen(const RowView &source, int64_t begin, int64_t end, float *memory) {
   with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *const p = elements<Type>(source.values) + begin;
@@ -168,6 +166,14 @@ SAMPLER_INLINE const float *widened(const RowView &source, int64_t begin, int64_
                             }
                           });
   });
+}
+
+// Elements [begin, end) as f32, in `memory` unless they are f32. For passes with much arithmetic,
+// which are compiled once for all types.
+SAMPLER_INLINE const float *widened(const RowView &source, int64_t begin, int64_t end,
+                                    float (&memory)[kWidened]) {
+  if (source.dtype == SAMPLER_F32) return elements<F32>(source.values) + begin;
+  widen(source, begin, end, memory);
   return memory;
 }
 
