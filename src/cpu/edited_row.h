@@ -1,10 +1,12 @@
 // Edited logits of a row: a dense copy, or only the edited elements.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "contract/edits.h"
 #include "contract/row_view.h"
+#include "cpu/simd/passes.h"
 
 // Disables MemorySanitizer for functions that read uninitialised memory on purpose.
 #define SAMPLER_READS_UNWRITTEN
@@ -29,7 +31,7 @@ class EditedRow {
   template <class Memory>
   EditedRow(int64_t num_cols, Memory &memory)
       : slots_(memory.template take<int32_t>(num_cols)),
-        elements_(memory.template take<int32_t>(num_cols)),
+        elements_(memory.template take<int32_t>(num_cols + 1)),
         marks_(memory.template take<int32_t>(num_cols)),
         changed_(memory.template take<float>(num_cols / kElementsPerEdit)),
         given_at_(memory.template take<float>(num_cols / kElementsPerEdit)),
@@ -65,24 +67,77 @@ class EditedRow {
     if (!is_dense_) changed_[slot] = given_at_[slot] = unedited(element);
     return slot;
   }
-  // Marks the elements element_of(i), i in [0, count), with their number of occurrences among the
-  // first `num_counted`. -1: no element.
-  template <class ElementOf>
-  void count_marks(int32_t count, int64_t num_counted, const ElementOf &element_of) {
-    constexpr int32_t kAhead = 16;
-    for (int32_t begin = 0; begin < count; begin += kAhead) {
-      int64_t elements[kAhead];
-      const int32_t part = count - begin < kAhead ? count - begin : kAhead;
-      for (int32_t i = 0; i < part; ++i) {
-        elements[i] = element_of(begin + i);
-        if (elements[i] >= 0) __builtin_prefetch(&slots_[elements[i]], 1);
-      }
-      for (int32_t i = 0; i < part; ++i) {
-        if (elements[i] < 0) continue;
-        int32_t &mark = marks_[slot(elements[i])];
-        mark = (mark > 0 ? mark : 0) + (begin + i < num_counted ? 1 : 0);
-      }
+  // Adds `count` to the marks of the ids in [begin, end), each time that they occur, in a row
+  // without a list. Branchless: the first time is hard to predict.
+  template <class Id>
+  void mark_columns(const Id *begin, const Id *end, int32_t count) {
+    if (begin == end) return;
+    constexpr uint32_t kHasSlot = 0x80000000u;
+    const auto num_columns = uint64_t(given_.count);
+    auto *const seen =
+        reinterpret_cast<uint32_t *>(slots_);  // how often, until the slots are known
+    int32_t *const elements = elements_;
+    const int32_t first = num_slots_;
+    int32_t end_of_slots = first;
+    for (const Id *id = begin; id < end; ++id) {
+      if (uint64_t(*id) < num_columns) seen[*id] = 0;
     }
+    for (int32_t slot = 0; slot < first; ++slot) seen[elements[slot]] = kHasSlot;
+    for (const Id *id = begin; id < end; ++id) {
+      const Id column = *id;
+      if (uint64_t(column) >= num_columns) continue;
+      const uint32_t before = seen[column];
+      seen[column] = before + 1;
+      elements[end_of_slots] = int32_t(column);  // there is room for one more than the columns
+      end_of_slots += before == 0 ? 1 : 0;
+    }
+    for (int32_t slot = 0; slot < first; ++slot) {
+      const auto occurring = int32_t(seen[elements[slot]] & ~kHasSlot);
+      seen[elements[slot]] = uint32_t(slot);
+      if (occurring > 0) marks_[slot] = std::max(marks_[slot], 0) + occurring * count;
+    }
+    for (int32_t slot = first; slot < end_of_slots; ++slot) {
+      uint32_t &occurring = seen[elements[slot]];
+      marks_[slot] = int32_t(occurring) * count;
+      occurring = uint32_t(slot);
+    }
+    num_slots_ = end_of_slots;
+    read_given(first);
+  }
+
+  // Marks elements. A copy of the row's state that stays in registers.
+  class Marker {
+   public:
+    explicit Marker(const EditedRow &row)
+        : slots_(row.slots_),
+          elements_(row.elements_),
+          marks_(row.marks_),
+          num_slots_(uint32_t(row.num_slots_)) {}
+
+    // Adds to the element's mark.
+    SAMPLER_READS_UNWRITTEN void add(int64_t element, int32_t count) {
+      int32_t &slot = slots_[element];
+      const auto held = uint32_t(slot);
+      if (held < num_slots_ && elements_[held] == int32_t(element)) {
+        marks_[held] = (marks_[held] > 0 ? marks_[held] : 0) + count;
+        return;
+      }
+      slot = int32_t(num_slots_);
+      elements_[num_slots_] = int32_t(element);
+      marks_[num_slots_++] = count;
+    }
+
+   private:
+    friend class EditedRow;
+
+    int32_t *slots_, *elements_, *marks_;
+    uint32_t num_slots_;
+  };
+  // Takes over what a marker of this row has marked.
+  void take(const Marker &marker) {
+    const int32_t first = num_slots_;
+    num_slots_ = int32_t(marker.num_slots_);
+    read_given(first);
   }
   // Calls f(slot, value, mark) for all marked slots, and clears the marks.
   template <class F>
@@ -97,6 +152,11 @@ class EditedRow {
   // Memory that a sparse row does not use, for 3/4 of its columns.
   uint32_t *spare_words() const {
     return reinterpret_cast<uint32_t *>(marks_ + num_cols_ / kElementsPerEdit);
+  }
+  // Penalizes the marked elements of a sparse row, and clears the marks.
+  void penalize(const Passes &passes, const contract::Penalties &penalties) {
+    passes.penalize(changed_, marks_, num_slots_, penalties);
+    std::fill_n(marks_, num_slots_, kUnmarked);
   }
   int32_t num_slots() const { return num_slots_; }
   int64_t element_at(int32_t slot) const { return elements_[slot]; }
@@ -132,6 +192,16 @@ class EditedRow {
   }
 
  private:
+  // Reads the given logits of the slots from `slot` on, if the row is sparse.
+  void read_given(int32_t slot) {
+    if (is_dense_) return;
+    if (given_.dtype == SAMPLER_F32 && !allowed_) {
+      const auto *const values = static_cast<const float *>(given_.values);
+      for (; slot < num_slots_; ++slot) changed_[slot] = given_at_[slot] = values[elements_[slot]];
+    }
+    for (; slot < num_slots_; ++slot) changed_[slot] = given_at_[slot] = unedited(elements_[slot]);
+  }
+
   contract::RowView given_ = {};
   bool is_dense_ = false;
   const uint32_t *allowed_ = nullptr;

@@ -169,12 +169,13 @@ const uint32_t *RowEdits::make_bitmask(int64_t slot, int64_t output,
 }
 
 uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
-                        const Elements &elements, bool is_dense) {
+                        const Elements &elements, const Passes *passes) {
   slot_ = slot;
   output_ = output;
   given_ = given;
   elements_ = &elements;
-  row_.begin(given, is_dense);
+  passes_ = passes;
+  row_.begin(given, !passes);
   const EditNumbers numbers = pipeline_->numbers(slot);
   Text text;
   uint32_t status = SAMPLER_ROW_OK;
@@ -195,7 +196,7 @@ bool RowEdits::edit_front(int64_t slot, int64_t output, const contract::RowView 
                           const Elements &elements, const Front &front, uint32_t *status) {
   front_ = front;
   has_overrun_ = false;
-  *status = edit(slot, output, given, elements, false);
+  *status = edit(slot, output, given, elements, front.passes);
   front_ = {};
   return !has_overrun_;
 }

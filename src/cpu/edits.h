@@ -51,10 +51,11 @@ class RowEdits {
   // anew.
   const uint32_t *bitmask(int64_t slot, int64_t output, const contract::RowView &given);
 
-  // Edits the logits of the row `given` in pipeline order; if dense, the copy in row().values().
+  // Edits the logits of the row `given` in pipeline order. `passes` null: dense, the copy in
+  // row().values(); otherwise sparse.
   // The slot's parameters are valid. Returns the status; the logits of a bad row are undefined.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
-                const Elements &elements, bool is_dense);
+                const Elements &elements, const Passes *passes);
 
   // The same for a sparse row. Penalties may skip tokens outside the front, whose logits are then
   // too large. False if too many tokens would be edited.
@@ -99,7 +100,8 @@ class RowEdits {
   struct PenalizedText;
   TextCounts known_counts(const contract::EditNumbers &numbers, const Text &text) const;
   PenalizedText penalized_text(const contract::EditNumbers &numbers, const Text &text) const;
-  void mark_known(const PenalizedText &penalized, const contract::TokenCount &token);
+  template <class Id>
+  void mark(const Id *begin, const Id *end, int32_t count);
   void mark_all(const PenalizedText &penalized);
   void mark_front(const PenalizedText &penalized);
   template <class Id>
@@ -137,6 +139,7 @@ class RowEdits {
   int64_t output_ = 0;
   contract::RowView given_ = {};
   const Elements *elements_ = nullptr;
+  const Passes *passes_ = nullptr;
   EditedRow row_;
 };
 

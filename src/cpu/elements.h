@@ -28,6 +28,7 @@ class Elements {
     sorted_ = sort_by_upper_half(elements_, count_, sort_scratch_);
   }
 
+  bool is_list() const { return is_list_; }
   // Element of a token; -1: the row has no such id.
   int64_t find(int64_t id) const {
     if (!is_list_) return id >= 0 && id < count_ ? id : -1;

@@ -21,6 +21,16 @@ struct RowEdits::PenalizedText {
   // Numbers of newest tokens, after the known prefix: those that occur at all, and those of them
   // that count.
   int64_t num_occurring, num_counted;
+
+  // Mark by a known count.
+  int32_t mark_of(const TokenCount &token) const {
+    const bool in_output_only = scope == SAMPLER_PENALTY_SCOPE_OUTPUT,
+               in_all = scope == SAMPLER_PENALTY_SCOPE_ALL;
+    const int32_t repeated = token.in_output + (in_output_only ? 0 : token.in_prompt);
+    const int32_t count = token.in_output + (in_all ? token.in_prompt : 0);
+    if ((repetition ? repeated : count) == 0) return EditedRow::kUnmarked;
+    return counts ? count : 0;
+  }
 };
 
 // The known counts of a prefix of the text, if they apply and are faster than a scan.
@@ -83,9 +93,13 @@ uint32_t RowEdits::penalize_repeated(const EditNumbers &numbers, const Text &tex
   }
   contract::Penalties penalties = numbers.penalties;
   if (!penalized.repetition) penalties.repetition = 0.0f;
-  row_.for_each_marked([&](int32_t, float &value, int32_t count) {
-    value = contract::penalize(value, 1, count, penalties);
-  });
+  if (row_.is_dense()) {
+    row_.for_each_marked([&](int32_t, float &value, int32_t count) {
+      value = contract::penalize(value, 1, count, penalties);
+    });
+  } else {
+    row_.penalize(*passes_, penalties);
+  }
   return SAMPLER_ROW_OK;
 }
 
@@ -103,23 +117,36 @@ uint32_t RowEdits::raise_stops(float gain) {
   return SAMPLER_ROW_OK;
 }
 
-void RowEdits::mark_known(const PenalizedText &penalized, const TokenCount &token) {
-  const bool in_output_only = penalized.scope == SAMPLER_PENALTY_SCOPE_OUTPUT,
-             in_all = penalized.scope == SAMPLER_PENALTY_SCOPE_ALL;
-  const int32_t repeated = token.in_output + (in_output_only ? 0 : token.in_prompt);
-  const int32_t count = token.in_output + (in_all ? token.in_prompt : 0);
-  if ((penalized.repetition ? repeated : count) == 0) return;
-  const int64_t element = elements_->find(token.id);
-  if (element >= 0) row_.mark_at(row_.slot(element)) = penalized.counts ? count : 0;
+// Tokens that occur `count` times more.
+template <class Id>
+void RowEdits::mark(const Id *begin, const Id *end, int32_t count) {
+  EditedRow::Marker marker(row_);
+  const Elements elements = *elements_;
+  for (; begin < end; ++begin) {
+    const int64_t element = elements.find(*begin);
+    if (element >= 0) marker.add(element, count);
+  }
+  row_.take(marker);
 }
 
 void RowEdits::mark_all(const PenalizedText &penalized) {
+  EditedRow::Marker marker(row_);
   for (int64_t i = 0; i < penalized.known.num_tokens; ++i) {
-    mark_known(penalized, penalized.known.tokens[i]);
+    const TokenCount &token = penalized.known.tokens[i];
+    const int32_t count = penalized.mark_of(token);
+    const int64_t element = elements_->find(token.id);
+    if (count != EditedRow::kUnmarked && element >= 0) marker.add(element, count);
   }
+  row_.take(marker);
   penalized.text.with_ids(penalized.num_occurring, [&](const auto &tokens) {
-    row_.count_marks(tokens.length, penalized.num_counted,
-                     [&](int32_t i) { return elements_->find(tokens[i]); });
+    const auto *const counted = tokens.end - penalized.num_counted;
+    if (elements_->is_list()) {
+      mark(tokens.end - tokens.length, counted, 0);
+      mark(counted, tokens.end, 1);
+    } else {
+      row_.mark_columns(tokens.end - tokens.length, counted, 0);
+      row_.mark_columns(counted, tokens.end, 1);
+    }
   });
 }
 
@@ -152,7 +179,8 @@ void RowEdits::mark_front(const PenalizedText &penalized) {
       for (int64_t i = 0; i < count; ++i) {
         const TokenCount *const entry =
             contract::find_count(known.tokens, known.num_tokens, ids[i]);
-        if (entry) mark_known(penalized, *entry);
+        const int32_t mark = entry ? penalized.mark_of(*entry) : EditedRow::kUnmarked;
+        if (mark != EditedRow::kUnmarked) row_.mark_at(row_.slot(elements_->find(ids[i]))) = mark;
       }
     });
   }
@@ -196,8 +224,7 @@ void RowEdits::mark_picked(const Id *begin, const Id *counted, const Id *end) {
       const int64_t num_picked = wanted.pick(ids, count, picked);
       has_overrun_ = has_overrun_ || row_.num_slots() + num_picked > most_slots;
       if (has_overrun_) return;
-      row_.count_marks(int32_t(num_picked), counts ? num_picked : 0,
-                       [&](int32_t i) { return elements_->find(picked[i]); });
+      mark(picked, picked + num_picked, counts ? 1 : 0);
     });
   };
   mark_between(begin, counted, false);

@@ -38,6 +38,7 @@ class ReferenceRow {
   bool load_allowed(const RowView &, const uint32_t *) { return false; }
   uint32_t take_edits(const EditedRow &, bool) { return SAMPLER_ROW_OK; }
   void apply_edits() {}
+  const Passes *passes() const { return nullptr; }
   int64_t num_first(const contract::RowParameters &, const contract::FilterRules &) const {
     return 0;
   }

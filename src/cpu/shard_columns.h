@@ -74,7 +74,7 @@ class ShardColumns {
     elements_.index(list);
     float *const values = edits_.row().values();
     with_row([&](auto &row) { row.copy_values(values); });
-    const uint32_t status = edits_.edit(slot, output, list, elements_, true);
+    const uint32_t status = edits_.edit(slot, output, list, elements_, nullptr);
     std::copy_n(values, call_.num_cols, to);
     return status;
   }

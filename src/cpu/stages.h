@@ -218,7 +218,8 @@ class RowStages {
   template <class Row>
   uint32_t edit(int64_t slot, int64_t output, bool is_dense, bool asks_for_all, Row *row) {
     if (is_dense) row->copy_values(edits_.row().values());
-    const uint32_t status = edits_.edit(slot, output, given_, elements_, is_dense);
+    const Passes *const passes = is_dense ? nullptr : row->passes();
+    const uint32_t status = edits_.edit(slot, output, given_, elements_, passes);
     if (status != SAMPLER_ROW_OK) return status;
     if (!is_dense) return row->take_edits(edits_.row(), asks_for_all);
     seen_.values = edits_.row().values();

@@ -17,7 +17,7 @@ namespace {
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
                  kCollisionCost = 1.6 * kWeighCost, kDeviationCost = 4, kReweighCost = 8,
-                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
+                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3, kPenalizeCost = 4;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
@@ -208,6 +208,11 @@ const cpu::Passes *counting_passes() {
                          uint32_t *words) {
     add(kReadCost, end - begin);
     real->set_bits(source, begin, end, at_least, words);
+  };
+  counting.penalize = [](float *values, const int32_t *marks, int64_t count,
+                         const contract::Penalties &penalties) {
+    add(kPenalizeCost, count);
+    real->penalize(values, marks, count, penalties);
   };
   counting.subtract = [](const RowView &source, const cpu::Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, float *residual) {

@@ -1528,6 +1528,11 @@ FAULTS = [
         [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],
         [row_kinds("HaveTheStagesOfTheReference")], ends_it=True),
     Fault(
+        "slots_of_earlier_stages_forgotten",
+        "a token that a stage before the penalties has edited is penalised apart",
+        [("src/cpu/edited_row.h", "seen[elements[slot]] = kHasSlot;", "(void)slot;")],
+        [row_kinds("HaveTheStagesOfTheReference"), stages("OfEdits")]),
+    Fault(
         "edited_tokens_listed_as_given",
         "a list of a row's first tokens has edited ones by the logits that were given",
         [("src/cpu/simd/row.cpp", "  if (edited_) replace_edited();\n", "")],

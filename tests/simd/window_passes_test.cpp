@@ -14,6 +14,7 @@
 #include "contract/adaptive.h"
 #include "contract/collision.h"
 #include "contract/deviation.h"
+#include "contract/edits.h"
 #include "contract/elements.h"
 #include "contract/entropy.h"
 #include "contract/row_view.h"
@@ -310,6 +311,42 @@ TEST(WindowPass, ListOfWhatIsAllowed) {
     ids.resize(size_t(listed.count));
     EXPECT_EQ(ids, expected);
     for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(values[i], row.values[size_t(ids[i])]);
+  });
+}
+
+// Every form of penalties, those that overflow too, on logits of all sizes, valid or not.
+TEST(WindowPass, Penalize) {
+  std::mt19937 random(seeded(7));
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float) {
+    if (row.kind != SAMPLER_LOGITS || row.dtype != SAMPLER_F32) return;
+    std::vector<float> values = row.values;
+    for (float &value : values) {
+      if (random() % 16 == 0) value *= 1e36f;
+      if (random() % 64 == 0) value = random() % 2 == 0 ? kInfinity : contract::quiet_nan();
+    }
+    std::vector<int32_t> marks(values.size());
+    for (int32_t &mark : marks) {
+      mark = random() % 9 == 0 ? 1 << 25 : int32_t(random() % 5) - 1;
+    }
+    for (const auto form : {contract::PenaltyForm::kDivide, contract::PenaltyForm::kReciprocal,
+                            contract::PenaltyForm::kCountsFirst}) {
+      for (const float repetition : {0.0f, 0.7f, 1.1f, 1e-38f, 3e38f}) {
+        for (const float frequency : {0.0f, 0.3f, -2.0f, 3e38f}) {
+          const contract::Penalties penalties = {repetition, frequency, 0.4f, form};
+          std::vector<float> penalized = values;
+          penalized.push_back(kCanary);
+          passes->penalize(penalized.data(), marks.data(), row.count(), penalties);
+          EXPECT_EQ(penalized.back(), kCanary);
+          for (size_t i = 0; i < values.size(); ++i) {
+            const float expected =
+                marks[i] < 0 ? values[i] : contract::penalize(values[i], 1, marks[i], penalties);
+            ASSERT_EQ(contract::bits_of(penalized[i]), contract::bits_of(expected))
+                << values[i] << ", mark " << marks[i] << ", repetition " << repetition
+                << ", frequency " << frequency << ", form " << int(form);
+          }
+        }
+      }
+    }
   });
 }
 

@@ -10,6 +10,7 @@
 #include "contract/adaptive.h"
 #include "contract/collision.h"
 #include "contract/deviation.h"
+#include "contract/edits.h"
 #include "contract/entropy.h"
 #include "contract/philox.h"
 #include "contract/row_view.h"
@@ -209,6 +210,10 @@ struct Passes {
   // Sets the elements' bits, 32 per word.
   void (*set_bits)(const RowView &source, int64_t begin, int64_t end, float at_least,
                    uint32_t *words);
+
+  // contract::penalize() of the logits whose marks, their counts, are not negative.
+  void (*penalize)(float *values, const int32_t *marks, int64_t count,
+                   const contract::Penalties &penalties);
 
   // residual = max(residual - probability, 0).
   void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,

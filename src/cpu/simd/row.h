@@ -59,6 +59,7 @@ class SimdRow {
   // of more than the first tokens copy the row to edited.values(); `asks_for_all` says that they
   // will come.
   uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
+  const Passes *passes() const { return &passes_; }
   // Makes that copy now. Required before the row is written out.
   void apply_edits();
 

@@ -5,6 +5,7 @@
 // inline.h.
 #pragma once
 
+#include "cpu/simd/passes/edit.h"
 #include "cpu/simd/passes/gumbel.h"
 #include "cpu/simd/passes/list.h"
 #include "cpu/simd/passes/reweigh.h"
@@ -49,6 +50,7 @@ constexpr Passes passes_of(const char *name, uint32_t isa) {
           multiply,
           write_values,
           set_bits,
+          penalize,
           subtract,
           sample_words,
           gumbel};

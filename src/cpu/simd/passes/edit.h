@@ -1,0 +1,52 @@
+// Passes over the edited tokens of a row.
+#pragma once
+
+#include "contract/edits.h"
+#include "cpu/simd/passes/weigh.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// The first `lanes` values, which may be all, with `filler` in the other lanes.
+SAMPLER_INLINE Floats read_up_to(const float *p, int64_t lanes, float filler) {
+  return lanes == kWidth ? F32::read(p) : read_some<F32>(p, lanes, filler);
+}
+
+// contract::edited(), for a result that is not NaN.
+SAMPLER_INLINE Floats edited(Floats x, Floats new_x) {
+  const Floats most = splat(contract::kLargestFloat), least = splat(-contract::kLargestFloat);
+  return choose(within(x, least, most), max(min(new_x, most), least), x);
+}
+
+void penalize(float *values, const int32_t *marks, int64_t count,
+              const contract::Penalties &penalties) {
+  using contract::PenaltyForm;
+  const bool is_reciprocal = penalties.form == PenaltyForm::kReciprocal,
+             counts_first = penalties.form == PenaltyForm::kCountsFirst,
+             repeats = penalties.repetition != 0.0f;
+  const Floats zero = splat(0.0f), repetition = splat(penalties.repetition),
+               inverse = splat(1.0f / penalties.repetition), frequency = splat(penalties.frequency),
+               presence = splat(penalties.presence);
+  const auto repeated = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+    const Floats nearer_0 = is_reciprocal ? mul(x, inverse) : div(x, repetition);
+    return edited(x, choose(gt(x, zero), nearer_0, mul(x, repetition)));
+  };
+  for (int64_t i = 0; i < count; i += kWidth) {
+    const int64_t lanes = smaller(count - i, kWidth);
+    const Floats x = read_up_to(values + i, lanes, 0.0f);
+    // The bits of -inf are a negative integer: unmarked.
+    const auto *const bits = reinterpret_cast<const float *>(marks + i);
+    const Floats mark = float_of_signed(as_ints(read_up_to(bits, lanes, -kInfinity)));
+    Floats y = x;
+    if (repeats && !counts_first) y = repeated(y);
+    const Floats product = mul(mark, frequency);
+    const Floats less =
+        is_reciprocal ? sub(sub(y, product), presence) : sub(y, add(product, presence));
+    y = choose(gt(mark, zero), edited(y, less), y);
+    if (repeats && counts_first) y = repeated(y);
+    write_vector<F32>(values, i, lanes, choose(ge(mark, zero), y, x));
+  }
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA
