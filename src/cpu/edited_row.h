@@ -19,6 +19,10 @@
 
 namespace sampler::cpu {
 
+// What an edited row is used for: its first tokens; draws by weights, without filters but min-p;
+// anything.
+enum class EditedUse { kFirst, kDraws, kAny };
+
 // Sparse map from elements to slots. slot() gives an element the next free slot.
 class EditedRow {
  public:
@@ -159,15 +163,26 @@ class EditedRow {
     std::fill_n(marks_, num_slots_, kUnmarked);
   }
   int32_t num_slots() const { return num_slots_; }
+  const int32_t *elements() const { return elements_; }
   int64_t element_at(int32_t slot) const { return elements_[slot]; }
   int32_t &mark_at(int32_t slot) { return marks_[slot]; }
 
   float &value(int64_t element) { return is_dense_ ? values_[element] : changed_[slot(element)]; }
   float &value_at(int32_t slot) { return is_dense_ ? values_[elements_[slot]] : changed_[slot]; }
-  // Logit after the edits. Sparse rows only.
+  // Logit after the edits. Sparse rows only, as are the next three.
   float changed_at(int32_t slot) const { return changed_[slot]; }
   // Logit before the edits; -inf if a bitmask bans it.
   float given_at(int32_t slot) const { return given_at_[slot]; }
+  // Both of all slots.
+  const float *changed_values() const { return changed_; }
+  const float *given_values() const { return given_at_; }
+  // Writes the changed logits among `count` elements from `begin` on. values[count] is overwritten.
+  void write_changed(int64_t begin, int64_t count, float *values) const {
+    for (int32_t slot = 0; slot < num_slots_; ++slot) {
+      const auto index = uint64_t(elements_[slot] - begin);
+      values[index < uint64_t(count) ? index : uint64_t(count)] = changed_[slot];
+    }
+  }
   float seen(int64_t element) const {
     const int32_t slot = find(element);
     return slot >= 0 ? changed_[slot] : unedited(element);

@@ -36,7 +36,7 @@ class ReferenceRow {
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
   bool load_allowed(const RowView &, const uint32_t *) { return false; }
-  uint32_t take_edits(const EditedRow &, bool) { return SAMPLER_ROW_OK; }
+  uint32_t take_edits(const EditedRow &, EditedUse) { return SAMPLER_ROW_OK; }
   void apply_edits() {}
   const Passes *passes() const { return nullptr; }
   int64_t num_first(const contract::RowParameters &, const contract::FilterRules &) const {

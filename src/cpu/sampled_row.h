@@ -43,7 +43,8 @@ class SampledRow {
   uint32_t prepare(const Place &place, const contract::RowParameters &given, Wanted wanted) {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
-    const RowStages::Asked asked = {given, rules};
+    const bool draws_alone = wanted == Wanted::kNothingElse && only_draws();
+    const RowStages::Asked asked = {given, rules, draws_alone};
     uint32_t status = stages_.load(
         place.view, place.slot, place.mask_output, wanted == Wanted::kAll ? nullptr : &asked, &row_,
         reports_.looks_at_given(), [&](const Row &) {
@@ -56,8 +57,8 @@ class SampledRow {
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
     if (wanted == Wanted::kNothingElse && !needs_distribution()) return SAMPLER_ROW_OK;
 
-    distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
-                                       wanted == Wanted::kNothingElse && only_draws());
+    distribution_ =
+        stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_, draws_alone);
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_,
                                     wanted == Wanted::kNothingElse && !request_.reports);
     reports_.look_at(distribution_, row_);

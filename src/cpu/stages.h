@@ -51,6 +51,7 @@ class RowStages {
   struct Asked {
     const contract::RowParameters &parameters;
     const contract::FilterRules &rules;
+    bool draws_alone;  // as for distribute()
   };
 
   // Loads a row into `row` and edits it; returns the status. If `looks_at_given`, calls
@@ -87,7 +88,8 @@ class RowStages {
       }
       if (loads_value) row->find_first();
     }
-    return edit(slot, output, is_dense(), wanted == 0, row);
+    return edit(slot, output, is_dense(), wanted > 0 ? EditedUse::kFirst : later_use(asked, slot),
+                row);
   }
 
   // The slot's parameters, adapted by its earlier draws.
@@ -199,6 +201,16 @@ class RowStages {
     return num_decisive <= RowWindows::most_listed(row.view().count) ? num_decisive : 0;
   }
 
+  // The use of a row of which the first tokens do not suffice.
+  EditedUse later_use(const Asked *asked, int64_t slot) const {
+    if (!asked || !asked->draws_alone || has_windows()) return EditedUse::kAny;
+    const contract::RowParameters parameters =
+        pipeline_->adapted(asked->parameters, slot, values(slot));
+    const bool cuts_by_passes =
+        contract::top_k_is_on(parameters.top_k) || contract::top_p_is_on(parameters.top_p);
+    return cuts_by_passes ? EditedUse::kAny : EditedUse::kDraws;
+  }
+
   // False if the front does not suffice; the row is then unchanged.
   template <class Row>
   bool edit_front(int64_t slot, int64_t output, int64_t wanted, Row *row, uint32_t *status) {
@@ -216,12 +228,12 @@ class RowStages {
   }
 
   template <class Row>
-  uint32_t edit(int64_t slot, int64_t output, bool is_dense, bool asks_for_all, Row *row) {
+  uint32_t edit(int64_t slot, int64_t output, bool is_dense, EditedUse use, Row *row) {
     if (is_dense) row->copy_values(edits_.row().values());
     const Passes *const passes = is_dense ? nullptr : row->passes();
     const uint32_t status = edits_.edit(slot, output, given_, elements_, passes);
     if (status != SAMPLER_ROW_OK) return status;
-    if (!is_dense) return row->take_edits(edits_.row(), asks_for_all);
+    if (!is_dense) return row->take_edits(edits_.row(), use);
     seen_.values = edits_.row().values();
     seen_.dtype = SAMPLER_F32;
     return row->load(seen_);

@@ -17,7 +17,8 @@ namespace {
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
                  kCollisionCost = 1.6 * kWeighCost, kDeviationCost = 4, kReweighCost = 8,
-                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3, kPenalizeCost = 4;
+                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3,
+                 kWeighAllowedCost = 1.2 * kWeighCost, kPenalizeCost = 4;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
@@ -213,6 +214,18 @@ const cpu::Passes *counting_passes() {
                          const contract::Penalties &penalties) {
     add(kPenalizeCost, count);
     real->penalize(values, marks, count, penalties);
+  };
+  counting.weigh_allowed = [](const RowView &row, const contract::RowScale &scale,
+                              const uint32_t *allowed, int64_t begin, int64_t end,
+                              uint64_t *block_weights) {
+    add_weighed(kWeighAllowedCost, end - begin);
+    return real->weigh_allowed(row, scale, allowed, begin, end, block_weights);
+  };
+  counting.weigh_changes = [](const float *given, const float *changed, int64_t count,
+                              const contract::RowScale &row, float at_least, int32_t *high,
+                              int32_t *low) {
+    add(2 * kWeighCost, count);
+    real->weigh_changes(given, changed, count, row, at_least, high, low);
   };
   counting.subtract = [](const RowView &source, const cpu::Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, float *residual) {

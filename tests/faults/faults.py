@@ -1525,8 +1525,24 @@ FAULTS = [
     Fault(
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",
-        [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],
+        [("src/cpu/simd/edits.cpp", "  refresh_maxima(from);\n\n", "\n")],
         [row_kinds("HaveTheStagesOfTheReference")], ends_it=True),
+    Fault(
+        "edited_tokens_weigh_as_given",
+        "draws from all tokens find those that are edited by the weights that were given",
+        [("src/cpu/simd/edits.cpp", "    block_weights_[i / kSums] += sums[i];\n", "")],
+        [row_kinds("DrawAloneFromEditedRows")], ends_it=True),
+    Fault(
+        "block_drawn_from_as_given",
+        "a block that a token is drawn from has its edited tokens as they were given",
+        [("src/cpu/simd/draws.cpp",
+          "    edited_->write_changed(begin, tokens.source.count, scratch_values_);\n", "")],
+        [row_kinds("DrawAloneFromEditedRows")], ends_it=True),
+    Fault(
+        "banned_tokens_weighed",
+        "a bitmask's tokens are weighed by the mask of their neighbours",
+        [("src/cpu/simd/passes/relative.h", "allowed_of(words, first + j * kWidth)", "allowed_of(words, first)")],
+        [("simd_test", "WindowPass.WeighWhatIsAllowed")]),
     Fault(
         "slots_of_earlier_stages_forgotten",
         "a token that a stage before the penalties has edited is penalised apart",

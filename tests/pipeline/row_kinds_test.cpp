@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -282,6 +283,112 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
     const std::vector<std::int32_t> alone = draw(handle.get(), false);
     EXPECT_TRUE(equal("ids", alone, draw(reference.get(), false))) << step;
     EXPECT_TRUE(equal("ids with counts", draw(handle.get(), true), alone)) << step;
+  }
+}
+
+// Edits of a row in which tokens are drawn by weights alone: biases of tokens all over it, or of
+// the likeliest, a text of few tokens and of many, and a bitmask.
+struct Edited {
+  std::vector<std::int32_t> biased, text;
+  std::vector<float> biases;
+  std::vector<std::uint32_t> mask;  // empty: none
+};
+
+Edited random_edits(Random &random, const std::vector<float> &row) {
+  const auto cols = static_cast<std::int64_t>(row.size());
+  std::vector<std::int32_t> likeliest(row.size());
+  std::iota(likeliest.begin(), likeliest.end(), 0);
+  std::stable_sort(likeliest.begin(), likeliest.end(), [&](std::int32_t a, std::int32_t b) {
+    return row[static_cast<std::size_t>(a)] > row[static_cast<std::size_t>(b)];
+  });
+  const bool are_likely = random.one_in(2);
+  const auto some = [&](std::int64_t most) {
+    std::vector<std::int32_t> ids;
+    for (std::int64_t n = random.between(0, most); n > 0; --n) {
+      const std::int64_t place = random.between(0, random.one_in(2) ? 9 : cols - 1);
+      ids.push_back(are_likely ? likeliest[static_cast<std::size_t>(place)]
+                               : static_cast<std::int32_t>(place));
+    }
+    return ids;
+  };
+  Edited edited;
+  edited.biased = some(40);
+  edited.text = some(cols / 20);
+  for (std::size_t i = 0; i < edited.biased.size(); ++i) {
+    const float bias = random.within(-4, 2);
+    edited.biases.push_back(random.one_in(4)   ? -kInfinity
+                            : random.one_in(2) ? std::round(4 * bias) / 4  // may make ties
+                                               : bias);
+  }
+  if (random.one_in(2)) return edited;
+  const bool is_strict = random.one_in(3);
+  for (std::int64_t i = 0; i < (cols + 31) / 32; ++i) {
+    const bool is_empty = is_strict && !random.one_in(60);
+    edited.mask.push_back(is_empty ? 0U
+                                   : static_cast<std::uint32_t>(random.between(0, UINT32_MAX)));
+  }
+  return edited;
+}
+
+// Draws from edited rows, at temperatures without filters and with min-p. Those that count the
+// kept tokens, too, copy the row.
+TEST_P(RowKinds, DrawAloneFromEditedRows) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kRows = 12;
+  for (std::uint64_t seed = 0; seed < affordable(300) && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seeded(seed * 31 + 9));
+    const auto cols = static_cast<std::int64_t>(one_of(random, {300, 2048, 5000, 12001}));
+    const std::vector<float> row = make_row(random, Kind(seed % int(Kind::kCount)), cols);
+    const Edited edited = random_edits(random, row);
+    sampler_params params = sampler_params_default();
+    params.temperature = one_of(random, {0.5F, 0.8F, 1, 3});
+    params.min_p = random.one_in(3) ? one_of(random, {1e-4F, 0.02F, 0.5F}) : 0;
+    params.repetition_penalty = one_of(random, {1, 1.2F, 0.9F});
+    params.frequency_penalty = one_of(random, {0, 0.3F, -0.2F});
+    params.presence_penalty = one_of(random, {0, 0.1F});
+    std::vector<float> rows;
+    std::vector<std::uint16_t> halves;  // the same as bf16, rounded down
+    for (std::int64_t i = 0; i < kRows; ++i) rows.insert(rows.end(), row.begin(), row.end());
+    for (const float x : rows) {
+      std::uint32_t bits;
+      std::memcpy(&bits, &x, sizeof bits);
+      halves.push_back(static_cast<std::uint16_t>(bits >> 16));
+    }
+    const bool is_bf16 = random.one_in(3);
+    std::vector<std::uint64_t> seeds(kRows);
+    std::iota(seeds.begin(), seeds.end(), seed * kRows);
+    const std::int64_t text[] = {0, std::int64_t(edited.text.size())};
+    const std::int64_t biased[] = {0, std::int64_t(edited.biased.size())};
+    const std::vector<std::int32_t> mask_indices(kRows, 0);
+    const auto draw = [&](sampler_t sampler, bool counts) {
+      std::vector<std::int32_t> ids(kRows, -7), kept_counts(kRows);
+      sampler_pipeline pipeline = {};
+      pipeline.struct_size = sizeof pipeline;
+      pipeline.history = {text, edited.text.data(), 1, text[1]};
+      pipeline.biased = {biased, edited.biased.data(), 1, biased[1]};
+      pipeline.biases = edited.biases.data();
+      if (!edited.mask.empty()) {
+        pipeline.token_bitmasks = edited.mask.data();
+        pipeline.num_token_bitmasks = 1;
+        pipeline.token_bitmask_indices = mask_indices.data();
+      }
+      SampleArgs args = args_of(rows, kRows, &params, &ids);
+      if (is_bf16) {
+        args.input.values = halves.data();
+        args.input.dtype = SAMPLER_BF16;
+      }
+      args.pipeline = &pipeline;
+      args.random.seeds = seeds.data();
+      args.random.num_seeds = kRows;
+      if (counts) args.report_args.out_kept_counts = kept_counts.data();
+      sample(sampler, &args);
+      return ids;
+    };
+    const std::vector<std::int32_t> alone = draw(handle.get(), false);
+    EXPECT_TRUE(equal("ids", alone, draw(reference.get(), false)));
+    EXPECT_TRUE(equal("ids with counts", draw(handle.get(), true), alone));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "contract/elements.h"
 #include "contract/entropy.h"
 #include "contract/row_view.h"
+#include "contract/weight.h"
 #include "usable_passes.h"
 
 namespace window_passes_test {
@@ -311,6 +312,59 @@ TEST(WindowPass, ListOfWhatIsAllowed) {
     ids.resize(size_t(listed.count));
     EXPECT_EQ(ids, expected);
     for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(values[i], row.values[size_t(ids[i])]);
+  });
+}
+
+TEST(WindowPass, WeighWhatIsAllowed) {
+  std::mt19937 random(seeded(5));
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t first, int64_t end, float) {
+    if (row.kind != SAMPLER_LOGITS) return;
+    const int64_t begin = first / cpu::kVectorElements * cpu::kVectorElements;
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    const auto is_weighed = [&](int64_t i) { return i >= begin && i < end && allows(mask, i); };
+    float max = -1e30f;
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (is_weighed(i)) max = std::max(max, row.values[size_t(i)]);
+    }
+    const contract::RowScale scale = contract::row_scale(SAMPLER_LOGITS, max, 0.8f);
+    std::vector<uint64_t> blocks, expected;
+    uint64_t total = 0;
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (i % cpu::kWeightBlock == 0) {
+        blocks.push_back(uint64_t(i) + 1);  // is added to
+        expected.push_back(blocks.back());
+      }
+      const uint64_t weight = is_weighed(i) ? contract::weight(scale, row.values[size_t(i)]) : 0;
+      expected.back() += weight;
+      total += weight;
+    }
+    EXPECT_EQ(passes->weigh_allowed(row.view(), scale, mask.data(), begin, end, blocks.data()),
+              total);
+    EXPECT_EQ(blocks, expected);
+  });
+}
+
+// Before and after by the values of two rows, with those that stay as they are.
+TEST(WindowPass, WeighChanges) {
+  std::mt19937 random(seeded(6));
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
+    if (row.kind != SAMPLER_LOGITS || row.dtype != SAMPLER_F32) return;
+    std::vector<float> changed = row.values;
+    std::shuffle(changed.begin(), changed.end(), random);
+    changed[0] = row.values[0];
+    const contract::RowScale scale = contract::row_scale(SAMPLER_LOGITS, max_of(row), 1.3f);
+    for (const float least : {-kInfinity, at_least}) {
+      std::vector<int32_t> high(row.values.size() + cpu::kListPadding), low = high;
+      passes->weigh_changes(row.values.data(), changed.data(), row.count(), scale, least,
+                            high.data(), low.data());
+      for (size_t i = 0; i < changed.size(); ++i) {
+        const auto weight = [&](float x) {
+          return int64_t(x >= least ? contract::weight(scale, x) : 0);
+        };
+        const int64_t units = int64_t(high[i]) * (int64_t(1) << contract::kLowLimbBits);
+        ASSERT_EQ(units + low[i], weight(changed[i]) - weight(row.values[i])) << i;
+      }
+    }
   });
 }
 

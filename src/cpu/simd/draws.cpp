@@ -32,14 +32,21 @@ void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
 
 // Index in the kept tokens' source.
 int64_t SimdRow::draw_index(uint64_t word) const {
-  const Kept tokens = kept();
+  Kept tokens = kept();
   uint64_t target = contract::draw_target(word, distribution_.kept_weight);
   int64_t block = 0;
   for (; target >= block_weights_[block]; ++block) target -= block_weights_[block];
 
+  int64_t begin = block * kWeightBlock, end = 0, before = 0;
+  if (weighs_edits(distribution_.cut)) {
+    before = begin;
+    tokens = block_of(tokens, begin);
+    edited_->write_changed(begin, tokens.source.count, scratch_values_);
+    tokens.at_most = kInfinity;
+    begin = 0;
+  }
   // Weighs parts of the block until one contains the target, then that part's elements.
   const int64_t count = tokens.source.count;
-  int64_t begin = block * kWeightBlock, end = 0;
   for (;; begin = end) {
     end = std::min(begin + kDrawPart, count);
     const uint64_t weight = weigh(tokens, begin, end, {distribution_.scale}, nullptr);
@@ -51,13 +58,13 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   uint64_t sum = 0;
   int64_t index = begin;
   while ((sum += contract::weight_of(relative[index - begin])) <= target) ++index;
-  return index;
+  return before + index;
 }
 
 void SimdRow::prepare_draws(int64_t num_draws) {
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = !has_earlier_ && are_many_draws(num_draws, count);
+  has_sums_ = !has_earlier_ && !weighs_edits_ && are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {

@@ -27,17 +27,30 @@ bool SimdRow::load_allowed(const RowView &view, const uint32_t *allowed) {
   return scan.valid && scan.max > contract::negative_infinity();
 }
 
-uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
+uint32_t SimdRow::take_edits(const EditedRow &edited, EditedUse use) {
   if (!edited.is_edited()) return SAMPLER_ROW_OK;
   edited_ = &edited;
   is_only_listed_ = true;
-  if (has_invalid_logit(edited)) return SAMPLER_ROW_INVALID_VALUE;
-  // Updating one group maximum takes as long as scanning this many elements.
-  constexpr int64_t kElementsPerMaximum = 128;
-  if (asks_for_all && edited.num_slots() * kElementsPerMaximum > row_.count) return take_copy();
+  const float largest_changed = this->largest_changed(edited);
+  if (largest_changed == kInfinity) return SAMPLER_ROW_INVALID_VALUE;
+  weighs_edits_ = use == EditedUse::kDraws && kind() == SAMPLER_LOGITS;
   const bool is_scanned = loaded_with_ == edited.allowed();
+  float from = -kInfinity;
+  if (weighs_edits_) {
+    const float seen_at_first = edited.seen(contract::id_of_rank(first_));
+    if (is_scanned && seen_at_first == max() && largest_changed < max()) return SAMPLER_ROW_OK;
+    // Draws need only the largest maximum, which is at least this; all others are upper bounds.
+    from = std::max(largest_changed, seen_at_first);
+  }
+  const RowView given = contract::f32_view(edited.given_values(), edited.num_slots());
+  // Updating one group maximum takes as long as scanning this many elements.
+  constexpr int64_t kElementsPerMaximum = 256;
+  const int64_t num_updated = passes_.count(given, 0, given.count, from);
+  if (use != EditedUse::kFirst && num_updated * kElementsPerMaximum > row_.count) {
+    return take_copy();
+  }
   if (!is_scanned) passes_.scan_allowed(row_, edited.allowed(), maxima_);
-  refresh_maxima();
+  refresh_maxima(from);
 
   float largest[kVectorElements];
   const int64_t count = num_maxima();
@@ -46,6 +59,7 @@ uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
   if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
   const auto seen = [&](int64_t element) { return edited.seen(element); };
   first_ = contract::rank_of(max, uint32_t(find_first_seen(max, seen)));
+  has_earlier_ = weighs_edits_ && passes_.count(given, 0, given.count, max) > 0;
   return SAMPLER_ROW_OK;
 }
 
@@ -57,18 +71,19 @@ uint32_t SimdRow::take_copy() {
   return SAMPLER_ROW_OK;
 }
 
-bool SimdRow::has_invalid_logit(const EditedRow &edited) {
-  for (int32_t slot = 0; slot < edited.num_slots(); ++slot) {
-    if (contract::is_invalid_logit(edited.changed_at(slot))) return true;
-  }
-  return false;
+// +inf if an edited logit is invalid.
+float SimdRow::largest_changed(const EditedRow &edited) const {
+  const RowScan scan = passes_.scan(contract::f32_view(edited.changed_values(), edited.num_slots()),
+                                    scratch_values_);
+  return scan.valid ? scan.max : kInfinity;
 }
 
-// Rescans a group only if its largest element was lowered.
-void SimdRow::refresh_maxima() {
+// Rescans a group only if its largest element, of at least `from`, was lowered.
+void SimdRow::refresh_maxima(float from) {
   for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
-    const int64_t element = edited_->element_at(slot);
     const float given = edited_->given_at(slot);
+    if (given < from) continue;
+    const int64_t element = edited_->element_at(slot);
     float &max = maxima_[group_of(element)];
     if (given < max || edited_->changed_at(slot) >= given) continue;
     const int64_t block = element / kGroupBlock * kGroupBlock;
@@ -96,7 +111,7 @@ int64_t SimdRow::find_first_seen(float max, const Seen &seen) const {
 
 // Removes the edited tokens from the list, and adds those whose edited rank reaches its floor.
 void SimdRow::replace_edited() {
-  if (edited_->num_slots() * kListShare < list_.count && lower_edited()) return;
+  if (edited_->num_slots() == 0) return;
   int64_t count = 0;
   for (int64_t i = 0; i < list_.count; ++i) {
     const int32_t id = list_ids_[i];
@@ -170,7 +185,7 @@ bool SimdRow::take_front_edits(const EditedRow &edited, int64_t wanted, uint32_t
   if (!edited.is_edited()) return true;
   edited_ = &edited;
   is_only_listed_ = true;
-  if (has_invalid_logit(edited)) {
+  if (largest_changed(edited) == kInfinity) {
     *status = SAMPLER_ROW_INVALID_VALUE;
     return true;
   }
@@ -216,34 +231,6 @@ void SimdRow::drop_front() {
   edited_ = nullptr;
 }
 
-// The same if no edited token enters the list; otherwise returns false without a change.
-bool SimdRow::lower_edited() {
-  const auto is_listed = [&](int32_t slot) {
-    return contract::rank_of(edited_->changed_at(slot), uint32_t(edited_->element_at(slot))) >=
-           list_.floor;
-  };
-  const auto place_of = [&](int32_t slot) {
-    const auto id = int32_t(edited_->element_at(slot));
-    const auto *const place = std::lower_bound(list_ids_, list_ids_ + list_.count, id);
-    return place - list_ids_ < list_.count && *place == id ? place - list_ids_ : -1;
-  };
-  for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
-    if (is_listed(slot) && place_of(slot) < 0) return false;
-  }
-  for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
-    const int64_t place = place_of(slot);
-    if (place < 0) continue;
-    if (is_listed(slot)) {
-      list_values_[place] = edited_->changed_at(slot);
-    } else {
-      std::copy(list_values_ + place + 1, list_values_ + list_.count, list_values_ + place);
-      std::copy(list_ids_ + place + 1, list_ids_ + list_.count, list_ids_ + place);
-      --list_.count;
-    }
-  }
-  return true;
-}
-
 // Whether only the first tokens in rank order are needed.
 bool SimdRow::lists_first_tokens(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules) const {
@@ -258,6 +245,89 @@ bool SimdRow::list_edited() {
   if (!edited_ || groups_from(everything) * kListShare > row_.count / kGroupElements) return false;
   list_all(everything);
   return true;
+}
+
+// ---- Draws
+
+// The tokens of one block, from element `begin` on, as given but for those that a bitmask bans.
+SimdRow::Kept SimdRow::block_of(const Kept &kept, int64_t begin) const {
+  Kept block = kept;
+  const int64_t count = std::min<int64_t>(kWeightBlock, kept.source.count - begin);
+  const RowView part = part_of(kept.source, begin, count);
+  if (edited_->allowed()) {
+    passes_.copy_allowed(part, edited_->allowed() + begin / 32, scratch_values_);
+  } else {
+    passes_.write_values(part, 0, count, -kInfinity, scratch_values_, SAMPLER_F32);
+  }
+  block.source = contract::f32_view(scratch_values_, count);
+  block.split -= begin;
+  block.first -= begin;
+  return block;
+}
+
+// Weighs the given tokens of whole blocks from `begin` on.
+uint64_t SimdRow::weigh_given(const Kept &tokens, int64_t begin, int64_t end, bool has_earlier) {
+  const uint32_t *const allowed = edited_->allowed();
+  const Scaling scaling = {distribution_.scale};
+  Kept kept = tokens;
+  if (!has_earlier) kept.at_most = kInfinity;
+  end = std::min<int64_t>(end, row_.count);
+  if (!allowed) return weigh(kept, begin, end, scaling, block_weights_);
+  if (!has_earlier && kept.at_least <= -contract::kLargestFloat) {
+    return passes_.weigh_allowed(row_, distribution_.scale, allowed, begin, end, block_weights_);
+  }
+  uint64_t result = 0;
+  for (; begin < end; begin += kWeightBlock) {
+    result += weigh(block_of(kept, begin), scaling, block_weights_ + begin / kWeightBlock);
+  }
+  return result;
+}
+
+// Weighs the tokens as given, then replaces the edited tokens' weights.
+uint64_t SimdRow::weigh_edited(const Kept &tokens) {
+  const int64_t num_blocks = (row_.count + kWeightBlock - 1) / kWeightBlock;
+  const int64_t count = edited_->num_slots();
+  const float *given = edited_->given_values();
+  // Blocks with tokens before first_, which are edited; those are weighed by slower passes.
+  int32_t *const has_earlier = scratch_ids_;
+  std::fill_n(has_earlier, num_blocks, 0);
+  if (has_earlier_) {
+    for (int32_t slot = 0; slot < count; ++slot) {
+      const auto id = uint32_t(edited_->element_at(slot));
+      const bool is_earlier = contract::rank_of(given[slot], id) > first_;
+      spare_[slot] = is_earlier ? -kInfinity : given[slot];
+      has_earlier[id / kWeightBlock] |= is_earlier ? 1 : 0;
+    }
+    given = spare_;
+  }
+  uint64_t result = 0;
+  for (int64_t block = 0; block < num_blocks;) {
+    const int64_t first = block;
+    const bool is_slow = has_earlier[first] != 0;
+    do {
+      ++block;
+    } while (!is_slow && block < num_blocks && has_earlier[block] == 0);
+    result += weigh_given(tokens, first * kWeightBlock, block * kWeightBlock, is_slow);
+  }
+  // Several sums per block: additions to one would wait for each other.
+  constexpr uint32_t kSums = 4;
+  const int64_t num_sums = num_blocks * kSums;
+  uint64_t *const sums = list_wide_;
+  std::fill_n(sums, num_sums, 0);
+  int32_t *const high = scratch_ids_, *const low = reinterpret_cast<int32_t *>(scratch_values_);
+  passes_.weigh_changes(given, edited_->changed_values(), count, distribution_.scale,
+                        tokens.at_least, high, low);
+  const int32_t *const elements = edited_->elements();
+  for (uint32_t slot = 0; slot < uint32_t(count); ++slot) {
+    const int64_t units = int64_t(high[slot]) * (int64_t(1) << contract::kLowLimbBits);
+    const uint32_t sum = uint32_t(elements[slot]) / uint32_t(kWeightBlock) * kSums + slot % kSums;
+    sums[sum] += uint64_t(units + low[slot]);
+  }
+  for (int64_t i = 0; i < num_sums; ++i) {
+    block_weights_[i / kSums] += sums[i];
+    result += sums[i];
+  }
+  return result;
 }
 
 void SimdRow::apply_edits() {
@@ -276,7 +346,7 @@ void SimdRow::apply_edits() {
   row_.dtype = SAMPLER_F32;
   loaded_with_ = nullptr;
   edited_ = nullptr;
-  is_only_listed_ = false;
+  is_only_listed_ = has_earlier_ = weighs_edits_ = false;
 }
 
 }  // namespace sampler::cpu

@@ -242,7 +242,7 @@ class SimdRow::Filters {
 const Distribution &SimdRow::distribute(const RowParameters &parameters,
                                         const contract::FilterRules &rules) {
   distribution_.first = ~Rank(0);
-  if (!lists_first_tokens(parameters, rules) && !list_edited()) apply_edits();
+  if (!lists_first_tokens(parameters, rules) && !weighs_edits_ && !list_edited()) apply_edits();
   Rank cut = first_;
   if (!contract::is_greedy(parameters.temperature)) {
     const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
@@ -313,6 +313,10 @@ void SimdRow::weigh_kept(Rank cut) {
   distribution_.cut = cut;
   const Kept tokens = kept();
   std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
+  if (weighs_edits(cut)) {
+    distribution_.kept_weight = weigh_edited(tokens);
+    return;
+  }
   const bool is_whole = !list_.covers(cut) && !has_earlier_;
   relative_.is_written = relative_.out && is_whole;
   if (!relative_.is_written) {

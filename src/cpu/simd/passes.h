@@ -215,6 +215,16 @@ struct Passes {
   void (*penalize)(float *values, const int32_t *marks, int64_t count,
                    const contract::Penalties &penalties);
 
+  // As weigh, for the logits that a bitmask allows; `begin` is a multiple of kVectorElements.
+  uint64_t (*weigh_allowed)(const RowView &row, const contract::RowScale &scale,
+                            const uint32_t *allowed, int64_t begin, int64_t end,
+                            uint64_t *block_weights);
+
+  // Writes the limbs of what changed logits weigh more than the given ones, 0 below `at_least`.
+  // `high` and `low` have room for the list padding.
+  void (*weigh_changes)(const float *given, const float *changed, int64_t count,
+                        const contract::RowScale &row, float at_least, int32_t *high, int32_t *low);
+
   // residual = max(residual - probability, 0).
   void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
                    int64_t end, float at_least, float *residual);

@@ -63,7 +63,7 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
-  is_only_listed_ = is_reweighed_ = has_earlier_ = has_others_ = false;
+  is_only_listed_ = is_reweighed_ = has_earlier_ = has_others_ = weighs_edits_ = false;
   loaded_with_ = nullptr;
   edited_ = nullptr;
   relative_ = {};
@@ -108,6 +108,10 @@ bool SimdRow::is_sparse(Rank cut) const {
   const float value = contract::value_of_rank(cut);
   const int64_t groups = groups_from(cut);
   const int64_t all_groups = row_.count / kGroupElements;
+  if (weighs_edits_) {
+    const bool are_looked_up = edited_->num_slots() > 0;
+    return groups * (are_looked_up ? kEditedListShare : kListShare) <= all_groups;
+  }
   if (groups * kListShare <= all_groups) return true;
   if (groups > all_groups - all_groups / kListShare) return false;
   return passes_.count(row_, 0, row_.count, value) * kListShare <= row_.count;

@@ -55,10 +55,9 @@ class SimdRow {
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
 
-  // Applies edits to the loaded row, and refers to `edited` from then on; returns the status. Uses
-  // of more than the first tokens copy the row to edited.values(); `asks_for_all` says that they
-  // will come.
-  uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
+  // Applies edits to the loaded row, and refers to `edited` from then on; returns the status. Other
+  // uses than `use` copy the row to edited.values().
+  uint32_t take_edits(const EditedRow &edited, EditedUse use);
   const Passes *passes() const { return &passes_; }
   // Makes that copy now. Required before the row is written out.
   void apply_edits();
@@ -180,6 +179,8 @@ class SimdRow {
 
   // A list is made only if it is this many times shorter than the row.
   static constexpr int64_t kListShare = 8;
+  // The same where tokens of the list are edited, for each is looked up.
+  static constexpr int64_t kEditedListShare = 64;
 
   // Calls f(begin, end, at_least) for the ranges of kept elements in [begin, end).
   template <class F>
@@ -201,6 +202,10 @@ class SimdRow {
   Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
   Kept kept() const;
+  bool weighs_edits(contract::Rank cut) const { return weighs_edits_ && !list_.covers(cut); }
+  Kept block_of(const Kept &kept, int64_t begin) const;
+  uint64_t weigh_given(const Kept &tokens, int64_t begin, int64_t end, bool has_earlier);
+  uint64_t weigh_edited(const Kept &tokens);
   uint64_t weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
@@ -221,13 +226,12 @@ class SimdRow {
   bool lists_first_tokens(const contract::RowParameters &parameters,
                           const contract::FilterRules &rules) const;
   uint32_t take_copy();
-  void refresh_maxima();
+  void refresh_maxima(float from);
   template <class Seen>
   int64_t find_first_seen(float max, const Seen &seen) const;
   Front front() const;
-  static bool has_invalid_logit(const EditedRow &edited);
+  float largest_changed(const EditedRow &edited) const;
   void replace_edited();
-  bool lower_edited();
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_first();
@@ -258,8 +262,8 @@ class SimdRow {
   // Only the list is valid: row_ still has tokens before first_, or unedited values.
   bool is_only_listed_ = false;
   bool is_reweighed_ = false;  // the list holds new logits
-  // After draw_from(): whether the row has tokens before first_; whether the list has tokens that
-  // are not kept.
+  // Whether row_ has tokens before first_, which have no weight; after draw_from(), whether the
+  // list has tokens that are not kept.
   bool has_earlier_ = false, has_others_ = false;
   struct {
     float *out = nullptr;
@@ -267,6 +271,7 @@ class SimdRow {
   } relative_;
   const uint32_t *loaded_with_ = nullptr;  // bitmask of load_allowed()
   const EditedRow *edited_ = nullptr;      // null: row_ has no pending edits
+  bool weighs_edits_ = false;  // distribute() leaves them pending, and only draws follow
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 

@@ -48,5 +48,31 @@ void penalize(float *values, const int32_t *marks, int64_t count,
   }
 }
 
+uint64_t weigh_allowed(const RowView &row, const contract::RowScale &scale, const uint32_t *allowed,
+                       int64_t begin, int64_t end, uint64_t *block_weights) {
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    return sum_blocks<Type>(elements<Type>(row.values), RelativeToMax(scale), Allowed{allowed},
+                            begin, end, block_weights, kWeighOnly);
+  });
+}
+
+void weigh_changes(const float *given, const float *changed, int64_t count,
+                   const contract::RowScale &row, float at_least, int32_t *high, int32_t *low) {
+  const RelativeToMax relative(row);
+  const FromLeast bounds = {splat(at_least)};
+  for (int64_t i = 0; i < count; i += kWidth) {
+    const int64_t lanes = smaller(count - i, kWidth);
+    Halfway<2> v;
+    v.x[0] = read_up_to(given + i, lanes, -kInfinity);
+    v.x[1] = read_up_to(changed + i, lanes, -kInfinity);
+    relative.begin(v, bounds);
+    relative.finish(v);
+    const Limbs before = limbs_of(v.x[0], v.power[0]), after = limbs_of(v.x[1], v.power[1]);
+    store(high + i, sub(after.high, before.high));
+    store(low + i, sub(after.low, before.low));
+  }
+}
+
 }  // namespace
 }  // namespace sampler::cpu::SAMPLER_ISA

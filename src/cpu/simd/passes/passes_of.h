@@ -51,6 +51,8 @@ constexpr Passes passes_of(const char *name, uint32_t isa) {
           write_values,
           set_bits,
           penalize,
+          weigh_allowed,
+          weigh_changes,
           subtract,
           sample_words,
           gumbel};

@@ -21,21 +21,35 @@ struct Halfway {
   SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
 };
 
-// Elements with a weight: all; those from a lower bound; those between two bounds.
+// Elements with a weight: all; those from a lower bound; those between two bounds; those that a
+// bitmask allows. from(i).has(x, j): which elements of x have one, the j-th vector from element i
+// on.
 struct AllElements {
   static constexpr bool kLeavesOut = false;
+
+  SAMPLER_INLINE AllElements from(int64_t) const { return *this; }
 };
 struct FromLeast {
   static constexpr bool kLeavesOut = true;
   Floats least;
 
-  SAMPLER_INLINE Mask has(Floats x) const { return ge(x, least); }
+  SAMPLER_INLINE FromLeast from(int64_t) const { return *this; }
+  SAMPLER_INLINE Mask has(Floats x, int) const { return ge(x, least); }
 };
 struct Between {
   static constexpr bool kLeavesOut = true;
   Floats least, most;
 
-  SAMPLER_INLINE Mask has(Floats x) const { return within(x, least, most); }
+  SAMPLER_INLINE Between from(int64_t) const { return *this; }
+  SAMPLER_INLINE Mask has(Floats x, int) const { return within(x, least, most); }
+};
+struct Allowed {
+  static constexpr bool kLeavesOut = true;
+  const uint32_t *words;
+  int64_t first = 0;
+
+  SAMPLER_INLINE Allowed from(int64_t i) const { return {words, i}; }
+  SAMPLER_INLINE Mask has(Floats, int j) const { return allowed_of(words, first + j * kWidth); }
 };
 
 // exp2_plus_1(log2_ratio_minus_1(x)).
@@ -54,9 +68,10 @@ struct RelativeToMax {
   // capped at that of the lowest t, whose weight and surprise round to 0.
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
-    for (Floats &x : v.x) {
+    for (int i = 0; i < kCount; ++i) {
+      Floats &x = v.x[i];
       if constexpr (Bounds::kLeavesOut) {
-        x = sub_where(bounds.has(x), x, row_max, splat(kNothing));
+        x = sub_where(bounds.has(x, i), x, row_max, splat(kNothing));
       } else {
         x = sub(x, row_max);
       }
@@ -106,7 +121,7 @@ struct RelativeByPower {
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     if constexpr (Bounds::kLeavesOut) {
-      for (Floats &x : v.x) x = zero_unless(bounds.has(x), x);
+      for (int i = 0; i < kCount; ++i) v.x[i] = zero_unless(bounds.has(v.x[i], i), v.x[i]);
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
     if constexpr (kSurprises) {

@@ -16,7 +16,7 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
   constexpr int64_t kStep = kVectorsAtOnce * kWidth;
   const auto start = [&](Halfway<kVectorsAtOnce> &v, int64_t i) SAMPLER_INLINE_LAMBDA {
     for (int j = 0; j < kVectorsAtOnce; ++j) v.x[j] = Type::read(p + i + j * kWidth);
-    relative.begin(v, bounds);
+    relative.begin(v, bounds.from(i));
   };
   int64_t i = begin;
   if (i + kStep <= end) {
@@ -38,7 +38,7 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
     Halfway<1> last;
     last.x[0] =
         lanes == kWidth ? Type::read(p + i) : read_some<Type>(p + i, lanes, Relative::kNothing);
-    relative.begin(last, bounds);
+    relative.begin(last, bounds.from(i));
     relative.finish(last);
     use(last, i, lanes);
   }
