@@ -5,7 +5,7 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind, with 64 registers
 at most (80 of "any" before sm_90), no stack frame and nothing spilled; and with so much code at most as LIMITS has it
-for the kind. "sample", whose edits are calls, has 128 registers and 512 bytes of stack at most. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the kernels of one architecture are taken
+for the kind. "sample" and "verify", which call functions, have 128 registers and 512 bytes of stack at most. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the kernels of one architecture are taken
 from OBJECT."""
 
 import os
@@ -18,10 +18,10 @@ from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
 MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64: 24 warps
-MOST_REGISTERS_OF_SAMPLE, MOST_STACK_OF_SAMPLE = 128, 512
+MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
-    "held": {"softmax": 36 << 10, "filter": 120 << 10, "chain": 48 << 10, "sample": 320 << 10},
+    "held": {"softmax": 36 << 10, "filter": 120 << 10, "chain": 48 << 10, "sample": 320 << 10, "verify": 180 << 10},
 }
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d)E")
@@ -74,8 +74,8 @@ def main(arguments):
                 most, most_stack = MOST_REGISTERS, 0
                 if kind == "any" and int(architecture) < 90:
                     most = MOST_REGISTERS_OF_ANY
-                if kind == "sample":
-                    most, most_stack = MOST_REGISTERS_OF_SAMPLE, MOST_STACK_OF_SAMPLE
+                if kind in ("sample", "verify"):
+                    most, most_stack = MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS
                 if kernel["registers"] > most:
                     faults.append(f"{name}: {kernel['registers']} registers, above {most}")
                 if kernel["stack"] > most_stack or kernel["spilling"]:

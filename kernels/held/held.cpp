@@ -44,14 +44,26 @@ HeldKind held_kind(const contract::FilterRequest &request) {
 }
 
 HeldKind held_kind(const contract::VerifyRequest &request) {
-  const bool has_draft = request.draft.values != nullptr;
-  const bool is_dense_draft = !has_draft || (is_dense(request.draft, SAMPLER_PROBABILITIES) &&
-                                             request.draft.dtype == request.target.dtype);
-  const contract::PerSlot<float> &temperature = request.parameters.temperature;
-  const bool draws = !temperature.array && !contract::is_greedy(temperature.value);
-  const bool is_held = is_dense(request.target, SAMPLER_PROBABILITIES) && is_dense_draft && draws &&
-                       is_wide(request.target.num_cols) && !request.verification;
-  return is_held ? HeldKind::kChain : HeldKind::kNone;
+  const contract::Rows &target = request.target, &draft = request.draft;
+  const contract::Parameters &all = request.parameters;
+  const bool is_given = target.kind == SAMPLER_PROBABILITIES;
+  // Drafts of given rows are given, too.
+  const bool has_draft = draft.values != nullptr;
+  const bool is_dense_draft =
+      !has_draft || (is_dense(draft, draft.kind) && draft.dtype == target.dtype &&
+                     (!is_given || draft.kind == SAMPLER_PROBABILITIES));
+  if (!is_dense(target, target.kind) || !is_dense_draft || !is_wide(target.num_cols) ||
+      request.verification) {
+    return HeldKind::kNone;
+  }
+  if (is_given) {
+    const bool draws = !all.temperature.array && !contract::is_greedy(all.temperature.value);
+    return draws ? HeldKind::kChain : HeldKind::kNone;
+  }
+  if (may_have_two_scales(all)) return HeldKind::kNone;
+  if (all.differ_by_slot()) return HeldKind::kVerify;
+  const StreamNeed need = stream_need(all.of(0), all.rules, target.num_cols, {false, false});
+  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kVerify;
 }
 
 HeldKind held_kind(const StagedSampleRequest &request) {

@@ -14,9 +14,9 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
-// Blocks per multiprocessor, which leave 64 registers a thread; or 128, for edits.
+// Blocks per multiprocessor, which leave 64 registers a thread; or 128.
 template <HeldKind kKind>
-constexpr int kHeldBlocks = kKind == HeldKind::kSample ? 2 : 4;
+constexpr int kHeldBlocks = kKind == HeldKind::kSample || kKind == HeldKind::kVerify ? 2 : 4;
 
 template <sampler_dtype kDtype, HeldKind kKind>
 __global__ void __launch_bounds__(kBlockThreads, kHeldBlocks<kKind>)

@@ -216,6 +216,14 @@ class HeldBlock : protected RankedList<Context, Shared> {
     }
   }
 
+  // An element, in whichever block has it.
+  SAMPLER_DEVICE float &value_in_team(const Row &row, int element) const {
+    const int position = element + row.lead, tile = position / kTile;
+    const int rank = tile / held.tiles_of_block;
+    return *ctx.peer(&values()[place_of(tile - rank * held.tiles_of_block, position % kTile)],
+                     rank);
+  }
+
   // ---- Draws ------------------------------------------------------------------------------------
 
   // Draws a token, which the leader gets after the team's next barrier, from a row of f32, by
@@ -409,8 +417,19 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
   using Row = typename Block::Row;
 
   SAMPLER_DEVICE const contract::FilterRules &rules() const { return request.parameters.rules; }
-  SAMPLER_DEVICE int64_t num_cols() const { return request.input.num_cols; }
-  SAMPLER_DEVICE bool counts_kept() const { return request.out_kept_counts != nullptr; }
+  SAMPLER_DEVICE int64_t num_cols() const {
+    if constexpr (std::is_same_v<Request, contract::VerifyRequest>) {
+      return request.target.num_cols;
+    } else {
+      return request.input.num_cols;
+    }
+  }
+  SAMPLER_DEVICE bool counts_kept() const {
+    if constexpr (std::is_same_v<Request, contract::VerifyRequest>)
+      return false;
+    else
+      return request.out_kept_counts != nullptr;
+  }
 
   SAMPLER_DEVICE StreamedRowState &state() const { return shared.state; }
   SAMPLER_DEVICE contract::RowScale scale() const {
@@ -707,16 +726,7 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
     });
   }
 
-  // Whether a token is kept.
-  struct Kept {
-    float low;
-    int last;
-
-    SAMPLER_DEVICE bool has(float x, int index) const {
-      return x > low || (x == low && index <= last);
-    }
-  };
-  SAMPLER_DEVICE Kept kept() const {
+  SAMPLER_DEVICE HeldKept kept() const {
     return {contract::value_of_rank(shared.cut),
             int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu)};
   }
@@ -808,6 +818,28 @@ class FilterBlock : CutBlock<Context, kDtype, HeldFilter, contract::FilterReques
 
 // ---- Chains -------------------------------------------------------------------------------------
 
+template <sampler_dtype kDtype>
+SAMPLER_DEVICE StreamedRow<kDtype> row_at(const contract::RowView &view) {
+  StreamedRow<kDtype> row;
+  row.lead = elements_to_alignment(view.values, kDtype);
+  row.begin = static_cast<const char *>(view.values) - row.lead * StreamedRow<kDtype>::kBytes;
+  row.count = view.count;
+  return row;
+}
+
+// Writes a chain's outputs. Called by a block.
+template <class Context>
+SAMPLER_DEVICE void write_chain(const Context &ctx, const contract::VerifyRequest &request,
+                                const contract::Chain &chain, uint32_t status) {
+  const int num_tokens = int(request.num_drafts) + 1;
+  SAMPLER_KEEP_ROLLED
+  for (int i = ctx.thread(); i < num_tokens; i += Context::kThreads) {
+    contract::store_id(request.out_token_ids, chain.row * num_tokens + i,
+                       contract::chain_token(request, chain, status, i));
+  }
+  if (ctx.thread() == 0) contract::write_chain_outcome(request, chain, status);
+}
+
 template <class Context, sampler_dtype kDtype>
 class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
  public:
@@ -823,7 +855,10 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
     if (shared.status == SAMPLER_ROW_OK) draw_last_token();
     // Every block has read the counts, which the row's outputs may overwrite.
     ctx.team_sync();
-    if (this->is_leader()) write();
+    if (!this->is_leader()) return;
+    contract::Chain chain = shared.chain;
+    chain.last_token = shared.drawn.id;
+    write_chain(ctx, request, chain, shared.status);
   }
 
  private:
@@ -889,12 +924,12 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
     const contract::Chain &chain = shared.chain;
     const int64_t index = this->index();
     int64_t removed = contract::rejected_draft(request, chain);
-    const Row target = row_at(contract::target_view(request, index, chain.emitted));
+    const Row target = row_at<kDtype>(contract::target_view(request, index, chain.emitted));
     SAMPLER_KEEP_ROLLED
     for (;;) {
       Row draft = {};
       const bool has_draft = removed >= 0 && request.draft.values;
-      if (has_draft) draft = row_at(contract::draft_view(request, index, chain.emitted));
+      if (has_draft) draft = row_at<kDtype>(contract::draft_view(request, index, chain.emitted));
       bool is_bad = false;
       const uint32_t own = load_residual(target, draft, has_draft ? -1 : removed, &is_bad);
       ctx.sync();
@@ -916,14 +951,6 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
 
   SAMPLER_DEVICE void set_status(uint32_t status) const {
     if (ctx.thread() == 0) shared.status = status;
-  }
-
-  SAMPLER_DEVICE Row row_at(const contract::RowView &view) const {
-    Row row;
-    row.lead = elements_to_alignment(view.values, kDtype);
-    row.begin = static_cast<const char *>(view.values) - row.lead * Row::kBytes;
-    row.count = view.count;
-    return row;
   }
 
   // Computes the block's part of max(p - q, 0), or of p if there is no draft, 0 at `removed`.
@@ -975,19 +1002,204 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
                         [&](float x, int) { return contract::relative_for_weight(scale, x); });
   }
 
-  SAMPLER_DEVICE void write() const {
-    contract::Chain chain = shared.chain;
-    chain.last_token = shared.drawn.id;
-    const int num_tokens = int(request.num_drafts) + 1;
-    SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < num_tokens; i += Context::kThreads) {
-      contract::store_id(request.out_token_ids, chain.row * num_tokens + i,
-                         contract::chain_token(request, chain, shared.status, i));
+  const contract::VerifyRequest &request;
+};
+
+// ---- Chains of logits ---------------------------------------------------------------------------
+
+template <class Context, sampler_dtype kDtype>
+class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyRequest> {
+ public:
+  using Cut = CutBlock<Context, kDtype, HeldVerify, contract::VerifyRequest>;
+  using Cut::Cut;
+
+  SAMPLER_DEVICE void run() {
+    if (ctx.thread() == 0) {
+      shared.chain = contract::make_chain(request, this->index());
+      shared.is_left = false;
     }
-    if (ctx.thread() == 0) contract::write_chain_outcome(request, chain, shared.status);
+    ctx.sync();
+    contract::Chain chain = shared.chain;
+    uint32_t status = chain.status;
+    if (status == SAMPLER_ROW_OK) {
+      status = contract::verify_drafts(request, &chain, [&](int position) {
+        Models models = {*this, chain};
+        return contract::verify_draft(request, chain, position, models);
+      });
+    }
+    if (status == SAMPLER_ROW_OK && !shared.is_left) status = find_last_token(&chain);
+    // Every block has read the counts, which the row's outputs may overwrite.
+    ctx.team_sync();
+    if (shared.is_left) return this->leave(this->index());
+    if (this->is_leader()) write_chain(ctx, request, chain, status);
   }
 
-  const contract::VerifyRequest &request;
+ private:
+  using Block = typename Cut::Block;
+  using Cut::ctx;
+  using Cut::request;
+  using Cut::shared;
+  using Cut::state;
+  using Row = typename Cut::Row;
+
+  struct Models {
+    VerifyBlock &block;
+    const contract::Chain &chain;
+
+    SAMPLER_DEVICE uint32_t find_first(int position, int64_t *id) {
+      const uint32_t status = block.load_logits(
+          contract::target_view(block.request, chain.row, position).values, kTarget);
+      *id = contract::id_of_rank(block.shared.cut);
+      block.ctx.team_sync();
+      return status;
+    }
+    SAMPLER_DEVICE uint32_t look_up_target(int position, int64_t id, float *probability) {
+      return block.look_up(contract::target_view(block.request, chain.row, position), id,
+                           probability);
+    }
+    SAMPLER_DEVICE uint32_t look_up_draft(int position, int64_t id, float *probability) {
+      return block.look_up(contract::draft_view(block.request, chain.row, position), id,
+                           probability);
+    }
+  };
+
+  // The probability of a token. A barrier of the team follows the reading of logits.
+  SAMPLER_DEVICE uint32_t look_up(const contract::RowView &view, int64_t id, float *probability) {
+    if (view.kind == SAMPLER_PROBABILITIES) {
+      *probability = view.value(id);
+      return contract::is_valid_value(SAMPLER_PROBABILITIES, *probability)
+                 ? SAMPLER_ROW_OK
+                 : SAMPLER_ROW_INVALID_VALUE;
+    }
+    const uint32_t status = load_logits(view.values, kTarget);
+    const float x = this->value_in_team(row_at<kDtype>(view), int(id));
+    *probability = shared.distributions[kTarget].probability(x, int(id));
+    ctx.team_sync();
+    return status;
+  }
+
+  // Loads a row of logits and finds what filters keep: shared.distributions[which]. If the list
+  // does not show that, the whole chain is left. Returns the row's status. A barrier of the team
+  // must follow before the next row. One function: it has most of the kernel's code.
+  SAMPLER_DEVICE_CALL uint32_t load_logits(const void *values, int which) {
+    Row row;
+    row.lead = elements_to_alignment(values, kDtype);
+    row.begin = static_cast<const char *>(values) - row.lead * Row::kBytes;
+    row.count = int(this->num_cols());
+    if (ctx.thread() == 0) this->read_parameters(request.slots[this->index()]);
+    this->load(row);
+    this->widen(row);
+    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
+    ctx.sync();
+    if (state().status != SAMPLER_ROW_OK) return state().status;
+    if (state().need == StreamNeed::kOther || !this->cut(row, true)) {
+      if (ctx.thread() == 0) shared.is_left = true;
+      ctx.sync();
+      return SAMPLER_ROW_INVALID_VALUE;  // ends the walk
+    }
+    if (ctx.thread() == 0) {
+      HeldDistribution &out = shared.distributions[which];
+      out.scale = this->scale();
+      out.kept = this->kept();
+      out.greedy = contract::is_greedy(state().parameters.temperature);
+      out.normalizer = out.greedy ? 1.0f : contract::normalizer(shared.kept_weight);
+    }
+    ctx.sync();
+    return SAMPLER_ROW_OK;
+  }
+
+  SAMPLER_DEVICE uint32_t find_last_token(contract::Chain *chain) {
+    const int64_t rejected = contract::rejected_draft(request, *chain);
+    const contract::RowView target = contract::target_view(request, chain->row, chain->emitted);
+    contract::RowView draft = {};
+    uint32_t draft_status = SAMPLER_ROW_OK;
+    if (!chain->greedy && rejected >= 0 && request.draft.values) {
+      draft = contract::draft_view(request, chain->row, chain->emitted);
+      if (draft.kind == SAMPLER_LOGITS) {
+        draft_status = load_logits(draft.values, kDraft);
+        ctx.team_sync();
+      }
+    }
+    const Row row = row_at<kDtype>(target);
+    uint32_t status = SAMPLER_ROW_OK;
+    const uint32_t drawn =
+        contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
+          status = load_logits(target.values, kTarget);
+          if (chain->greedy) *id = contract::id_of_rank(shared.cut);
+          if (status == SAMPLER_ROW_OK) status = draft_status;
+          if (status != SAMPLER_ROW_OK || chain->greedy || shared.is_left) {
+            ctx.team_sync();
+            return true;
+          }
+          bool is_bad = false;
+          const uint32_t own =
+              subtract(row, removed >= 0 ? draft : contract::RowView{}, removed, &is_bad);
+          ctx.sync();
+          const uint64_t values[] = {this->max_of_block(own), ctx.block_count(is_bad)};
+          const auto *const all = this->exchange(values);
+          uint32_t key = 0;
+          SAMPLER_KEEP_ROLLED
+          for (int i = 0; i < ctx.team_size(); ++i) {
+            if (uint32_t(all[0][i]) > key) key = uint32_t(all[0][i]);
+          }
+          if (this->sum(all[1]) != 0) {
+            status = SAMPLER_ROW_INVALID_VALUE;
+            return true;
+          }
+          if (contract::rank_of_key(key) < contract::lowest_cut(SAMPLER_PROBABILITIES)) {
+            return false;
+          }
+          const contract::RowScale scale =
+              contract::probabilities_row_scale(contract::value_of_key(key));
+          this->draw_by_tiles(row, contract::last_token_word(*chain), [&](float x, int) {
+            return contract::relative_for_weight(scale, x);
+          });
+          ctx.team_sync();
+          *id = ctx.peer(&shared.drawn, 0)->id;
+          return true;
+        });
+    return status != SAMPLER_ROW_OK ? status : drawn;
+  }
+
+  // Replaces the block's part of a row of logits by max(p - q, 0), 0 at `removed` where there is no
+  // draft; by p where nothing is removed. Returns the key of the thread's largest.
+  SAMPLER_DEVICE uint32_t subtract(const Row &row, const contract::RowView &draft, int64_t removed,
+                                   bool *is_bad) const {
+    const HeldDistribution of_target = shared.distributions[kTarget];
+    const HeldDistribution of_draft = shared.distributions[kDraft];
+    float max = 0.0f;
+    bool bad = false;
+    this->for_each_tile(row, [&](int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int slot = 0; slot < Block::kSlots; ++slot) {
+        Vector raw = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const int index = this->index_of(row, tile, slot * kQuad + j);
+          const bool is_in = uint32_t(index) < uint32_t(row.count);
+          float x = is_in ? of_target.probability(contract::float_of(raw.word[j]), index) : 0.0f;
+          if (is_in && draft.values) {
+            float q = draft.value(index);
+            if (draft.kind == SAMPLER_LOGITS) {
+              q = of_draft.probability(q, index);
+            } else if (!contract::is_valid_value(SAMPLER_PROBABILITIES, q)) {
+              bad = true;
+            }
+            x = contract::residual_probability(x, q);
+          } else if (index == int(removed)) {
+            x = 0.0f;
+          }
+          max = x > max ? x : max;
+          raw.word[j] = contract::bits_of(x);
+        }
+        ctx.store_vector(this->place(tile, slot), raw);
+      }
+    });
+    *is_bad = bad;
+    return contract::value_key(max);
+  }
+
+  static constexpr int kTarget = 0, kDraft = 1;  // distributions
 };
 
 // ---- Edited rows --------------------------------------------------------------------------------
@@ -1123,14 +1335,6 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
     });
   }
 
-  // An element, in whichever block has it.
-  SAMPLER_DEVICE float &value_in_team(const Row &row, int element) const {
-    const int position = element + row.lead, tile = position / kTile;
-    const int rank = tile / held.tiles_of_block;
-    return *ctx.peer(
-        &this->values()[Block::place_of(tile - rank * held.tiles_of_block, position % kTile)],
-        rank);
-  }
   template <class Change>
   SAMPLER_DEVICE void change_all(const Row &row, const Change &change) const {
     this->for_each_tile(row, [&](int tile) {
@@ -1198,6 +1402,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     FilterBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kChain) {
     ChainBlock<Context, kDtype>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kVerify) {
+    VerifyBlock<Context, kDtype>(ctx, request, held).run();
   } else {
     SampleBlock<Context, kDtype>(ctx, request, held).run();
   }

@@ -26,8 +26,9 @@ enum class HeldKind : int {
   kFilter,   // probabilities, or values, of the tokens that filters keep
   kChain,    // the tokens of chains of drafts, of given probabilities
   kSample,   // draws from edited rows
+  kVerify,   // the tokens of chains of drafts, of the target's logits
 };
-constexpr int kNumHeldKinds = 5;
+constexpr int kNumHeldKinds = 6;
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
 // so many of the row's tiles.
@@ -42,7 +43,7 @@ struct Held {
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
-    return kind == HeldKind::kFilter || kind == HeldKind::kSample;
+    return kind == HeldKind::kFilter || kind == HeldKind::kSample || kind == HeldKind::kVerify;
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -90,6 +91,33 @@ struct alignas(16) HeldSample : HeldFilter {
   HeldDraw drawn;
 };
 
+// The tokens that filters keep.
+struct HeldKept {
+  float low;  // lowest value
+  int last;   // last index with that value
+
+  SAMPLER_HD bool has(float x, int index) const { return x > low || (x == low && index <= last); }
+};
+
+// The distribution of a row of logits.
+struct HeldDistribution {
+  contract::RowScale scale;
+  HeldKept kept;
+  float normalizer;
+  bool greedy;
+
+  SAMPLER_HD float probability(float x, int index) const {
+    if (!kept.has(x, index)) return 0.0f;
+    return greedy ? 1.0f : contract::relative_probability(scale, x) * normalizer;
+  }
+};
+
+struct alignas(16) HeldVerify : HeldSample {
+  contract::Chain chain;
+  HeldDistribution distributions[2];  // of the target's row, and the drafter's
+  bool is_left;
+};
+
 struct alignas(16) HeldChain : HeldExchange {
   contract::Chain chain;
   uint32_t status;
@@ -102,7 +130,8 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
   const size_t before = kind == HeldKind::kSoftmax  ? sizeof(HeldSoftmax)
                         : kind == HeldKind::kFilter ? sizeof(HeldFilter)
                         : kind == HeldKind::kChain  ? sizeof(HeldChain)
-                                                    : sizeof(HeldSample);
+                        : kind == HeldKind::kSample ? sizeof(HeldSample)
+                                                    : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
 
@@ -114,6 +143,7 @@ void for_each_held_kernel(const F &f) {
     f(dtype, std::integral_constant<HeldKind, HeldKind::kFilter>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kChain>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kSample>());
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kVerify>());
   };
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
@@ -122,9 +152,10 @@ void for_each_held_kernel(const F &f) {
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
-using HeldRequest = std::conditional_t<
-    kKind == HeldKind::kChain, contract::VerifyRequest,
-    std::conditional_t<kKind == HeldKind::kSample, StagedSampleRequest, contract::FilterRequest>>;
+using HeldRequest =
+    std::conditional_t<kKind == HeldKind::kSample, StagedSampleRequest,
+                       std::conditional_t<kKind == HeldKind::kChain || kKind == HeldKind::kVerify,
+                                          contract::VerifyRequest, contract::FilterRequest>>;
 
 // The kind of launch for all rows of a request; kNone: not held.
 HeldKind held_kind(const contract::FilterRequest &request);

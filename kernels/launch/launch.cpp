@@ -47,21 +47,29 @@ cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
   return enqueue(clear_kernel_address(), config, &stream);
 }
 
+// The type of the rows that are read.
 template <class Request>
-cudaError_t launch_held(const Request &request, sampler_dtype dtype, const Held &held,
-                        cudaStream_t stream) {
+sampler_dtype dtype_of(const Request &request) {
+  return request.input.dtype;
+}
+sampler_dtype dtype_of(const contract::VerifyRequest &request) {
+  return request.target.dtype;
+}
+
+template <class Request>
+cudaError_t launch_held(const Request &request, const Held &held, cudaStream_t stream) {
   const LaunchConfig config(held.num_teams, held.team_size, held.shared_bytes(), stream);
-  return enqueue(held_kernel_address(dtype, held.kind), config, &request, &held);
+  return enqueue(held_kernel_address(dtype_of(request), held.kind), config, &request, &held);
 }
 
 template <class Request>
 cudaError_t launch_held_and_rest(const Request &request, const Held &held, const Plan &rest,
                                  cudaStream_t stream) {
-  if (!held.leaves_rows()) return launch_held(request, request.input.dtype, held, stream);
+  if (!held.leaves_rows()) return launch_held(request, held, stream);
   Stream head;  // without slots
   head.memory = held.memory;
   cudaError_t error = launch_clear(head, stream);
-  if (error == cudaSuccess) error = launch_held(request, request.input.dtype, held, stream);
+  if (error == cudaSuccess) error = launch_held(request, held, stream);
   if (error != cudaSuccess) return error;
   Plan plan = rest;
   plan.left = held.left();
@@ -136,9 +144,9 @@ cudaError_t launch(const StagedSampleRequest &request, const Held &held, const P
   return launch_held_and_rest(request, held, rest, stream);
 }
 
-cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &,
+cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
-  return launch_held(request, request.target.dtype, held, stream);
+  return launch_held_and_rest(request, held, rest, stream);
 }
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

@@ -1095,7 +1095,7 @@ FAULTS = [
     Fault(
         "last_tie_not_kept",
         "the token at the cut of a held row is left out",
-        [("kernels/held/held.cuh", "index <= last);", "index < last);")],
+        [("kernels/held/held.h", "index <= last); }", "index < last); }")],
         [held_rows("OfFiltersEqualTheCpu")]),
     Fault(
         "draft_not_removed",
@@ -1113,6 +1113,16 @@ FAULTS = [
         [("kernels/held/held.cuh", "id >= 0 && id < row_.count ? int(id) : -1;",
           "id >= 0 && id < row_.count && id < 4000 ? int(id) : -1;")],
         [stages_on_device("OfHeldRows")]),
+    Fault(
+        "residual_of_logits_is_the_target",
+        "a rejected draft's probabilities are not subtracted from those of the target's logits",
+        [("kernels/held/held.cuh", "x = contract::residual_probability(x, q);", "")],
+        [held_rows("OfChainsOfLogitsEqualTheCpu")]),
+    Fault(
+        "drafters_row_left_as_logits",
+        "a drafter's logits are subtracted as if they were probabilities",
+        [("kernels/held/held.cuh", "q = of_draft.probability(q, index);", "")],
+        [held_rows("OfChainsOfLogitsEqualTheCpu")]),
     Fault(
         "raw_weights_of_edited_rows",
         "raw log-probabilities of held rows are of the weights from probability 1 up",

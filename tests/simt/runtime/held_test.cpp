@@ -327,7 +327,7 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
   }
 }
 
-// Chains of drafts of given probabilities.
+// Chains of drafts, of given probabilities or of logits.
 struct ChainCase {
   int num_rows = 5, num_drafts, num_cols;
   std::int64_t stride;
@@ -336,6 +336,8 @@ struct ChainCase {
   std::vector<std::int32_t> ids, counts;
   std::vector<std::uint64_t> seeds;
   bool has_draft;
+  sampler_input_kind kind = SAMPLER_PROBABILITIES, draft_kind = SAMPLER_PROBABILITIES;
+  sampler_params params = sampler_params_default();
 
   ChainCase(int drafts, int cols, std::uint64_t seed)
       : num_drafts(drafts),
@@ -384,6 +386,30 @@ struct ChainCase {
     }
   }
 
+  // The same with logits for positive probabilities, and filters.
+  void take_logits(bool of_draft, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto change = [](Values *values) {
+      const std::size_t size = values->floats.size() + values->halves.size();
+      for (std::size_t i = 0; i < size; ++i) {
+        const float x = values->get(i);
+        if (x >= 0.0f && x < kInfinity) values->set(i, std::log(x));
+      }
+    };
+    kind = SAMPLER_LOGITS;
+    change(&input);
+    if (of_draft && has_draft) {
+      draft_kind = SAMPLER_LOGITS;
+      change(&draft);
+    }
+    const std::uint64_t filters = random() % 6;
+    params.temperature = random() % 5 == 0 ? 0.0f : random() % 2 == 0 ? 1.0f : 0.8f;
+    if (filters == 1 || filters > 3) params.top_k = random() % 2 == 0 ? 50 : 400;
+    if (filters == 2 || filters > 4) params.top_p = 0.9f;
+    if (filters == 3) params.min_p = 0.01f;
+    if (random() % 2 == 0) params.filter_order = SAMPLER_FILTERS_JOINT;
+  }
+
   struct Result {
     std::vector<std::int32_t> tokens, accepted, emitted;
     std::vector<sampler_row_status> statuses;
@@ -400,13 +426,15 @@ struct ChainCase {
                      std::vector<sampler_row_status>(rows)};
     VerifyArgs args;
     args.target.values = input.at(lead);
-    args.target.kind = SAMPLER_PROBABILITIES;
+    args.target.kind = kind;
+    args.params = &params;
     args.target.dtype = input.dtype;
     args.target.num_cols = num_cols;
     args.target.row_stride = stride;
     args.target.num_rows = num_rows * (num_drafts + 1);
     if (has_draft) {
       args.draft = args.target;
+      args.draft.kind = draft_kind;
       args.draft.values = draft.at(lead);
       args.draft.num_rows = num_rows * num_drafts;
     }
@@ -443,6 +471,27 @@ TEST_P(HeldRows, OfChainsEqualTheCpu) {
     }
   }
   EXPECT_GE(num_good, 40);
+  EXPECT_GE(num_accepted, 15);
+  EXPECT_GE(num_rejected, 30);
+}
+
+TEST_P(HeldRows, OfChainsOfLogitsEqualTheCpu) {
+  int num_good = 0, num_held = 0, num_accepted = 0, num_rejected = 0;
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    ChainCase call(int(seed % 4), kWidths[seed % 4], seed + 500);
+    call.take_logits(seed % 3 == 0, seed);
+    runtime::forget_calls();
+    const ChainCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
+    ASSERT_TRUE(expected == actual) << "seed " << seed;
+    num_held += was_held(call, HeldKind::kVerify);
+    for (std::size_t row = 0; row < std::size_t(call.num_rows); ++row) {
+      num_good += expected.statuses[row] == SAMPLER_ROW_OK;
+      num_accepted += expected.emitted[row] > 0;
+      num_rejected += expected.emitted[row] < call.counts[row];
+    }
+  }
+  EXPECT_GE(num_held, 20);
+  EXPECT_GE(num_good, 60);
   EXPECT_GE(num_accepted, 15);
   EXPECT_GE(num_rejected, 30);
 }

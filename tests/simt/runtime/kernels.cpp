@@ -215,7 +215,9 @@ void add_streams() {
 void add_held() {
   for_each_held_kernel([](auto dtype, auto kind) {
     runtime::Kernel kernel;
-    kernel.num_registers = decltype(kind)::value == HeldKind::kSample ? kHalfOfRegisters : 64;
+    constexpr HeldKind kKind = decltype(kind)::value;
+    const bool is_large = kKind == HeldKind::kSample || kKind == HeldKind::kVerify;
+    kernel.num_registers = is_large ? kHalfOfRegisters : 64;
     kernel.max_threads = kBlockThreads;
     kernel.static_shared_bytes = 112;
     kernel.parameter_bytes = sizeof(HeldRequest<decltype(kind)::value>) + sizeof(Held);

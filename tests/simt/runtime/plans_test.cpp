@@ -80,8 +80,8 @@ struct Shape {
 };
 
 // Calls use(name, request) for each operation. Where the arrays are does not matter: nothing runs.
-// Samples are the general kernel's; streamed rows have plans of their own (stream_test.cpp).
-// Softmax holds wide rows.
+// All but softmax are the general kernels', whatever the width; streamed and held rows have plans
+// of their own (stream_test.cpp, held_test.cpp).
 template <class Use>
 void for_each_request(const Shape &shape, const Use &use) {
   static const int32_t array[1] = {};
@@ -104,6 +104,8 @@ void for_each_request(const Shape &shape, const Use &use) {
   select.input = rows;
   contract::VerifyRequest chain;
   chain.target = chain.draft = rows;
+  chain.target.kind = chain.draft.kind = SAMPLER_PROBABILITIES;
+  chain.parameters.temperature.value = 0.0f;
   chain.num_rows = shape.num_rows;
   contract::ResidualRequest residual;
   residual.target = residual.draft = rows;
@@ -295,6 +297,16 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
               streamed.parameters.temperature.array = temperatures;
               ASSERT_LE(opened_.workspace_bytes(streamed), room)
                   << num_rows << " streamed rows of " << num_cols << " columns";
+              contract::FilterRequest held;
+              held.input = request.input;
+              held.parameters.top_k.value = 50;
+              ASSERT_LE(opened_.workspace_bytes(held), room)
+                  << num_rows << " held rows of " << num_cols << " columns";
+              contract::VerifyRequest chains;
+              chains.target = request.input;
+              chains.num_rows = num_rows;
+              ASSERT_LE(opened_.workspace_bytes(chains), room)
+                  << num_rows << " chains of " << num_cols << " columns";
             }
           });
         }
