@@ -23,6 +23,13 @@ bool is_dense(const contract::Rows &rows, sampler_input_kind kind) {
   return rows.kind == kind && !rows.ids && !rows.counts;
 }
 
+// Whether filters with the same numbers for all rows are for these kernels.
+bool can_hold(const contract::Parameters &all, int64_t num_cols, bool counts_kept) {
+  const contract::RowParameters row = all.of(0);
+  return stream_need(row, all.rules, num_cols, {counts_kept, false}) != StreamNeed::kOther &&
+         has_bound(row.top_k, num_cols);
+}
+
 }  // namespace
 
 HeldKind held_kind(const contract::FilterRequest &request) {
@@ -38,9 +45,7 @@ HeldKind held_kind(const contract::FilterRequest &request) {
     return HeldKind::kSoftmax;
   }
   if (all.differ_by_slot()) return HeldKind::kFilter;
-  const StreamNeed need =
-      stream_need(all.of(0), all.rules, request.input.num_cols, {counts_kept, false});
-  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kFilter;
+  return can_hold(all, request.input.num_cols, counts_kept) ? HeldKind::kFilter : HeldKind::kNone;
 }
 
 HeldKind held_kind(const contract::VerifyRequest &request) {
@@ -62,8 +67,7 @@ HeldKind held_kind(const contract::VerifyRequest &request) {
   }
   if (may_have_two_scales(all)) return HeldKind::kNone;
   if (all.differ_by_slot()) return HeldKind::kVerify;
-  const StreamNeed need = stream_need(all.of(0), all.rules, target.num_cols, {false, false});
-  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kVerify;
+  return can_hold(all, target.num_cols, false) ? HeldKind::kVerify : HeldKind::kNone;
 }
 
 HeldKind held_kind(const StagedSampleRequest &request) {
@@ -84,9 +88,8 @@ HeldKind held_kind(const StagedSampleRequest &request) {
     return HeldKind::kNone;
   }
   if (all.differ_by_slot()) return HeldKind::kSample;
-  const StreamNeed need = stream_need(all.of(0), all.rules, request.input.num_cols,
-                                      {request.out_kept_counts != nullptr, false});
-  return need == StreamNeed::kOther ? HeldKind::kNone : HeldKind::kSample;
+  const bool counts_kept = request.out_kept_counts != nullptr;
+  return can_hold(all, request.input.num_cols, counts_kept) ? HeldKind::kSample : HeldKind::kNone;
 }
 
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {

@@ -99,6 +99,7 @@ class HeldBlock : protected RankedList<Context, Shared> {
       }
     });
     ctx.commit_copies();
+    ctx.wait_for_launch_before();
     ctx.template wait_for_copies<0>();
   }
   // A group as it was loaded.
@@ -266,7 +267,9 @@ class HeldBlock : protected RankedList<Context, Shared> {
     };
     uint64_t mine = 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kGroup; ++i) mine += weight_at(ctx.lane() * kGroup + i);
+    for (int i = 0; i < kGroup; ++i) {
+      mine += weight_at(ctx.lane() * kGroup + (i + ctx.lane() / 2) % kGroup);  // of many banks
+    }
     const int lane = find(mine, &target);
     if (ctx.lane() != lane) return total;
     int i = lane * kGroup;
@@ -331,7 +334,6 @@ class SoftmaxBlock : HeldBlock<Context, kDtype, HeldSoftmax> {
     if (this->is_leader() && ctx.thread() == 0 && request.out_row_status) {
       request.out_row_status[this->index()] = status;
     }
-    ctx.team_sync();  // peers may read this block's shared memory until here
   }
 
  private:
@@ -444,6 +446,10 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
     shared.num_listed = 0;
     if (row.status != SAMPLER_ROW_OK) return;
     row.need = stream_need(row.parameters, rules(), num_cols(), {counts_kept(), false});
+    if (!has_bound(row.parameters.top_k, num_cols())) row.need = StreamNeed::kOther;
+  }
+  SAMPLER_DEVICE bool is_other() const {
+    return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kOther;
   }
   SAMPLER_DEVICE void set_maximum(uint32_t key) const {
     if (ctx.thread() != 0) return;
@@ -456,6 +462,7 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
 
   SAMPLER_DEVICE void leave(int64_t row) const {
     if (!this->is_leader() || ctx.thread() != 0) return;
+    ctx.wait_for_launch_before();
     held.left()[ctx.atomic_add(&held.head()->num_left, uint32_t(1))] = uint32_t(row);
   }
 
@@ -585,8 +592,28 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
     SAMPLER_DEVICE float value(float place) const { return max - place / bins_of_unit; }
   };
 
-  // This thread's part of the weight; adds it to the block's bins. Neighbours in one bin are added
-  // at once.
+  // Lanes that make additions to one bin slow.
+  static constexpr int kCrowd = 8;
+
+  // Adds the lanes' weights to the bins that most of them have, with one addition each. Returns the
+  // bin of a weight that is left; -1: none. Called by the whole warp.
+  SAMPLER_DEVICE int add_crowded(int bin, uint64_t weight) const {
+    constexpr int kMostTurns = 4;
+    uint32_t left = ctx.ballot(bin >= 0);
+    SAMPLER_KEEP_ROLLED
+    for (int turn = 0; turn < kMostTurns && left != 0; ++turn) {
+      const int lane = Context::lowest_bit(left);
+      const bool is_alike = bin == int(uint32_t(ctx.warp_broadcast(uint64_t(uint32_t(bin)), lane)));
+      const uint64_t of_bin = is_alike ? weight : 0;
+      const uint64_t sum = (ctx.warp_sum(of_bin >> 32) << 32) + ctx.warp_sum(uint32_t(of_bin));
+      if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], sum);
+      left &= ~ctx.ballot(is_alike);
+      if (is_alike) bin = -1;
+    }
+    return bin;
+  }
+
+  // This thread's part of the weight; adds it to the block's bins.
   SAMPLER_DEVICE uint64_t weigh_by_value(const Row &row, const ValueBins &bins) const {
     const contract::RowScale scale = this->scale();
     SAMPLER_KEEP_ROLLED
@@ -598,64 +625,54 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
     this->for_each_tile(row, [&](int tile) {
       float x[kGroup];
       this->group(tile, x);
-      int bin = -1;
-      uint64_t weight = 0;
+      const int first = bins.of_value(x[0]);
+      const uint32_t alike = ctx.warp_match(first >= 0 ? uint32_t(first) : ~uint32_t(ctx.lane()));
+      const bool is_crowded = ctx.ballot(Context::count_bits(alike) >= kCrowd) != 0;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
-        const uint64_t of_x = contract::weight_of(contract::relative_for_weight(scale, x[i]));
-        const int next = bins.of_value(x[i]);
-        own += of_x;
-        if (next != bin) {
-          if (bin >= 0 && weight != 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
-          bin = next;
-          weight = 0;
-        }
-        weight += of_x;
+        const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, x[i]));
+        own += weight;
+        int bin = bins.of_value(x[i]);
+        if (is_crowded) bin = add_crowded(bin, weight);
+        if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
       }
-      const int first = int(ctx.warp_broadcast(uint64_t(uint32_t(bin)), 0));
-      if (ctx.ballot(bin == first) == ~uint32_t(0)) {
-        const uint64_t of_warp =
-            (ctx.warp_sum(weight >> 32) << 32) + ctx.warp_sum(uint32_t(weight));
-        weight = ctx.lane() == 0 ? of_warp : 0;
-      }
-      if (bin >= 0 && weight != 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
     });
     ctx.sync();
     return own;
   }
 
   // Finds the bin at which the team's running weight reaches `least`, or is not 0, and the weight
-  // before it: kept_count and kept_weight. kStreamedTokens: none. Called by the leader.
+  // before it: kept_count and kept_weight. kStreamedTokens: none. Called by the leader; the list is
+  // not used yet, and holds the team's weights.
   SAMPLER_DEVICE void find_bin(uint64_t least) const {
-    constexpr int kEach = List::kBinsOfThread;
-    const int first = ctx.thread() * kEach;
+    uint64_t *const weights = shared.row.list;
     if (ctx.thread() == 0) shared.kept_count = kStreamedTokens;
     if (least == 0) least = 1;
+    SAMPLER_KEEP_ROLLED
+    for (int bin = ctx.thread(); bin < kStreamedTokens; bin += Context::kThreads) {
+      uint64_t weight = 0;
+      SAMPLER_UNROLLED
+      for (int rank = 0; rank < kMostHeldTeam; ++rank) {
+        if (rank < ctx.team_size()) weight += ctx.peer(&shared.row.weights[bin], rank)->value();
+      }
+      weights[bin] = weight;
+    }
+    ctx.sync();
+    constexpr int kEach = List::kBinsOfThread;
+    const int first = ctx.thread() * kEach;
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = first; i < first + kEach; ++i) own += weight_of_bin(i);
+    for (int i = first; i < first + kEach; ++i) own += weights[i];
     uint64_t all;
     uint64_t before = this->sum_before(own, 0, &all);
     if (before < least && before + own >= least) {
       int bin = first;
       SAMPLER_KEEP_ROLLED
-      for (uint64_t weight = weight_of_bin(bin); before + weight < least;
-           weight = weight_of_bin(bin)) {
-        before += weight;
-        ++bin;
-      }
+      for (; before + weights[bin] < least; ++bin) before += weights[bin];
       shared.kept_count = bin;
       shared.kept_weight = before;
     }
     ctx.sync();
-  }
-  SAMPLER_DEVICE uint64_t weight_of_bin(int bin) const {
-    uint64_t weight = 0;
-    SAMPLER_KEEP_ROLLED
-    for (int rank = 0; rank < ctx.team_size(); ++rank) {
-      weight += ctx.peer(&shared.row.weights[bin], rank)->value();
-    }
-    return weight;
   }
 
   SAMPLER_DEVICE void set_cut(uint64_t cut, uint64_t weight, int count) const {
@@ -707,14 +724,23 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
   SAMPLER_DEVICE void list_if(const Row &row, const F &is_listed) const {
     uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
     uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
-    this->for_each_tile(row, [&](int tile) {
-      float x[kGroup];
-      this->group(tile, x);
+    const auto hits_of = [&](const float(&x)[kGroup]) {
       uint32_t hits = 0;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) hits |= is_listed(x[i]) ? 1u << i : 0;
-      if (ctx.ballot(hits != 0) == 0) return;
-      uint32_t at = this->reserve(num_listed, uint32_t(Context::count_bits(hits)));
+      return hits;
+    };
+    uint32_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      own += uint32_t(Context::count_bits(hits_of(x)));
+    });
+    uint32_t at = this->reserve(num_listed, own);  // all of a warp's at once
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      const uint32_t hits = hits_of(x);
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
         if ((hits >> i & 1) == 0) continue;
@@ -745,6 +771,8 @@ class FilterBlock : CutBlock<Context, kDtype, HeldFilter, contract::FilterReques
   SAMPLER_DEVICE void run() {
     const Row row = Row::of(request.input, this->index());
     if (ctx.thread() == 0) this->read_parameters(request.slots[this->index()]);
+    ctx.sync();
+    if (this->is_other()) return this->leave(this->index());
     this->load(row);
     this->widen(row);
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
@@ -752,13 +780,12 @@ class FilterBlock : CutBlock<Context, kDtype, HeldFilter, contract::FilterReques
     if (state().status != SAMPLER_ROW_OK) {
       this->write_bad(output(), row, is_mask());
       write_outcome(0);
-    } else if (state().need == StreamNeed::kOther || !this->cut(row, !is_mask())) {
+    } else if (!this->cut(row, !is_mask())) {
       this->leave(this->index());
     } else {
       write_kept(row);
       write_outcome(shared.kept_count);
     }
-    ctx.team_sync();  // peers may access this block's shared memory until here
   }
 
  private:
@@ -1092,7 +1119,7 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return state().status;
-    if (state().need == StreamNeed::kOther || !this->cut(row, true)) {
+    if (this->is_other() || !this->cut(row, true)) {
       if (ctx.thread() == 0) shared.is_left = true;
       ctx.sync();
       return SAMPLER_ROW_INVALID_VALUE;  // ends the walk
@@ -1279,6 +1306,7 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
     }
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
+    if (this->is_other()) return this->leave(output_);
     const Row row = Row::of(request.input, index);
     this->load(row);
     this->widen(row);
@@ -1297,7 +1325,7 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
-    if (state().need == StreamNeed::kOther || !this->cut(row, false)) return this->leave(output_);
+    if (!this->cut(row, false)) return this->leave(output_);
     const uint64_t kept_weight = draw(row, slot);
     ctx.team_sync();
     if (this->is_leader() && ctx.thread() == 0) write(row, kept_weight, raw_scale, raw_weight);
@@ -1407,6 +1435,7 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
   } else {
     SampleBlock<Context, kDtype>(ctx, request, held).run();
   }
+  ctx.wait_for_launch_before();  // the launch after this one counts on both
 }
 
 }  // namespace sampler::kernels

@@ -84,7 +84,7 @@ struct alignas(16) HeldFilter : HeldExchange {
   uint64_t cut;  // rank
   uint64_t kept_weight;
   int kept_count;
-  StreamedList row;
+  alignas(16) StreamedList row;  // before that, TeamShared of edits
 };
 
 struct alignas(16) HeldSample : HeldFilter {
@@ -156,6 +156,11 @@ using HeldRequest =
     std::conditional_t<kKind == HeldKind::kSample, StagedSampleRequest,
                        std::conditional_t<kKind == HeldKind::kChain || kKind == HeldKind::kVerify,
                                           contract::VerifyRequest, contract::FilterRequest>>;
+
+// Whether enough groups have maxima for the bound of top-k's list.
+SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
+  return keeps_all(top_k, num_cols) || top_k <= num_cols / kGroup * 3 / 4;
+}
 
 // The kind of launch for all rows of a request; kNone: not held.
 HeldKind held_kind(const contract::FilterRequest &request);

@@ -57,19 +57,21 @@ sampler_dtype dtype_of(const contract::VerifyRequest &request) {
 }
 
 template <class Request>
-cudaError_t launch_held(const Request &request, const Held &held, cudaStream_t stream) {
-  const LaunchConfig config(held.num_teams, held.team_size, held.shared_bytes(), stream);
+cudaError_t launch_held(const Request &request, const Held &held, bool may_overlap,
+                        cudaStream_t stream) {
+  LaunchConfig config(held.num_teams, held.team_size, held.shared_bytes(), stream);
+  if (may_overlap) config.overlap();
   return enqueue(held_kernel_address(dtype_of(request), held.kind), config, &request, &held);
 }
 
 template <class Request>
 cudaError_t launch_held_and_rest(const Request &request, const Held &held, const Plan &rest,
                                  cudaStream_t stream) {
-  if (!held.leaves_rows()) return launch_held(request, held, stream);
+  if (!held.leaves_rows()) return launch_held(request, held, false, stream);
   Stream head;  // without slots
   head.memory = held.memory;
   cudaError_t error = launch_clear(head, stream);
-  if (error == cudaSuccess) error = launch_held(request, held, stream);
+  if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
   if (error != cudaSuccess) return error;
   Plan plan = rest;
   plan.left = held.left();

@@ -1088,9 +1088,16 @@ FAULTS = [
         [("kernels/stream/stream.cpp", "return has_two_scales(row, all.rules);", "return false;")],
         [held_rows("OfFiltersEqualTheCpu")]),
     Fault(
-        "other_bins_weights",
-        "weights by value are added to the bin of the last of four neighbours",
-        [("kernels/held/held.cuh", "if (next != bin) {", "if (next != bin && i % 4 == 0) {")],
+        "first_bin_weighs_nothing",
+        "of weights by value those of the largest values are left out",
+        [("kernels/held/held.cuh", "if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);",
+          "if (bin > 0) ctx.add_to_shared(&shared.row.weights[bin], weight);")],
+        [held_rows("OfWideNucleiAreNotLeft")]),
+    Fault(
+        "crowded_weights_in_one_lane",
+        "of tokens that crowd into one bin, one is weighed",
+        [("kernels/held/held.cuh", "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], sum);",
+          "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], weight);")],
         [held_rows("OfWideNucleiAreNotLeft")]),
     Fault(
         "last_tie_not_kept",
