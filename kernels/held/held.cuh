@@ -1196,17 +1196,26 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
     const HeldDistribution of_draft = shared.distributions[kDraft];
     float max = 0.0f;
     bool bad = false;
+    const Row other = draft.values ? row_at<kDtype>(draft) : Row();
     this->for_each_tile(row, [&](int tile) {
-      SAMPLER_KEEP_ROLLED
+      Vector of_other[Row::kVectors] = {};
+      const int whole = this->begin_ + tile;
+      if (draft.values && other.lead == row.lead && row.is_whole(whole)) {
+        other.template load<false>(ctx, whole, of_other);
+      } else if (draft.values) {
+        other.load_from(this->index_of(row, tile, 0), of_other);
+      }
+      SAMPLER_UNROLLED
       for (int slot = 0; slot < Block::kSlots; ++slot) {
         Vector raw = ctx.load_shared(this->place(tile, slot));
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
-          const int index = this->index_of(row, tile, slot * kQuad + j);
+          const int i = slot * kQuad + j;
+          const int index = this->index_of(row, tile, i);
           const bool is_in = uint32_t(index) < uint32_t(row.count);
           float x = is_in ? of_target.probability(contract::float_of(raw.word[j]), index) : 0.0f;
           if (is_in && draft.values) {
-            float q = draft.value(index);
+            float q = Block::element_of(of_other, i);
             if (draft.kind == SAMPLER_LOGITS) {
               q = of_draft.probability(q, index);
             } else if (!contract::is_valid_value(SAMPLER_PROBABILITIES, q)) {

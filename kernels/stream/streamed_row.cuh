@@ -75,7 +75,10 @@ struct StreamedRow {
   // The same for any tile, element by element.
   template <class Context>
   SAMPLER_DEVICE void load_any(const Context &ctx, int tile, Vector (&raw)[kVectors]) const {
-    const int from = position(tile, ctx.lane(), 0) - lead;
+    load_from(position(tile, ctx.lane(), 0) - lead, raw);
+  }
+  // The same for the group that begins at an element.
+  SAMPLER_DEVICE void load_from(int from, Vector (&raw)[kVectors]) const {
     SAMPLER_UNROLLED
     for (int i = 0; i < kVectors; ++i) {
       SAMPLER_UNROLLED
