@@ -103,9 +103,9 @@ TEST(Dlopen, AllocatesNothingItself) {
   const auto begin = callers.begin();
   const auto num_own = std::count_if(begin, begin + std::ptrdiff_t(num_callers),
                                      [&](void *caller) { return file_of(caller) == file; });
-  // CUDA's start-up code, which is linked in, registers some fifty kernels and takes about five
+  // CUDA's start-up code, which is linked in, registers some seventy kernels and takes about six
   // blocks for each.
-  EXPECT_LE(num_own, SAMPLER_LIBRARY_HAS_CUDA ? 400 : 0);
+  EXPECT_LE(num_own, SAMPLER_LIBRARY_HAS_CUDA ? 500 : 0);
 }
 
 TEST(Dlopen, AThreadsFirstErrorNeedsNoMemory) {
