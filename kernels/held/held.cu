@@ -36,7 +36,7 @@ const void *held_kernel_address(sampler_dtype dtype, HeldKind kind) {
   for_each_held_kernel([&](auto of_dtype, auto of_kind) {
     constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
     constexpr HeldKind kKind = decltype(of_kind)::value;
-    if (kDtype == dtype && kKind == kind) {
+    if (kKind == kind && (kDtype == dtype || takes_all_types(kind))) {
       address = reinterpret_cast<const void *>(&held_kernel<kDtype, kKind>);
     }
   });

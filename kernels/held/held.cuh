@@ -33,10 +33,31 @@
 
 namespace sampler::kernels {
 
+// A row of any type that is held as f32: laid out like one of that type.
+struct HeldRow : StreamedRow<SAMPLER_F32> {
+  sampler_dtype dtype = SAMPLER_F32;
+
+  SAMPLER_DEVICE static HeldRow of(const void *values, int count, sampler_dtype dtype) {
+    HeldRow row;
+    row.dtype = dtype;
+    row.lead = elements_to_alignment(values, dtype);
+    row.begin = static_cast<const char *>(values) - row.lead * int(contract::size_of(dtype));
+    row.count = count;
+    return row;
+  }
+  SAMPLER_DEVICE static HeldRow of(const contract::RowView &view) {
+    return of(view.values, view.count, view.dtype);
+  }
+
+  SAMPLER_DEVICE float value(int index) const {
+    return contract::load_value(begin, dtype, lead + index);
+  }
+};
+
 // A block's part of a row, held as vectors where the lane that uses them finds them: those of a
 // tile side by side, 16 bytes a lane. A group of 16 bits takes the last two of its four, until f32
 // replace it.
-template <class Context, sampler_dtype kDtype, class Shared>
+template <class Context, sampler_dtype kDtype, class Shared, class RowType = StreamedRow<kDtype>>
 class HeldBlock : protected RankedList<Context, Shared> {
  public:
   SAMPLER_DEVICE HeldBlock(const Context &context, const Held &layout)
@@ -49,7 +70,7 @@ class HeldBlock : protected RankedList<Context, Shared> {
   using List::ctx;
   using List::shared;
   using List::sum_of_warps;
-  using Row = StreamedRow<kDtype>;
+  using Row = RowType;
   static constexpr int kWarps = Context::kWarps;
   static constexpr int kSlots = kGroup / kQuad;  // vectors of f32 per group
   static constexpr int kFirstRaw = kSlots - Row::kVectors;
@@ -98,6 +119,9 @@ class HeldBlock : protected RankedList<Context, Shared> {
           ctx.store_vector(place(tile, kFirstRaw + i), raw[i]);
       }
     });
+    wait_for_part();
+  }
+  SAMPLER_DEVICE void wait_for_part() const {
     ctx.commit_copies();
     ctx.wait_for_launch_before();
     ctx.template wait_for_copies<0>();
@@ -106,25 +130,6 @@ class HeldBlock : protected RankedList<Context, Shared> {
   SAMPLER_DEVICE void raw_group(int tile, Vector (&raw)[Row::kVectors]) const {
     SAMPLER_UNROLLED
     for (int i = 0; i < Row::kVectors; ++i) raw[i] = ctx.load_shared(place(tile, kFirstRaw + i));
-  }
-  // Makes the elements f32.
-  SAMPLER_DEVICE void widen(const Row &row) const {
-    if constexpr (kDtype == SAMPLER_F32) return;
-    for_each_tile(row, [&](int tile) {
-      Vector raw[Row::kVectors];
-      raw_group(tile, raw);
-      float x[kGroup];
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) x[i] = element_of(raw, i);
-      SAMPLER_UNROLLED
-      for (int slot = 0; slot < kSlots; ++slot) {
-        Vector to;
-        SAMPLER_UNROLLED
-        for (int j = 0; j < kQuad; ++j) to.word[j] = contract::bits_of(x[slot * kQuad + j]);
-        ctx.store_vector(place(tile, slot), to);
-      }
-    });
-    ctx.warp_sync();  // keeps the loads that follow after these stores
   }
   // A group of f32.
   SAMPLER_DEVICE void group(int tile, float (&x)[kGroup]) const {
@@ -404,19 +409,77 @@ class SoftmaxBlock : HeldBlock<Context, kDtype, HeldSoftmax> {
 // ---- Cuts ---------------------------------------------------------------------------------------
 
 // What filters keep of a row of f32.
-template <class Context, sampler_dtype kDtype, class Shared, class Request>
-class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
+template <class Context, class Shared, class Request>
+class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
  public:
   SAMPLER_DEVICE CutBlock(const Context &context, const Request &any, const Held &layout)
       : Block(context, layout), request(any) {}
 
  protected:
-  using Block = HeldBlock<Context, kDtype, Shared>;
+  using Block = HeldBlock<Context, SAMPLER_F32, Shared, HeldRow>;
   using Block::ctx;
   using Block::held;
   using Block::shared;
   using List = RankedList<Context, Shared>;
   using Row = typename Block::Row;
+
+  // Copies the block's part as f32.
+  SAMPLER_DEVICE void load_as_f32(const HeldRow &row) const {
+    switch (row.dtype) {
+      case SAMPLER_F16:
+        return load_halves<SAMPLER_F16>(row);
+      case SAMPLER_BF16:
+        return load_halves<SAMPLER_BF16>(row);
+      default:
+        this->load(row);
+    }
+  }
+  // Copies halves to the end of their tile's place; then f32 take all of it.
+  template <sampler_dtype kHalf>
+  SAMPLER_DEVICE void load_halves(const HeldRow &row) const {
+    using Halves = StreamedRow<kHalf>;
+    constexpr int kFirst = Block::kSlots - Halves::kVectors;
+    const Halves from = {row.begin, row.lead, row.count};
+    this->for_each_tile(row, [&](int tile) {
+      const int in_row = this->begin_ + tile;
+      if (from.is_whole(in_row)) {
+        const char *const group =
+            from.begin + Halves::position(in_row, ctx.lane(), 0) * int64_t(Halves::kBytes);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Halves::kVectors; ++i) {
+          ctx.copy_async(this->place(tile, kFirst + i),
+                         reinterpret_cast<const Vector *>(group + i * kVectorStep));
+        }
+      } else {
+        Vector raw[Halves::kVectors];
+        from.load_any(ctx, in_row, raw);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Halves::kVectors; ++i) {
+          ctx.store_vector(this->place(tile, kFirst + i), raw[i]);
+        }
+      }
+    });
+    this->wait_for_part();
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Halves::kVectors];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Halves::kVectors; ++i)
+        raw[i] = ctx.load_shared(this->place(tile, kFirst + i));
+      ctx.warp_sync();  // all lanes have theirs
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup / kQuad; ++i) {
+        Vector quad;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          quad.word[j] = contract::bits_of(element<kHalf>(raw[i / 2], i % 2 * kQuad + j));
+        }
+        // Two quads of a lane lie side by side.
+        Vector *const quads = this->place(tile, 0) - ctx.lane();
+        ctx.store_vector(&quads[(i / 2 * 32 + ctx.lane()) * 2 + i % 2], quad);
+      }
+    });
+    ctx.warp_sync();
+  }
 
   SAMPLER_DEVICE const contract::FilterRules &rules() const { return request.parameters.rules; }
   SAMPLER_DEVICE int64_t num_cols() const {
@@ -762,19 +825,18 @@ class CutBlock : protected HeldBlock<Context, kDtype, Shared> {
 
 // ---- Filters ------------------------------------------------------------------------------------
 
-template <class Context, sampler_dtype kDtype>
-class FilterBlock : CutBlock<Context, kDtype, HeldFilter, contract::FilterRequest> {
+template <class Context>
+class FilterBlock : CutBlock<Context, HeldFilter, contract::FilterRequest> {
  public:
-  using Cut = CutBlock<Context, kDtype, HeldFilter, contract::FilterRequest>;
+  using Cut = CutBlock<Context, HeldFilter, contract::FilterRequest>;
   using Cut::Cut;
 
   SAMPLER_DEVICE void run() {
-    const Row row = Row::of(request.input, this->index());
+    const Row row = Row::of(contract::row_view(request.input, this->index()));
     if (ctx.thread() == 0) this->read_parameters(request.slots[this->index()]);
     ctx.sync();
     if (this->is_other()) return this->leave(this->index());
-    this->load(row);
-    this->widen(row);
+    this->load_as_f32(row);
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) {
@@ -1034,10 +1096,10 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
 
 // ---- Chains of logits ---------------------------------------------------------------------------
 
-template <class Context, sampler_dtype kDtype>
-class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyRequest> {
+template <class Context>
+class VerifyBlock : CutBlock<Context, HeldVerify, contract::VerifyRequest> {
  public:
-  using Cut = CutBlock<Context, kDtype, HeldVerify, contract::VerifyRequest>;
+  using Cut = CutBlock<Context, HeldVerify, contract::VerifyRequest>;
   using Cut::Cut;
 
   SAMPLER_DEVICE void run() {
@@ -1099,7 +1161,7 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
                  : SAMPLER_ROW_INVALID_VALUE;
     }
     const uint32_t status = load_logits(view.values, kTarget);
-    const float x = this->value_in_team(row_at<kDtype>(view), int(id));
+    const float x = this->value_in_team(Row::of(view), int(id));
     *probability = shared.distributions[kTarget].probability(x, int(id));
     ctx.team_sync();
     return status;
@@ -1109,13 +1171,9 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
   // does not show that, the whole chain is left. Returns the row's status. A barrier of the team
   // must follow before the next row. One function: it has most of the kernel's code.
   SAMPLER_DEVICE_CALL uint32_t load_logits(const void *values, int which) {
-    Row row;
-    row.lead = elements_to_alignment(values, kDtype);
-    row.begin = static_cast<const char *>(values) - row.lead * Row::kBytes;
-    row.count = int(this->num_cols());
+    const Row row = Row::of(values, int(this->num_cols()), request.target.dtype);
     if (ctx.thread() == 0) this->read_parameters(request.slots[this->index()]);
-    this->load(row);
-    this->widen(row);
+    this->load_as_f32(row);
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return state().status;
@@ -1147,7 +1205,7 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
         ctx.team_sync();
       }
     }
-    const Row row = row_at<kDtype>(target);
+    const Row row = Row::of(target);
     uint32_t status = SAMPLER_ROW_OK;
     const uint32_t drawn =
         contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
@@ -1196,32 +1254,33 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
     const HeldDistribution of_draft = shared.distributions[kDraft];
     float max = 0.0f;
     bool bad = false;
-    const Row other = draft.values ? row_at<kDtype>(draft) : Row();
+    const StoredRow other = stored_row(draft);
     this->for_each_tile(row, [&](int tile) {
-      Vector of_other[Row::kVectors] = {};
-      const int whole = this->begin_ + tile;
-      if (draft.values && other.lead == row.lead && row.is_whole(whole)) {
-        other.template load<false>(ctx, whole, of_other);
-      } else if (draft.values) {
-        other.load_from(this->index_of(row, tile, 0), of_other);
-      }
       SAMPLER_UNROLLED
       for (int slot = 0; slot < Block::kSlots; ++slot) {
+        const int first = this->index_of(row, tile, slot * kQuad);
+        float q[kQuad] = {};
+        if (!draft.values) {
+        } else if (first >= 0 && first + kQuad <= row.count) {
+          other.load(ctx, first, q);
+        } else {
+          for (int j = 0; j < kQuad; ++j) {
+            if (uint32_t(first + j) < uint32_t(row.count)) q[j] = other.value(first + j);
+          }
+        }
         Vector raw = ctx.load_shared(this->place(tile, slot));
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
-          const int i = slot * kQuad + j;
-          const int index = this->index_of(row, tile, i);
+          const int index = first + j;
           const bool is_in = uint32_t(index) < uint32_t(row.count);
           float x = is_in ? of_target.probability(contract::float_of(raw.word[j]), index) : 0.0f;
           if (is_in && draft.values) {
-            float q = Block::element_of(of_other, i);
             if (draft.kind == SAMPLER_LOGITS) {
-              q = of_draft.probability(q, index);
-            } else if (!contract::is_valid_value(SAMPLER_PROBABILITIES, q)) {
+              q[j] = of_draft.probability(q[j], index);
+            } else if (!contract::is_valid_value(SAMPLER_PROBABILITIES, q[j])) {
               bad = true;
             }
-            x = contract::residual_probability(x, q);
+            x = contract::residual_probability(x, q[j]);
           } else if (index == int(removed)) {
             x = 0.0f;
           }
@@ -1241,11 +1300,11 @@ class VerifyBlock : CutBlock<Context, kDtype, HeldVerify, contract::VerifyReques
 // ---- Edited rows --------------------------------------------------------------------------------
 
 // A row of f32 in the shared memory of all blocks of its team.
-template <class Context, sampler_dtype kDtype, class Block>
-class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, kDtype, Block>> {
+template <class Context, class Block>
+class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, Block>> {
  public:
   using TeamEditedRow<Context, HeldEditedRow>::team;
-  using Row = StreamedRow<kDtype>;
+  using Row = HeldRow;
 
   SAMPLER_DEVICE HeldEditedRow(Team<Context> &owner, const Block &block, uint32_t *of_elements)
       : TeamEditedRow<Context, HeldEditedRow>(owner, of_elements), block_(block) {}
@@ -1269,8 +1328,8 @@ class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, kDtyp
   Row row_;
 };
 
-template <class Context, sampler_dtype kDtype>
-class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
+template <class Context>
+class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
  public:
   SAMPLER_DEVICE SampleBlock(const Context &context, const StagedSampleRequest &sample,
                              const Held &layout)
@@ -1289,7 +1348,7 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
 
  private:
   static_assert(sizeof(TeamShared) <= sizeof(StreamedList), "edits come before the list");
-  using Cut = CutBlock<Context, kDtype, HeldSample, StagedSampleRequest>;
+  using Cut = CutBlock<Context, HeldSample, StagedSampleRequest>;
   using Block = typename Cut::Block;
   using Cut::ctx;
   using Cut::held;
@@ -1297,7 +1356,7 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
   using Cut::shared;
   using Cut::state;
   using Row = typename Cut::Row;
-  using EditedRow = HeldEditedRow<const Context, kDtype, SampleBlock>;
+  using EditedRow = HeldEditedRow<const Context, SampleBlock>;
   friend EditedRow;
 
   SAMPLER_DEVICE void run_row() {
@@ -1316,9 +1375,8 @@ class SampleBlock : CutBlock<Context, kDtype, HeldSample, StagedSampleRequest> {
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
     if (this->is_other()) return this->leave(output_);
-    const Row row = Row::of(request.input, index);
-    this->load(row);
-    this->widen(row);
+    const Row row = Row::of(contract::row_view(request.input, index));
+    this->load_as_f32(row);
     const uint32_t given_key = this->max_of_team(largest_of(row));
     uint32_t status = status_of_key(given_key);
     if (status != SAMPLER_ROW_OK) return write_bad(status);
@@ -1436,13 +1494,13 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
   if constexpr (kKind == HeldKind::kSoftmax) {
     SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kFilter) {
-    FilterBlock<Context, kDtype>(ctx, request, held).run();
+    FilterBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kChain) {
     ChainBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {
-    VerifyBlock<Context, kDtype>(ctx, request, held).run();
+    VerifyBlock<Context>(ctx, request, held).run();
   } else {
-    SampleBlock<Context, kDtype>(ctx, request, held).run();
+    SampleBlock<Context>(ctx, request, held).run();
   }
   ctx.wait_for_launch_before();  // the launch after this one counts on both
 }

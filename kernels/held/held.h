@@ -135,19 +135,25 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
 
+// Whether one kernel takes rows of all types: that of f32.
+constexpr bool takes_all_types(HeldKind kind) {
+  return kind == HeldKind::kFilter || kind == HeldKind::kSample || kind == HeldKind::kVerify;
+}
+
 // Calls f(dtype, kind), integral constants, for each kernel of held rows.
 template <class F>
 void for_each_held_kernel(const F &f) {
+  using F32 = std::integral_constant<sampler_dtype, SAMPLER_F32>;
   const auto of_type = [&](auto dtype) {
     f(dtype, std::integral_constant<HeldKind, HeldKind::kSoftmax>());
-    f(dtype, std::integral_constant<HeldKind, HeldKind::kFilter>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kChain>());
-    f(dtype, std::integral_constant<HeldKind, HeldKind::kSample>());
-    f(dtype, std::integral_constant<HeldKind, HeldKind::kVerify>());
   };
-  of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
+  of_type(F32());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kFilter>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kSample>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kVerify>());
 }
 
 // The request of a kind's kernels.

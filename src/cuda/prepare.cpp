@@ -117,7 +117,6 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
 }
 
 Outcome prepare_held(const Attributes &attributes, kernels::DeviceShape *out) {
-  // Of those for edited rows, too, so many run at once; the other types take the same registers.
   const void *const sample = kernels::held_kernel_address(SAMPLER_F32, kernels::HeldKind::kSample);
   Outcome outcome = prepare(sample, sample, attributes, &out->kernels[kernels::kHeldSampleKernels]);
   out->held_bytes = attributes.shared_memory.per_block;

@@ -1123,12 +1123,12 @@ FAULTS = [
     Fault(
         "residual_of_logits_is_the_target",
         "a rejected draft's probabilities are not subtracted from those of the target's logits",
-        [("kernels/held/held.cuh", "x = contract::residual_probability(x, q);", "")],
+        [("kernels/held/held.cuh", "x = contract::residual_probability(x, q[j]);", "")],
         [held_rows("OfChainsOfLogitsEqualTheCpu")]),
     Fault(
         "drafters_row_left_as_logits",
         "a drafter's logits are subtracted as if they were probabilities",
-        [("kernels/held/held.cuh", "q = of_draft.probability(q, index);", "")],
+        [("kernels/held/held.cuh", "q[j] = of_draft.probability(q[j], index);", "")],
         [held_rows("OfChainsOfLogitsEqualTheCpu")]),
     Fault(
         "raw_weights_of_edited_rows",

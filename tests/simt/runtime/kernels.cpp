@@ -308,7 +308,8 @@ const void *held_kernel_address(sampler_dtype dtype, HeldKind kind) {
   for_each_held_kernel([&](auto of_dtype, auto of_kind) {
     constexpr sampler_dtype kDtype = decltype(of_dtype)::value;
     constexpr HeldKind kKind = decltype(of_kind)::value;
-    if (kDtype == dtype && kKind == kind) address = held_kernel_addresses<kDtype, kKind>;
+    if (kKind != kind || (kDtype != dtype && !takes_all_types(kind))) return;
+    address = held_kernel_addresses<kDtype, kKind>;
   });
   return address;
 }
