@@ -22,9 +22,10 @@ MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64: 24 wa
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
-    "held": {"softmax": 36 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 216 << 10},
+    "held": {"softmax": 36 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 216 << 10,
+             "select": 64 << 10},
 }
-ANY_TYPE = ("filter", "sample", "verify")  # kinds of which one kernel takes rows of all types
+ANY_TYPE = ("filter", "sample", "verify", "select")  # kinds of which one kernel takes rows of all types
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d)E")
 

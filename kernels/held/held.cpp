@@ -92,6 +92,14 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   return can_hold(all, request.input.num_cols, counts_kept) ? HeldKind::kSample : HeldKind::kNone;
 }
 
+HeldKind held_kind(const contract::SelectRequest &request) {
+  const contract::Rows &input = request.input;
+  const bool is_held = is_dense(input, SAMPLER_LOGITS) && is_wide(input.num_cols) &&
+                       request.num_selected > 0 && request.num_selected <= kMostStreamedK &&
+                       has_bound(int32_t(request.num_selected), input.num_cols);
+  return is_held ? HeldKind::kSelect : HeldKind::kNone;
+}
+
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {
   Held held;
   if (kind == HeldKind::kNone || num_rows < 1 || device.held_team == 0) return held;

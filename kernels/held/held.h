@@ -27,8 +27,9 @@ enum class HeldKind : int {
   kChain,    // the tokens of chains of drafts, of given probabilities
   kSample,   // draws from edited rows
   kVerify,   // the tokens of chains of drafts, of the target's logits
+  kSelect,   // the first tokens
 };
-constexpr int kNumHeldKinds = 6;
+constexpr int kNumHeldKinds = 7;
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
 // so many of the row's tiles.
@@ -43,7 +44,7 @@ struct Held {
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
-    return kind == HeldKind::kFilter || kind == HeldKind::kSample || kind == HeldKind::kVerify;
+    return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain;
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -129,6 +130,7 @@ struct alignas(16) HeldChain : HeldExchange {
 SAMPLER_HD inline size_t Held::shared_bytes() const {
   const size_t before = kind == HeldKind::kSoftmax  ? sizeof(HeldSoftmax)
                         : kind == HeldKind::kFilter ? sizeof(HeldFilter)
+                        : kind == HeldKind::kSelect ? sizeof(HeldFilter)
                         : kind == HeldKind::kChain  ? sizeof(HeldChain)
                         : kind == HeldKind::kSample ? sizeof(HeldSample)
                                                     : sizeof(HeldVerify);
@@ -137,7 +139,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
 
 // Whether one kernel takes rows of all types: that of f32.
 constexpr bool takes_all_types(HeldKind kind) {
-  return kind == HeldKind::kFilter || kind == HeldKind::kSample || kind == HeldKind::kVerify;
+  return kind != HeldKind::kSoftmax && kind != HeldKind::kChain;
 }
 
 // Calls f(dtype, kind), integral constants, for each kernel of held rows.
@@ -154,14 +156,32 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kFilter>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kSample>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kVerify>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kSelect>());
 }
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
-using HeldRequest =
-    std::conditional_t<kKind == HeldKind::kSample, StagedSampleRequest,
-                       std::conditional_t<kKind == HeldKind::kChain || kKind == HeldKind::kVerify,
-                                          contract::VerifyRequest, contract::FilterRequest>>;
+struct HeldRequestOf {
+  using Type = contract::FilterRequest;
+};
+template <>
+struct HeldRequestOf<HeldKind::kChain> {
+  using Type = contract::VerifyRequest;
+};
+template <>
+struct HeldRequestOf<HeldKind::kVerify> {
+  using Type = contract::VerifyRequest;
+};
+template <>
+struct HeldRequestOf<HeldKind::kSample> {
+  using Type = StagedSampleRequest;
+};
+template <>
+struct HeldRequestOf<HeldKind::kSelect> {
+  using Type = contract::SelectRequest;
+};
+template <HeldKind kKind>
+using HeldRequest = typename HeldRequestOf<kKind>::Type;
 
 // Whether enough groups have maxima for the bound of top-k's list.
 SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
@@ -172,6 +192,7 @@ SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
 HeldKind held_kind(const contract::FilterRequest &request);
 HeldKind held_kind(const contract::VerifyRequest &request);
 HeldKind held_kind(const StagedSampleRequest &request);
+HeldKind held_kind(const contract::SelectRequest &request);
 
 // kNone without rows, or if a team's shared memory does not hold them.
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);

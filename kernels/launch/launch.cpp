@@ -146,6 +146,10 @@ cudaError_t launch(const StagedSampleRequest &request, const Held &held, const P
   return launch_held_and_rest(request, held, rest, stream);
 }
 
+cudaError_t launch(const contract::SelectRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream) {
+  return launch_held_and_rest(request, held, rest, stream);
+}
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
   return launch_held_and_rest(request, held, rest, stream);

@@ -90,6 +90,8 @@ cudaError_t launch(const contract::VerifyRequest &request, const Held &held, con
                    cudaStream_t stream);
 cudaError_t launch(const StagedSampleRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
+cudaError_t launch(const contract::SelectRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream);
 
 // Enqueues a call of state.h, on num_rows rows of its request.
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

@@ -59,6 +59,7 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache);
   constexpr bool kMayBeLeft = std::is_same_v<Request, contract::SampleRequest> ||
                               std::is_same_v<Request, contract::FilterRequest> ||
+                              std::is_same_v<Request, contract::SelectRequest> ||
                               std::is_same_v<Request, contract::VerifyRequest> ||
                               std::is_same_v<Request, StagedSampleRequest>;
   if constexpr (kMayBeLeft) {

@@ -24,6 +24,14 @@ class SelectTeam {
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
+    for (; place_ < num_places_; place_ += uint32_t(team_.ctx.num_teams())) run_row(list_[place_]);
+  }
+
+  // run() also processes rows of a list: teams take turns, this one starts at its own index.
+  SAMPLER_DEVICE void take_list(const uint32_t *list, uint32_t num_rows) {
+    list_ = list;
+    place_ = uint32_t(team_.ctx.team());
+    num_places_ = num_rows;
   }
 
  private:
@@ -156,6 +164,9 @@ class SelectTeam {
   Team<Context> &team_;
   const SelectRequest &request_;
   RowCache row_cache_;
+  const uint32_t *list_ = nullptr;
+  uint32_t place_ = 0;
+  uint32_t num_places_ = 0;
 };
 
 }  // namespace sampler::kernels

@@ -141,6 +141,10 @@ kernels::Held held_of(const contract::VerifyRequest &request, const Device &devi
                             device.shape);
 }
 
+kernels::Held held_of(const contract::SelectRequest &request, const Device &device) {
+  return kernels::plan_held(kernels::held_kind(request), request.input.num_rows,
+                            request.input.num_cols, device.shape);
+}
 kernels::Held held_of(const kernels::StagedSampleRequest &request, const Device &device) {
   return kernels::plan_held(kernels::held_kind(request), request.num_rows, request.input.num_cols,
                             device.shape);
@@ -465,6 +469,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
     }
   }
   if constexpr (std::is_same_v<Request, contract::FilterRequest> ||
+                std::is_same_v<Request, contract::SelectRequest> ||
                 std::is_same_v<Request, contract::VerifyRequest> ||
                 std::is_same_v<Request, kernels::StagedSampleRequest>) {
     if (error == cudaSuccess && held.is_on()) {

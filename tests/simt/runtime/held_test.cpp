@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../../sized.h"
@@ -261,7 +262,8 @@ TEST_P(HeldRows, OfFiltersEqualTheCpu) {
 // For its lifetime the general kernel, which would compute what was left, does nothing.
 class NothingIsComputedLater {
  public:
-  NothingIsComputedLater() {
+  explicit NothingIsComputedLater(kernels::Operation operation = kernels::Operation::kRows)
+      : operation_(operation) {
     for (const bool clustered : {false, true}) {
       runtime::Kernel &kernel = kernel_of(clustered);
       before_[clustered] = kernel;
@@ -275,10 +277,10 @@ class NothingIsComputedLater {
   }
 
  private:
-  static runtime::Kernel &kernel_of(bool clustered) {
-    return runtime::kernel_at(
-        kernels::operation_kernel_address(kernels::Operation::kRows, clustered));
+  runtime::Kernel &kernel_of(bool clustered) const {
+    return runtime::kernel_at(kernels::operation_kernel_address(operation_, clustered));
   }
+  kernels::Operation operation_;
   runtime::Kernel before_[2];
 };
 
@@ -327,6 +329,44 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
     if (call.output_kind == SAMPLER_OUTPUT_PROBABILITIES && !is_tied) {
       EXPECT_GT(num_kept, 2100);
     }
+  }
+}
+
+// The first tokens of rows of all contents; few of them are left.
+TEST_P(HeldRows, OfFirstTokensEqualTheCpu) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const FilterCase rows(4, kWidths[seed / 3 % 3], seed + 900, seed % 2 == 0);
+    const std::int64_t k = seed % 4 < 2 ? 1 + std::int64_t(seed) : 300;
+    const std::vector<std::int32_t> counts = {0, 3, -1, 5000};
+    const auto run = [&](sampler_t sampler) {
+      const auto size = std::size_t(rows.num_rows * k);
+      auto result = std::make_tuple(Values(rows.output_dtype, size, kUntouched),
+                                    std::vector<std::int32_t>(size),
+                                    std::vector<std::int32_t>(std::size_t(rows.num_rows)),
+                                    std::vector<sampler_row_status>(std::size_t(rows.num_rows)));
+      sampler_select_args args = sized<sampler_select_args>();
+      args.input.values = rows.input.at(rows.lead);
+      args.input.num_rows = rows.num_rows;
+      args.input.num_cols = rows.num_cols;
+      args.input.row_stride = rows.stride;
+      args.input.dtype = rows.input.dtype;
+      args.num_selected = k;
+      if (seed % 3 == 0) args.selected_counts = counts.data();
+      args.output_dtype = rows.output_dtype;
+      args.out_values = std::get<0>(result).data();
+      args.out_token_ids = std::get<1>(result).data();
+      args.out_counts = std::get<2>(result).data();
+      args.out_row_status = std::get<3>(result).data();
+      EXPECT_EQ(SAMPLER_OK, sampler_select(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    const auto expected = run(cpu_.get());
+    runtime::forget_calls();
+    EXPECT_TRUE(expected == run(device_.get())) << "seed " << seed;
+    EXPECT_TRUE(was_held(rows, HeldKind::kSelect)) << "seed " << seed;
+    if (seed % 2 != 0) continue;
+    const NothingIsComputedLater nothing(kernels::Operation::kSelect);
+    EXPECT_TRUE(expected == run(device_.get())) << "seed " << seed;
   }
 }
 
