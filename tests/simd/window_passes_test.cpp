@@ -242,6 +242,29 @@ TEST(WindowPass, Reweigh) {
   });
 }
 
+// Distances from 0.5 to 1 have all significands.
+TEST(WindowPass, ReweighAllSignificands) {
+  constexpr int64_t kAtOnce = 1 << 16;
+  std::vector<float> values(kAtOnce + 1), out(kAtOnce + 1),
+      maxima(kAtOnce / cpu::kGroupElements + 16);
+  const contract::AdaptiveP stage = {contract::row_scale(SAMPLER_PROBABILITIES, 1.0f, 1.0f), 1.0f,
+                                     0.0f};
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (uint32_t first = 0; first < 1u << 23; first += uint32_t(kAtOnce)) {
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
+        const uint32_t raw = 0x3F000000 + first + i;
+        std::memcpy(&values[i], &raw, sizeof raw);
+      }
+      const RowView view =
+          contract::f32_view(values.data(), kAtOnce, nullptr, SAMPLER_PROBABILITIES);
+      passes->reweigh(view, {false, stage, {}}, 0.0f, out.data(), maxima.data());
+      int64_t num_wrong = 0;
+      for (size_t i = 0; i < size_t(kAtOnce); ++i) num_wrong += out[i] != stage.logit(values[i]);
+      ASSERT_EQ(num_wrong, 0) << passes->name << ", from " << first;
+    }
+  }
+}
+
 // A probability of 0 has no logarithm, and is kept nowhere.
 TEST(WindowPass, ReweighBySmoothing) {
   for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
