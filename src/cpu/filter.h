@@ -38,7 +38,7 @@ class Task<contract::FilterRequest, Row> {
         row_.will_write(static_cast<float *>(output_row(index)));
       }
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
-      if (!is_mask()) stages_.reweigh(kept, slot, &row_, false);
+      if (!is_mask()) stages_.reweigh(kept, slot, &row_, ReweighedUse::kAny);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);
     } else {

@@ -49,7 +49,8 @@ const Distribution &ReferenceRow::keep_ranks(Rank first, Rank last, float temper
   return distribution_;
 }
 
-const Distribution &ReferenceRow::reweigh(const contract::Reweighing &stage, float *memory, bool) {
+const Distribution &ReferenceRow::reweigh(const contract::Reweighing &stage, float *memory,
+                                          ReweighedUse) {
   RowView reweighed = view_;
   reweighed.kind = SAMPLER_LOGITS;
   reweighed.values = memory;

@@ -31,7 +31,7 @@ class ReferenceRow {
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
   const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
-  const Distribution &reweigh(const contract::Reweighing &stage, float *memory, bool draws_alone);
+  const Distribution &reweigh(const contract::Reweighing &stage, float *memory, ReweighedUse use);
   int64_t kept_count() const;
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 

@@ -10,6 +10,10 @@
 
 namespace sampler::cpu {
 
+// What a row with new logits is used for: anything; draws, and values of tokens; the same with
+// draws by weights.
+enum class ReweighedUse { kAny, kDraws, kDrawsByWeights };
+
 using contract::RowView;
 
 // Memory for a row of up to num_cols elements.

@@ -57,10 +57,10 @@ class SampledRow {
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
     if (wanted == Wanted::kNothingElse && !needs_distribution()) return SAMPLER_ROW_OK;
 
+    const ReweighedUse use = wanted == Wanted::kNothingElse ? reweighed_use() : ReweighedUse::kAny;
     distribution_ =
-        stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_, draws_alone);
-    distribution_ = stages_.reweigh(distribution_, place.slot, &row_,
-                                    wanted == Wanted::kNothingElse && !request_.reports);
+        stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_, draws_alone, use);
+    distribution_ = stages_.reweigh(distribution_, place.slot, &row_, use);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     return SAMPLER_ROW_OK;
@@ -139,6 +139,13 @@ class SampledRow {
   // Whether the only output is a draw by weights.
   bool only_draws() const {
     return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !has_distribution_outputs();
+  }
+
+  ReweighedUse reweighed_use() const {
+    if (request_.reports) return ReweighedUse::kAny;
+    const bool by_weights = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF &&
+                            !request_.out_kept_counts && !request_.out_logprobs;
+    return by_weights ? ReweighedUse::kDrawsByWeights : ReweighedUse::kDraws;
   }
 
   const Elements *elements_if(bool is_replaced) const {

@@ -100,15 +100,18 @@ class RowStages {
   }
 
   // Applies temperature, filters and windows to the loaded row. `draws_alone`: from here on the row
-  // is only used for draws by weights.
+  // is only used for draws by weights. `use`: that of reweigh(), which follows at once.
   template <class Row>
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules, int64_t slot,
-                                 uint32_t xtc_word, Row *row, bool draws_alone = false) {
+                                 uint32_t xtc_word, Row *row, bool draws_alone = false,
+                                 ReweighedUse use = ReweighedUse::kAny) {
     const auto is_off = [&] {
       return !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
     };
     if (!has_windows() || contract::is_greedy(parameters.temperature) || is_off()) {
+      const bool weighs_later = use == ReweighedUse::kDrawsByWeights && adaptive_.is_adaptive_p();
+      if (weighs_later) row->will_write(kept_values_);
       return row->distribute(parameters, rules);
     }
     return keep_window(
@@ -117,13 +120,12 @@ class RowStages {
   }
 
   // If adaptive-p or smoothing is on, replaces the tokens of `kept`, the row's own distribution, by
-  // their new logits. `draws_alone`: from here on the row is only used for draws and values of
-  // tokens.
+  // their new logits. From here on the row is only for this use.
   template <class Row>
-  const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row, bool draws_alone) {
+  const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row, ReweighedUse use) {
     if (kept.greedy || !adaptive_.reweighs()) return kept;
     reweighing_ = contract::reweighing(values(slot), adaptive_, kept.scale, kept.kept_weight);
-    return row->reweigh(reweighing_, kept_values_, draws_alone);
+    return row->reweigh(reweighing_, kept_values_, use);
   }
 
   // The token's observation for the slot's adaptive stage, given the distribution `drawn`; NaN:

@@ -17,8 +17,8 @@ namespace {
 constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
                  kCollisionCost = 1.6 * kWeighCost, kDeviationCost = 4, kReweighCost = 8,
-                 kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3,
-                 kWeighAllowedCost = 1.2 * kWeighCost, kPenalizeCost = 4;
+                 kWeighAdaptiveCost = 2 * kWeighCost, kRangeCost = 1.5, kScanAllowedCost = 1.5,
+                 kCopyCost = 3, kWeighAllowedCost = 1.2 * kWeighCost, kPenalizeCost = 4;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
@@ -85,6 +85,12 @@ const cpu::Passes *counting_passes() {
                         float *out, float *maxima) {
     add(kReweighCost, row.count);
     return real->reweigh(row, stage, at_least, out, maxima);
+  };
+  counting.weigh_adaptive = [](const RowView &row, const float *relative,
+                               const contract::AdaptiveP &stage, float at_least, float nearest,
+                               float max, uint64_t *block_weights) {
+    add_weighed(kWeighAdaptiveCost, row.count);
+    return real->weigh_adaptive(row, relative, stage, at_least, nearest, max, block_weights);
   };
   counting.find_range = [](const RowView &source, int64_t begin, int64_t end, float at_least,
                            float at_most) {

@@ -1425,6 +1425,18 @@ FAULTS = [
           "load(reweighed);\n  return distribute({2.0f, 0, 1.0f, 0.0f}, {});")],
         [stages("OfWindows")]),
     Fault(
+        "widths_by_one_product",
+        "adaptive-p's widths are products with a rounded factor",
+        [("src/cpu/simd/passes/reweigh.h", "mul(splat(kLow), distance)",
+          "mul(splat(0.0f * kLow), distance)")],
+        [("simd_test", "WindowPass.ReweighAllSignificands")]),
+    Fault(
+        "upper_halves_of_common_weights_left_out",
+        "what common distances weigh more than the least is cut to 16 bits",
+        [("src/cpu/simd/passes/reweigh.h", "chosen->high[i] = uint16_t(more >> 16);",
+          "chosen->high[i] = 0;")],
+        [("simd_test", "WindowPass.WeighAdaptive")]),
+    Fault(
         "smoothing_without_a_cube",
         "smoothing has no cube on the machine's own passes",
         [("src/cpu/simd/passes/reweigh.h", "fma(cube, bits, square)", "square")],

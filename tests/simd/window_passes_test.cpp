@@ -265,6 +265,61 @@ TEST(WindowPass, ReweighAllSignificands) {
   }
 }
 
+// Of tokens near each other and near the wanted probability, and of others.
+TEST(WindowPass, WeighAdaptive) {
+  std::mt19937 random(seeded(5));
+  std::normal_distribution<float> normal;
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (int round = 0; round < 400; ++round) {
+      const int64_t count =
+          round % 2 == 0 ? 1 + int64_t(random() % 100) : 1 + int64_t(random() % 9000);
+      const float spread = round % 3 == 0 ? 0.01f : round % 3 == 1 ? 1.0f : 8.0f;
+      std::vector<float> values(static_cast<size_t>(count)), relative(values.size() + 1, kCanary);
+      for (float &x : values) x = random() % 16 == 0 ? -kInfinity : normal(random) * spread;
+      values[random() % values.size()] = round % 5 == 0 ? 9.0f : 0.0f;
+      const float max = *std::max_element(values.begin(), values.end());
+      const float at_least = round % 4 == 0 ? max - spread : -contract::kLargestFloat;
+      contract::AdaptiveP stage = {contract::logits_row_scale(max, 0.8f), 0.0f, 0.0f};
+      for (size_t i = 0; i < values.size(); ++i) {
+        const bool is_kept = values[i] >= at_least;
+        relative[i] = is_kept ? contract::relative_probability(stage.seen, values[i]) : 0.0f;
+        stage.total += relative[i];
+      }
+      stage.wanted = std::vector<float>{0.0f, 1e-4f, 0.05f, 0.4f, 1.0f}[size_t(round % 5)];
+      float nearest = kInfinity, largest = -kInfinity;
+      for (const float x : values) {
+        if (x < at_least) continue;
+        const float p = stage.probability(x);
+        nearest = std::min(nearest, std::abs(p - stage.wanted));
+        largest = std::max(largest, stage.logit(p));
+      }
+      const contract::RowScale scale = contract::logits_row_scale(largest, 1.0f);
+      std::vector<uint64_t> expected(size_t(count / cpu::kWeightBlock) + 1), blocks = expected;
+      uint64_t total = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        const float x = values[size_t(i)];
+        if (x < at_least) continue;
+        const uint64_t weight = contract::weight(scale, stage.logit(stage.probability(x)));
+        expected[size_t(i / cpu::kWeightBlock)] += weight;
+        total += weight;
+      }
+      const RowView view = contract::f32_view(values.data(), count);
+      const auto weighed = passes->weigh_adaptive(view, relative.data(), stage, at_least, nearest,
+                                                  largest, blocks.data());
+      ASSERT_EQ(weighed.total, total) << passes->name << ", " << count << ", " << round;
+      EXPECT_EQ(blocks, expected);
+      EXPECT_LE(weighed.max, largest);
+      // A maximum that some logit exceeds does not go unnoticed.
+      const float low = std::nextafter(largest, -kInfinity);
+      EXPECT_GT(
+          passes
+              ->weigh_adaptive(view, relative.data(), stage, at_least, nearest, low, blocks.data())
+              .max,
+          low);
+    }
+  }
+}
+
 // A probability of 0 has no logarithm, and is kept nowhere.
 TEST(WindowPass, ReweighBySmoothing) {
   for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {

@@ -38,7 +38,14 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   for (; target >= block_weights_[block]; ++block) target -= block_weights_[block];
 
   int64_t begin = block * kWeightBlock, end = 0, before = 0;
-  if (weighs_edits(distribution_.cut)) {
+  if (later_.stage) {
+    before = begin;
+    const RowView part = part_of(row_, begin, std::min<int64_t>(kWeightBlock, row_.count - begin));
+    passes_.reweigh(part, *later_.stage, later_.at_least, list_values_, scratch_values_);
+    tokens = {contract::f32_view(list_values_, part.count), part.count, tokens.at_least,
+              tokens.after};
+    begin = 0;
+  } else if (weighs_edits(distribution_.cut)) {
     before = begin;
     tokens = block_of(tokens, begin);
     edited_->write_changed(begin, tokens.source.count, scratch_values_);
@@ -62,9 +69,11 @@ int64_t SimdRow::draw_index(uint64_t word) const {
 }
 
 void SimdRow::prepare_draws(int64_t num_draws) {
+  constexpr int64_t kWorthAll = 32;  // draws that take as long as all new logits
+  if (later_.stage && num_draws > kWorthAll) reweigh_now();
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = !has_earlier_ && !weighs_edits_ && are_many_draws(num_draws, count);
+  has_sums_ = !later_.stage && !has_earlier_ && !weighs_edits_ && are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {

@@ -270,11 +270,14 @@ void SimdRow::weigh_kept(Rank cut, float temperature) {
 }
 
 const Distribution &SimdRow::reweigh(const contract::Reweighing &stage, float *memory,
-                                     bool draws_alone) {
+                                     ReweighedUse use) {
   constexpr contract::RowParameters kAll = {1.0f, 0, 1.0f, 0.0f};
   const Rank cut = distribution_.cut;
   const Kept kept = kept_of_row(cut);
   if (!list_.covers(cut) && kept.split == row_.count) {
+    if (use == ReweighedUse::kDrawsByWeights && reweighs_later(stage, kept.at_least, memory)) {
+      return distribution_;
+    }
     const float max = passes_.reweigh(row_, stage, kept.at_least, memory, maxima_);
     begin(contract::f32_view(memory, row_.count));
     first_ = contract::rank_of(max, uint32_t(passes_.find_first(row_, maxima_, max)));
@@ -284,7 +287,7 @@ const Distribution &SimdRow::reweigh(const contract::Reweighing &stage, float *m
   const float max =
       passes_.reweigh(list_source(), stage, contract::value_of_rank(contract::lowest_cut(kind())),
                       list_values_, scratch_values_);
-  if (!draws_alone) {
+  if (use == ReweighedUse::kAny) {
     std::fill_n(memory, row_.count, -kInfinity);
     for (int64_t i = 0; i < list_.count; ++i) memory[list_ids_[i]] = list_values_[i];
     load(contract::f32_view(memory, row_.count));
@@ -297,6 +300,83 @@ const Distribution &SimdRow::reweigh(const contract::Reweighing &stage, float *m
   distribution_.first = ~Rank(0);
   weigh_kept(list_.floor, 1.0f);
   return distribution_;
+}
+
+// Weighs adaptive-p's new logits of the kept tokens, those of at least `at_least`, False for other
+// rows and stages.
+bool SimdRow::reweighs_later(const contract::Reweighing &stage, float at_least, float *memory) {
+  if (stage.smooths || !relative_.is_written || relative_.out != memory) return false;
+  const contract::AdaptiveP &rules = stage.adaptive_p;
+  const float nearest = nearest_probability(rules, at_least, memory);
+  const float above = nearest - rules.wanted, max = rules.logit(nearest);
+  const int64_t num_blocks = (row_.count + kWeightBlock - 1) / kWeightBlock;
+  std::fill_n(block_weights_, num_blocks, 0);
+  const NewWeight weight = passes_.weigh_adaptive(
+      row_, memory, rules, at_least, above < 0.0f ? -above : above, max, block_weights_);
+  if (weight.max > max) return false;
+  later_ = {&stage, at_least, memory};
+  list_ = {};
+  Distribution &result = distribution_;
+  result.cut = contract::lowest_cut(SAMPLER_LOGITS);
+  result.scale = contract::logits_row_scale(max, 1.0f);
+  result.kept_weight = weight.total;
+  result.normalizer = contract::normalizer(weight.total);
+  return true;
+}
+
+// The probability nearest to the wanted one, of the tokens of at least `at_least`. `relative`: all
+// relative probabilities.
+float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_least,
+                                   const float *relative) {
+  constexpr int64_t kMostGroups = 64;
+  const float largest = rules.probability(max());
+  if (largest <= rules.wanted) return largest;
+  if (rules.wanted == 0.0f) {
+    const RowView view = contract::f32_view(relative, row_.count, nullptr, SAMPLER_PROBABILITIES);
+    const float least = passes_.scan_range(view, scratch_values_).least;
+    if (least > 0.0f) return least / rules.total;
+  }
+  // The lowest value whose probability is above the wanted one.
+  const uint32_t highest = contract::value_key(max());
+  const float bound = contract::value_of_key(
+      first_key(contract::value_key(at_least), highest, highest,
+                [&](float x) { return rules.probability(x) > rules.wanted; }));
+  const float most = value_before(bound);
+  const RowView maxima = contract::f32_view(maxima_, num_maxima());
+  const bool are_few = passes_.count(maxima, 0, maxima.count, bound) <= kMostGroups;
+  float above = max();
+  if (!are_few) above = passes_.find_range(row_, 0, row_.count, bound, kInfinity).least;
+  // Of groups with larger values, that of the maxima is no element of the range.
+  const RowView &source = are_few ? maxima : row_;
+  const ValueRange range = passes_.find_range(source, 0, source.count, at_least, most);
+  float below = range.count > 0 ? range.largest : -kInfinity;
+  if (are_few) {
+    const ListRange larger = {bound, kUnlimited};
+    const int64_t num_groups =
+        passes_.list(maxima, nullptr, 0, maxima.count, larger, scratch_values_, scratch_ids_).count;
+    for (int64_t i = 0; i < num_groups; ++i) {
+      const int64_t group = scratch_ids_[i];
+      int64_t id = group / kVectorElements * kGroupBlock + group % kVectorElements;
+      for (; id < row_.count && id / kGroupBlock == group / kVectorElements;
+           id += kVectorElements) {
+        const float x = row_.value(id);
+        if (x >= bound) above = std::min(above, x);
+        if (x < bound && x >= at_least) below = std::max(below, x);
+      }
+    }
+  }
+  const float p = rules.probability(above);
+  if (below < at_least) return p;
+  const float q = rules.probability(below);
+  return rules.logit(q) > rules.logit(p) ? q : p;
+}
+
+// Gives the row the new logits.
+void SimdRow::reweigh_now() {
+  const auto later = later_;
+  passes_.reweigh(row_, *later.stage, later.at_least, later.memory, scratch_values_);
+  row_ = contract::f32_view(later.memory, row_.count);
+  later_ = {};
 }
 
 Rank SimdRow::top_k_cut(int64_t k, Rank seen) {

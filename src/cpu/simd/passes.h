@@ -81,6 +81,11 @@ struct GumbelBest {
   int64_t index;  // -1: no element
 };
 
+struct NewWeight {
+  uint64_t total;
+  float max;
+};
+
 struct SplitWeight {
   uint64_t total;
   uint64_t heavy;  // of the heavy elements
@@ -113,6 +118,14 @@ struct Passes {
   // maxima; returns the largest. `out` may be the row's own f32 array.
   float (*reweigh)(const RowView &row, const contract::Reweighing &stage, float at_least,
                    float *out, float *maxima);
+
+  // Weight of adaptive-p's new logits of the elements, relative to the largest, `max`; adds it to
+  // `block_weights`. `relative` are all elements' relative probabilities, `nearest` the least
+  // distance of a probability from the wanted one. If some logit exceeds `max`, so does that of the
+  // result, and the weights mean nothing.
+  NewWeight (*weigh_adaptive)(const RowView &row, const float *relative,
+                              const contract::AdaptiveP &stage, float at_least, float nearest,
+                              float max, uint64_t *block_weights);
 
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);

@@ -66,6 +66,7 @@ void SimdRow::begin(const RowView &view) {
   is_only_listed_ = is_reweighed_ = has_earlier_ = has_others_ = weighs_edits_ = false;
   loaded_with_ = nullptr;
   edited_ = nullptr;
+  later_ = {};
   relative_ = {};
   first_ = 0;
   least_ = -kInfinity;

@@ -80,9 +80,9 @@ class SimdRow {
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
   // Replaces the kept tokens by their new logits, all kept at temperature 1. `memory` has
-  // room for the row's values and may already hold them; it must outlive the row. `draws_alone`:
-  // from here on the row is only used for draws and values of tokens.
-  const Distribution &reweigh(const contract::Reweighing &stage, float *memory, bool draws_alone);
+  // room for the row's values and may already hold them; it and the stage must outlive the row.
+  // From here on the row is only for this use.
+  const Distribution &reweigh(const contract::Reweighing &stage, float *memory, ReweighedUse use);
   // Number of kept tokens.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -111,6 +111,7 @@ class SimdRow {
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
   float value_of(int64_t id) const {
     if (is_reweighed_) return listed_value(id);
+    if (later_.stage) return new_logit(row_.value(id));
     return edited_ ? edited_->seen(id) : row_.value(id);
   }
 
@@ -202,6 +203,13 @@ class SimdRow {
   Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
   Kept kept() const;
+  bool reweighs_later(const contract::Reweighing &stage, float at_least, float *memory);
+  float new_logit(float x) const {
+    return x >= later_.at_least ? later_.stage->logit(x) : -kInfinity;
+  }
+  float nearest_probability(const contract::AdaptiveP &rules, float at_least,
+                            const float *relative);
+  void reweigh_now();
   bool weighs_edits(contract::Rank cut) const { return weighs_edits_ && !list_.covers(cut); }
   Kept block_of(const Kept &kept, int64_t begin) const;
   uint64_t weigh_given(const Kept &tokens, int64_t begin, int64_t end, bool has_earlier);
@@ -269,6 +277,13 @@ class SimdRow {
     float *out = nullptr;
     bool is_written = false;  // by weigh_kept(), for all of the row
   } relative_;
+  // The kept tokens, those of at least `at_least`, have been weighed with new logits, which row_
+  // does not hold: draws compute them block by block. `memory` has room for all.
+  struct {
+    const contract::Reweighing *stage = nullptr;  // null: not so
+    float at_least = 0.0f;
+    float *memory = nullptr;
+  } later_;
   const uint32_t *loaded_with_ = nullptr;  // bitmask of load_allowed()
   const EditedRow *edited_ = nullptr;      // null: row_ has no pending edits
   bool weighs_edits_ = false;  // distribute() leaves them pending, and only draws follow

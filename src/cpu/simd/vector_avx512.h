@@ -153,6 +153,29 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
   }
   return result;
 }
+// Tables of kTableWords words of 16 bits, which stay in registers.
+#define SAMPLER_LOOKS_UP_WORDS
+constexpr uint32_t kTableWords = 64;
+struct WordTable {
+  __m512i low, high;
+};
+SAMPLER_INLINE WordTable load_word_table(const uint16_t *words) {
+  return {_mm512_loadu_si512(words), _mm512_loadu_si512(words + kTableWords / 2)};
+}
+// The words at the indices, modulo kTableWords.
+SAMPLER_INLINE Ints look_up(const WordTable &table, Ints index) {
+  return _mm512_maskz_permutex2var_epi16(0x55555555, table.low, index, table.high);
+}
+// Which lanes of `among` are smaller than b as unsigned integers.
+SAMPLER_INLINE Mask less_words(Mask among, Ints a, Ints b) {
+  return _mm512_mask_cmplt_epu32_mask(among, a, b);
+}
+SAMPLER_INLINE Ints add_where(Mask mask, Ints a, Ints b) {
+  return _mm512_mask_add_epi32(a, mask, a, b);
+}
+SAMPLER_INLINE Mask without(Mask a, Mask b) {
+  return _kandn_mask16(b, a);
+}
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return _mm512_mask_cmp_ps_mask(ge(x, least), x, most, _CMP_LE_OQ);
 }

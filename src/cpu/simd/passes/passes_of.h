@@ -25,6 +25,7 @@ constexpr Passes passes_of(const char *name, uint32_t isa) {
           copy,
           copy_allowed,
           reweigh,
+          weigh_adaptive,
           find_first,
           find_nth,
           count,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contract/adaptive.h"
+#include "cpu/simd/passes/edit.h"
 #include "cpu/simd/passes/weigh.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
@@ -132,6 +133,177 @@ float reweigh(const RowView &row, const contract::Reweighing &stage, float at_le
         });
     return largest(top);
   });
+}
+
+// New logit of adaptive-p, from the distance of a probability from the wanted one.
+SAMPLER_INLINE Floats logit_of_distance(Floats distance) {
+  const Floats d = widths_of(distance);
+  return mul(div(mul(d, d), add(splat(1.0f), d)), splat(contract::AdaptiveP::kSteepness));
+}
+
+constexpr float kFar = 0x1p33f;  // a distance whose logit weighs nothing
+
+// max(), where a variable has its name.
+SAMPLER_INLINE Floats larger(Floats a, Floats b) {
+  return max(a, b);
+}
+
+#ifdef SAMPLER_LOOKS_UP_WORDS
+
+// The commonest distances: neighbours, up to a farthest one. Probabilities that are small beside
+// the wanted one have few distances from it, since these round to its ulp; and all logits close to
+// 0 weigh alike.
+struct CommonDistances {
+  int32_t farthest = 0;  // its bits
+  uint32_t count = 0;
+  uint64_t weight = 0;  // the tables hold the halves of what each distance weighs more
+  uint16_t low[native::kTableWords] = {}, high[native::kTableWords] = {};
+};
+
+// Chooses them as some of the row's, and not below `nearest`. All have logits up to `max`.
+[[gnu::noinline]] void choose_distances(const float *relative, int64_t count,
+                                        const contract::AdaptiveP &stage, float nearest, float max,
+                                        CommonDistances *chosen) {
+  constexpr int kSeen = 15, kAbove = 40;
+  constexpr float kAlike = 0x1.2p-16f;  // with the logit -3.3e-8 tokens weigh as with 0
+  int32_t seen[kSeen];
+  for (int i = 0; i < kSeen; ++i) {
+    const float above = relative[(2 * i + 1) * count / (2 * kSeen)] / stage.total - stage.wanted;
+    const int32_t distance = raw_bits(above < 0.0f ? -above : above);
+    int j = i;
+    for (; j > 0 && seen[j - 1] > distance; --j) seen[j] = seen[j - 1];
+    seen[j] = distance;
+  }
+  const int32_t median = seen[kSeen / 2], wanted = raw_bits(stage.wanted);
+  // The logits of the next ones may exceed the nearest one's by rounding.
+  const int32_t not_nearest = raw_bits(nearest) + 64;
+  if (median > not_nearest && median <= raw_bits(kAlike)) {
+    chosen->farthest = raw_bits(kAlike);
+    chosen->count = uint32_t(chosen->farthest - not_nearest);
+    chosen->weight = contract::weight_of(contract::exp2_plus_1(-1.0f));
+    return;
+  }
+  const int32_t farthest = median <= wanted && median + kAbove > wanted ? wanted : median + kAbove;
+  chosen->farthest = farthest;
+  float logits[native::kTableWords];
+  uint64_t weights[native::kTableWords];
+  const RelativeToMax relative_of(contract::logits_row_scale(max, 1.0f));
+  for (int i = 0; i < int(native::kTableWords); i += kWidth) {
+    const Floats y = logit_of_distance(as_floats(sub(splat(farthest - i), lane_indices())));
+    float relatives[kWidth];
+    store(logits + i, y);
+    store(relatives, relative_of(y));
+    for (int j = 0; j < kWidth; ++j) weights[i + j] = contract::weight_of(relatives[j]);
+  }
+  const int64_t most = smaller(farthest - raw_bits(nearest) + 1, native::kTableWords);
+  chosen->weight = weights[0];
+  for (int64_t i = 1; i < most; ++i) {
+    chosen->weight = weights[i] < chosen->weight ? weights[i] : chosen->weight;
+  }
+  for (int64_t i = 0; i < most; ++i) {
+    const uint64_t more = weights[i] - chosen->weight;
+    if (logits[i] > max || more >> 32 != 0) break;
+    chosen->low[i] = uint16_t(more);
+    chosen->high[i] = uint16_t(more >> 16);
+    ++chosen->count;
+  }
+}
+
+// Weighs up to kWeightBlock tokens with common distances.
+class CommonWeights {
+ public:
+  explicit SAMPLER_INLINE CommonWeights(const CommonDistances &chosen)
+      : farthest_(splat(chosen.farthest)),
+        count_(splat(int32_t(chosen.count))),
+        low_(native::load_word_table(chosen.low)),
+        high_(native::load_word_table(chosen.high)) {}
+
+  // Which of the `kept` have another distance.
+  SAMPLER_INLINE Mask take(Floats distance, Mask kept) {
+    const native::Ints index = sub(farthest_, as_ints(distance)).piece[0];
+    const native::Mask common = native::less_words(kept.piece[0], index, count_.piece[0]);
+    low_sums_ = native::add_where(common, low_sums_, native::look_up(low_, index));
+    high_sums_ = native::add_where(common, high_sums_, native::look_up(high_, index));
+    num_ += count_of({{common}});
+    return {{native::without(kept.piece[0], common)}};
+  }
+  SAMPLER_INLINE uint64_t total(const CommonDistances &chosen) const {
+    return uint64_t(num_) * chosen.weight + uint64_t(native::sum(low_sums_)) +
+           (uint64_t(native::sum(high_sums_)) << 16);
+  }
+
+ private:
+  Ints farthest_, count_;
+  native::WordTable low_, high_;
+  native::Ints low_sums_ = native::splat(0), high_sums_ = low_sums_;
+  int64_t num_ = 0;
+};
+
+#endif
+
+NewWeight weigh_adaptive(const RowView &row, const float *relative,
+                         const contract::AdaptiveP &stage, float at_least,
+                         [[maybe_unused]] float nearest, float max, uint64_t *block_weights) {
+  const Scaling scaling = {contract::logits_row_scale(max, 1.0f)};
+  const Floats total = splat(stage.total), wanted = splat(stage.wanted), least = splat(at_least);
+  Floats top = splat(-kInfinity);
+#ifdef SAMPLER_LOOKS_UP_WORDS
+  CommonDistances chosen;
+  choose_distances(relative, row.count, stage, nearest, max, &chosen);
+#endif
+  constexpr int64_t kStep = kVectorsAtOnce * kWidth;
+  [[maybe_unused]] bool are_common = true;
+  uint64_t result = 0;
+  for_each_block(
+      0, row.count, [&](int64_t block, int64_t begin, int64_t end) SAMPLER_INLINE_LAMBDA {
+        float values[kWidened], logits[kWeightBlock + kStep];
+        const float *const p = widened(row, begin, end, values);
+        // Calls f(distance, kept, index) with vectors of the distances.
+        const auto for_each_distance = [&](const auto &f) SAMPLER_INLINE_LAMBDA {
+          for_each_vector<F32>(
+              relative, begin, end, [&](Floats x, int64_t i, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                const Floats above = sub(div(x, total), wanted);
+                const Floats distance =
+                    as_floats(bit_and(as_ints(above), splat(int32_t(0x7FFFFFFF))));
+                const Mask kept = ge(read_up_to(p + (i - begin), lanes, kNaN), least);
+                f(distance, kept, i - begin);
+              });
+        };
+        int64_t num_logits = end - begin;
+        uint64_t weight = 0;
+#ifdef SAMPLER_LOOKS_UP_WORDS
+        if (are_common) {
+          CommonWeights common(chosen);
+          int64_t num = 0;
+          for_each_distance([&](Floats distance, Mask kept, int64_t) SAMPLER_INLINE_LAMBDA {
+            num += store_packed(logits + num, common.take(distance, kept), distance);
+          });
+          weight = common.total(chosen);
+          are_common = num * 2 < end - begin;
+          // Whole steps of vectors: single ones would wait for each other.
+          for (int64_t i = 0; i < kStep; i += kWidth) store(logits + num + i, splat(kFar));
+          num = (num + kStep - 1) / kStep * kStep;
+          for (int64_t i = 0; i < num; i += kWidth) {
+            const Floats y = logit_of_distance(load(logits + i));
+            top = larger(top, y);
+            store(logits + i, y);
+          }
+          num_logits = num;
+        } else
+#endif
+        {
+          for_each_distance([&](Floats distance, Mask kept, int64_t i) SAMPLER_INLINE_LAMBDA {
+            const Floats y = choose(kept, logit_of_distance(distance), splat(-kInfinity));
+            top = larger(top, y);
+            store(logits + i, y);
+          });
+        }
+        weight += weigh(contract::f32_view(logits, num_logits), scaling, 0, num_logits, -kInfinity,
+                        nullptr);
+        result += weight;
+        block_weights[block] += weight;
+      });
+  return {result, largest(top)};
 }
 
 }  // namespace
