@@ -246,6 +246,27 @@ SAMPLER_INLINE Ints running_sum(Ints x) {
   const __m256i lower = _mm256_permute2x128_si256(x, x, 0x08);  // in the upper half; else 0
   return _mm256_add_epi32(x, _mm256_shuffle_epi32(lower, 0xFF));
 }
+// A sum of weights, in all lanes.
+using Sum = __m256i;
+SAMPLER_INLINE Sum sum_from(uint64_t x) {
+  return _mm256_set1_epi64x(int64_t(x));
+}
+SAMPLER_INLINE uint64_t value_of(Sum sum) {
+  return uint64_t(_mm_cvtsi128_si64(_mm256_castsi256_si128(sum)));
+}
+// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
+  const auto add_limbs = [](__m128i h, __m128i l) SAMPLER_INLINE_LAMBDA {
+    const __m256i units = _mm256_slli_epi64(_mm256_cvtepi32_epi64(h), contract::kLowLimbBits);
+    return _mm256_add_epi64(units, _mm256_cvtepi32_epi64(l));
+  };
+  const __m256i first = add_limbs(_mm256_castsi256_si128(high), _mm256_castsi256_si128(low));
+  const __m256i last =
+      add_limbs(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm256_add_epi64(sum, first));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p + kLanes / 2), _mm256_add_epi64(sum, last));
+  return _mm256_add_epi64(sum, _mm256_permute4x64_epi64(last, 0xFF));
+}
 // The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m256i pairs = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x)),

@@ -252,6 +252,27 @@ SAMPLER_INLINE Ints running_sum(Ints x) {
   x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
   return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
 }
+// A sum of weights, in all lanes.
+using Sum = __m512i;
+SAMPLER_INLINE Sum sum_from(uint64_t x) {
+  return _mm512_set1_epi64(int64_t(x));
+}
+SAMPLER_INLINE uint64_t value_of(Sum sum) {
+  return uint64_t(_mm_cvtsi128_si64(_mm512_castsi512_si128(sum)));
+}
+// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
+  const auto add_limbs = [](__m256i h, __m256i l) SAMPLER_INLINE_LAMBDA {
+    const __m512i units = _mm512_slli_epi64(_mm512_cvtepi32_epi64(h), contract::kLowLimbBits);
+    return _mm512_add_epi64(units, _mm512_cvtepi32_epi64(l));
+  };
+  const __m512i first = add_limbs(_mm512_castsi512_si256(high), _mm512_castsi512_si256(low));
+  const __m512i last =
+      add_limbs(_mm512_extracti64x4_epi64(high, 1), _mm512_extracti64x4_epi64(low, 1));
+  _mm512_storeu_si512(p, _mm512_add_epi64(sum, first));
+  _mm512_storeu_si512(p + kLanes / 2, _mm512_add_epi64(sum, last));
+  return _mm512_add_epi64(sum, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), last));
+}
 // The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(x));

@@ -209,6 +209,26 @@ SAMPLER_INLINE Ints running_sum(Ints x) {
   x = vaddq_s32(x, vextq_s32(zero, x, 3));
   return vaddq_s32(x, vextq_s32(zero, x, 2));
 }
+// A sum of weights, in both lanes.
+using Sum = uint64x2_t;
+SAMPLER_INLINE Sum sum_from(uint64_t x) {
+  return vdupq_n_u64(x);
+}
+SAMPLER_INLINE uint64_t value_of(Sum sum) {
+  return vgetq_lane_u64(sum, 0);
+}
+// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
+  const auto add_limbs = [](int32x2_t h, int32x2_t l) SAMPLER_INLINE_LAMBDA {
+    const int64x2_t units = vshlq_n_s64(vmovl_s32(h), contract::kLowLimbBits);
+    return vreinterpretq_u64_s64(vaddq_s64(units, vmovl_s32(l)));
+  };
+  const uint64x2_t first = add_limbs(vget_low_s32(high), vget_low_s32(low));
+  const uint64x2_t last = add_limbs(vget_high_s32(high), vget_high_s32(low));
+  vst1q_u64(p, vaddq_u64(sum, first));
+  vst1q_u64(p + kLanes / 2, vaddq_u64(sum, last));
+  return vaddq_u64(sum, vdupq_laneq_u64(last, 1));
+}
 // The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   return vaddlvq_s32(x);

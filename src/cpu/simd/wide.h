@@ -210,9 +210,14 @@ SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
   for (int i = 0; i < kPieces; ++i) result += uint64_t(native::sum_of_products(sums.piece[i]));
   return int64_t(result);
 }
-// Each lane becomes the sum of the lanes of its native vector up to it.
-SAMPLER_INLINE Ints running_sums(Ints x) {
-  return each<Ints>([&](int i) SAMPLER_INLINE_LAMBDA { return native::running_sum(x.piece[i]); });
+// Stores the sums of `sum` and the weights up to each lane, given the weights' limbs, and returns
+// the last. Sums of a native vector's limbs fit 32 bits.
+SAMPLER_INLINE native::Sum store_sums(uint64_t *p, Ints high, Ints low, native::Sum sum) {
+  for (int i = 0; i < kPieces; ++i) {
+    sum = native::store_sums(p + i * native::kLanes, native::running_sum(high.piece[i]),
+                             native::running_sum(low.piece[i]), sum);
+  }
+  return sum;
 }
 SAMPLER_INLINE int64_t sum(Ints x) {
   int64_t result = 0;

@@ -206,6 +206,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
 
 uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                      float at_least, uint64_t sum, uint64_t *out) {
+  native::Sum so_far = native::sum_from(sum);
   with_bounds(scaling, at_least, [&](auto relative, auto bounds) {
     for_each_widened(
         source, begin, end,
@@ -213,28 +214,24 @@ uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begi
           for_each_relative<F32>(
               p, relative, bounds, 0, count,
               [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                // Sums of a native vector's limbs fit 32 bits.
-                int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
+                uint64_t *const sums = out + first + index;
                 for (int i = 0; i * kWidth < lanes; ++i) {
                   const Limbs limbs = limbs_of(vectors.x[i], vectors.power[i]);
-                  const Ints high_units = sub(limbs.high, splat(raw_bits(contract::kHighLimb)));
-                  const Ints low_units = sub(limbs.low, splat(raw_bits(contract::kLowLimb)));
-                  store(high + i * kWidth, running_sums(high_units));
-                  store(low + i * kWidth, running_sums(low_units));
-                }
-                for (int64_t i = 0; i < lanes; i += native::kLanes) {
-                  uint64_t *const sums = out + first + index + i;
-                  const int64_t num = smaller(lanes - i, native::kLanes);
-                  for (int64_t j = 0; j < num; ++j) {
-                    const uint64_t units = uint64_t(high[i + j]) << contract::kLowLimbBits;
-                    sums[j] = sum + units + uint64_t(int64_t(low[i + j]));
+                  const Ints high = sub(limbs.high, splat(raw_bits(contract::kHighLimb)));
+                  const Ints low = sub(limbs.low, splat(raw_bits(contract::kLowLimb)));
+                  if (lanes >= kWidth) {
+                    so_far = store_sums(sums + i * kWidth, high, low, so_far);
+                    continue;
                   }
-                  sum = sums[num - 1];
+                  // The other lanes weigh nothing.
+                  uint64_t some[kWidth];
+                  so_far = store_sums(some, high, low, so_far);
+                  __builtin_memcpy(sums, some, size_t(lanes) * sizeof *some);
                 }
               });
         });
   });
-  return sum;
+  return native::value_of(so_far);
 }
 
 void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
