@@ -707,8 +707,8 @@ FAULTS = [
         "sums_of_high_limbs_alone",
         "the running weights of many draws lack the weights' lower limbs",
         [("src/cpu/simd/passes/weigh.h",
-          "sums[j] = sum + units + uint64_t(int64_t(low[i + j]));",
-          "sums[j] = sum + units;")],
+          "so_far = store_sums(sums + i * kWidth, high, low, so_far);",
+          "so_far = store_sums(sums + i * kWidth, high, sub(low, low), so_far);")],
         [row_pass("SumWeights")]),
     Fault(
         "ties_listed_beyond_enough",
