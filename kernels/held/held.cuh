@@ -140,6 +140,15 @@ class HeldBlock : protected RankedList<Context, Shared> {
       for (int j = 0; j < kQuad; ++j) x[slot * kQuad + j] = contract::float_of(from.word[j]);
     }
   }
+  // The key of its largest element.
+  SAMPLER_DEVICE uint32_t key_of_group(int tile) const {
+    float x[kGroup];
+    group(tile, x);
+    float max = x[0];
+    SAMPLER_UNROLLED
+    for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
+    return key_or_bad(max);
+  }
   // Element `i` of a tile of f32, in order, of the block that has it.
   SAMPLER_DEVICE static int place_of(int tile, int i) {
     const int vector = i / Row::kElements, in_vector = i % Row::kElements;
@@ -174,11 +183,13 @@ class HeldBlock : protected RankedList<Context, Shared> {
   }
   SAMPLER_DEVICE uint32_t max_of_team(uint32_t key) {
     const uint64_t own[] = {this->max_of_block(key)};
-    const auto *const all = exchange(own);
+    return max(exchange(own)[0]);
+  }
+  SAMPLER_DEVICE uint32_t max(const uint64_t (&keys)[kMostHeldTeam]) const {
     uint32_t result = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = 0; i < ctx.team_size(); ++i) {
-      if (uint32_t(all[0][i]) > result) result = uint32_t(all[0][i]);
+      if (uint32_t(keys[i]) > result) result = uint32_t(keys[i]);
     }
     return result;
   }
@@ -260,12 +271,12 @@ class HeldBlock : protected RankedList<Context, Shared> {
     for (;; tile += 32) {
       const int mine = tile + ctx.lane();
       const uint64_t weight = mine < tiles_of(row) ? shared.drawn.tile_weights[mine] : 0;
-      const int lane = find(weight, &target);
+      const int lane = this->find(weight, &target);
       if (lane == 32) continue;
       tile += lane;
       break;
     }
-    // Of the tile's elements in order, a lane has as many as its group.
+    // A lane has as many of the tile's elements, in order, as its group has.
     const int first = (begin_ + tile) * kTile - row.lead;
     const auto weight_at = [&](int i) {
       return contract::weight_of(relative(values()[place_of(tile, i)], first + i));
@@ -275,7 +286,7 @@ class HeldBlock : protected RankedList<Context, Shared> {
     for (int i = 0; i < kGroup; ++i) {
       mine += weight_at(ctx.lane() * kGroup + (i + ctx.lane() / 2) % kGroup);  // of many banks
     }
-    const int lane = find(mine, &target);
+    const int lane = this->find(mine, &target);
     if (ctx.lane() != lane) return total;
     int i = lane * kGroup;
     SAMPLER_KEEP_ROLLED
@@ -287,16 +298,6 @@ class HeldBlock : protected RankedList<Context, Shared> {
     drawn->id = first + i;
     drawn->value = values()[place_of(tile, i)];
     return total;
-  }
-
-  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
-  // if none; *target becomes the rest there.
-  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    const uint32_t above = ctx.ballot(up_to > *target);
-    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
-    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
-    return lane;
   }
 
   const Held &held;
@@ -543,12 +544,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       SAMPLER_KEEP_ROLLED
       for (int tile = ctx.warp() + bin * Context::kWarps; tile < end;
            tile += each * Context::kWarps) {
-        float x[kGroup];
-        this->group(tile, x);
-        float max = x[0];
-        SAMPLER_UNROLLED
-        for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
-        const uint32_t of_group = key_or_bad(max);
+        const uint32_t of_group = this->key_of_group(tile);
         if (of_group > key) key = of_group;
       }
       bins[bin * Context::kThreads] = key;
@@ -974,15 +970,6 @@ class SelectBlock : CutBlock<Context, HeldFilter, contract::SelectRequest> {
 
 // ---- Chains -------------------------------------------------------------------------------------
 
-template <sampler_dtype kDtype>
-SAMPLER_DEVICE StreamedRow<kDtype> row_at(const contract::RowView &view) {
-  StreamedRow<kDtype> row;
-  row.lead = elements_to_alignment(view.values, kDtype);
-  row.begin = static_cast<const char *>(view.values) - row.lead * StreamedRow<kDtype>::kBytes;
-  row.count = view.count;
-  return row;
-}
-
 // Writes a chain's outputs. Called by a block.
 template <class Context>
 SAMPLER_DEVICE void write_chain(const Context &ctx, const contract::VerifyRequest &request,
@@ -1080,23 +1067,21 @@ class ChainBlock : HeldBlock<Context, kDtype, HeldChain> {
     const contract::Chain &chain = shared.chain;
     const int64_t index = this->index();
     int64_t removed = contract::rejected_draft(request, chain);
-    const Row target = row_at<kDtype>(contract::target_view(request, index, chain.emitted));
+    const int count = int(request.target.num_cols);
+    const Row target = Row::at(contract::target_view(request, index, chain.emitted).values, count);
     SAMPLER_KEEP_ROLLED
     for (;;) {
       Row draft = {};
       const bool has_draft = removed >= 0 && request.draft.values;
-      if (has_draft) draft = row_at<kDtype>(contract::draft_view(request, index, chain.emitted));
+      if (has_draft)
+        draft = Row::at(contract::draft_view(request, index, chain.emitted).values, count);
       bool is_bad = false;
       const uint32_t own = load_residual(target, draft, has_draft ? -1 : removed, &is_bad);
       ctx.sync();
       const uint64_t values[] = {this->max_of_block(own), ctx.block_count(is_bad)};
       const auto *const all = this->exchange(values);
       if (this->sum(all[1]) != 0) return set_status(SAMPLER_ROW_INVALID_VALUE);
-      uint32_t key = 0;
-      SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < ctx.team_size(); ++i) {
-        if (uint32_t(all[0][i]) > key) key = uint32_t(all[0][i]);
-      }
+      const uint32_t key = this->max(all[0]);
       if (contract::rank_of_key(key) >= contract::lowest_cut(SAMPLER_PROBABILITIES)) {
         return draw(target, contract::value_of_key(key));
       }
@@ -1289,11 +1274,7 @@ class VerifyBlock : CutBlock<Context, HeldVerify, contract::VerifyRequest> {
           ctx.sync();
           const uint64_t values[] = {this->max_of_block(own), ctx.block_count(is_bad)};
           const auto *const all = this->exchange(values);
-          uint32_t key = 0;
-          SAMPLER_KEEP_ROLLED
-          for (int i = 0; i < ctx.team_size(); ++i) {
-            if (uint32_t(all[0][i]) > key) key = uint32_t(all[0][i]);
-          }
+          const uint32_t key = this->max(all[0]);
           if (this->sum(all[1]) != 0) {
             status = SAMPLER_ROW_INVALID_VALUE;
             return true;
@@ -1468,12 +1449,7 @@ class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
   SAMPLER_DEVICE uint32_t largest_of(const Row &row) const {
     uint32_t own = 0;
     this->for_each_tile(row, [&](int tile) {
-      float x[kGroup];
-      this->group(tile, x);
-      float max = x[0];
-      SAMPLER_UNROLLED
-      for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
-      const uint32_t key = key_or_bad(max);
+      const uint32_t key = this->key_of_group(tile);
       if (key > own) own = key;
     });
     return own;

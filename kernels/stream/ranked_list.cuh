@@ -73,6 +73,16 @@ class RankedList {
     }
   }
 
+  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
+  // if none; *target becomes the rest there. Called by a warp.
+  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
+    const uint64_t up_to = ctx.warp_inclusive_sum(own);
+    const uint32_t above = ctx.ballot(up_to > *target);
+    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
+    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
+    return lane;
+  }
+
   // The largest key in the block. One barrier.
   SAMPLER_DEVICE uint32_t max_of_block(uint32_t key) const {
     key = ctx.warp_max(key);

@@ -110,6 +110,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   using List = RankedList<Context, StreamShared>;
   using List::add_up;
   using List::ctx;
+  using List::find;
   using List::kBinsOfThread;
   using List::kWarps;
   using List::max_of_block;
@@ -1281,16 +1282,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     *total = total_weight();
     ctx.sync();
     return true;
-  }
-
-  // Finds `target` in the lanes' numbers in order: the lane at which the running sum exceeds it, 32
-  // if none; *target becomes the rest there.
-  SAMPLER_DEVICE int find(uint64_t own, uint64_t *target) const {
-    const uint64_t up_to = ctx.warp_inclusive_sum(own);
-    const uint32_t above = ctx.ballot(up_to > *target);
-    const int lane = above != 0 ? Context::lowest_bit(above) : 32;
-    *target -= above != 0 ? ctx.warp_broadcast(up_to - own, lane) : ctx.warp_broadcast(up_to, 31);
-    return lane;
   }
 
   // Called when the tiles' weights are published, and the band is cut, if there is one.

@@ -24,12 +24,14 @@ struct StreamedRow {
   int count = 0;                // elements
 
   SAMPLER_DEVICE static StreamedRow of(const contract::Rows &rows, int64_t index) {
+    return at(static_cast<const char *>(rows.values) + index * rows.stride * int64_t(kBytes),
+              int(rows.num_cols));
+  }
+  SAMPLER_DEVICE static StreamedRow at(const void *values, int count) {
     StreamedRow row;
-    const char *const values =
-        static_cast<const char *>(rows.values) + index * rows.stride * int64_t(kBytes);
     row.lead = elements_to_alignment(values, kDtype);
-    row.begin = values - row.lead * kBytes;
-    row.count = int(rows.num_cols);
+    row.begin = static_cast<const char *>(values) - row.lead * kBytes;
+    row.count = count;
     return row;
   }
 

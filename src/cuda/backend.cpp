@@ -127,27 +127,22 @@ kernels::Stream stream_of(const contract::SampleRequest &request, const Device &
                               device.shape.stream_blocks[int(kind)]);
 }
 
+// Whether rows of a request may be held.
+template <class Request>
+constexpr bool kMayBeHeld = std::is_same_v<Request, contract::FilterRequest> ||
+                            std::is_same_v<Request, contract::SelectRequest> ||
+                            std::is_same_v<Request, contract::VerifyRequest> ||
+                            std::is_same_v<Request, kernels::StagedSampleRequest>;
+
 // The plan of a request whose rows are held; default: they are not.
 template <class Request>
-kernels::Held held_of(const Request &, const Device &) {
+kernels::Held held_of(const Request &request, const Device &device) {
+  if constexpr (kMayBeHeld<Request>) {
+    const kernels::Extent extent = kernels::extent_of(request);
+    return kernels::plan_held(kernels::held_kind(request), extent.num_rows, extent.num_cols,
+                              device.shape);
+  }
   return {};
-}
-kernels::Held held_of(const contract::FilterRequest &request, const Device &device) {
-  return kernels::plan_held(kernels::held_kind(request), request.input.num_rows,
-                            request.input.num_cols, device.shape);
-}
-kernels::Held held_of(const contract::VerifyRequest &request, const Device &device) {
-  return kernels::plan_held(kernels::held_kind(request), request.num_rows, request.target.num_cols,
-                            device.shape);
-}
-
-kernels::Held held_of(const contract::SelectRequest &request, const Device &device) {
-  return kernels::plan_held(kernels::held_kind(request), request.input.num_rows,
-                            request.input.num_cols, device.shape);
-}
-kernels::Held held_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  return kernels::plan_held(kernels::held_kind(request), request.num_rows, request.input.num_cols,
-                            device.shape);
 }
 
 // Plan of the general kernel, which computes all rows, or those that other kernels leave. Without
@@ -468,10 +463,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
       return error_of("cudaLaunchKernelExC", kernels::launch(request, stream_plan, plan, stream));
     }
   }
-  if constexpr (std::is_same_v<Request, contract::FilterRequest> ||
-                std::is_same_v<Request, contract::SelectRequest> ||
-                std::is_same_v<Request, contract::VerifyRequest> ||
-                std::is_same_v<Request, kernels::StagedSampleRequest>) {
+  if constexpr (kMayBeHeld<Request>) {
     if (error == cudaSuccess && held.is_on()) {
       held.memory = memory;
       plan.may_overlap = device.shape.overlaps_launches;
