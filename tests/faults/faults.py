@@ -1090,13 +1090,13 @@ FAULTS = [
     Fault(
         "first_bin_weighs_nothing",
         "of weights by value those of the largest values are left out",
-        [("kernels/held/held.cuh", "if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);",
+        [("kernels/held/cut.cuh", "if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);",
           "if (bin > 0) ctx.add_to_shared(&shared.row.weights[bin], weight);")],
         [held_rows("OfWideNucleiAreNotLeft")]),
     Fault(
         "crowded_weights_in_one_lane",
         "of tokens that crowd into one bin, one is weighed",
-        [("kernels/held/held.cuh", "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], sum);",
+        [("kernels/held/cut.cuh", "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], sum);",
           "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], weight);")],
         [held_rows("OfWideNucleiAreNotLeft")]),
     Fault(
@@ -1107,33 +1107,33 @@ FAULTS = [
     Fault(
         "draft_not_removed",
         "the residual of a deterministic draft leaves the draft in",
-        [("kernels/held/held.cuh", "if (index == int(removed)) rest = 0.0f;", "")],
+        [("kernels/held/chain.cuh", "if (index == int(removed)) rest = 0.0f;", "")],
         [held_rows("OfChainsEqualTheCpu")]),
     Fault(
         "weight_of_earlier_blocks_forgotten",
         "the draw of a chain's last token starts again in each block of its team",
-        [("kernels/held/held.cuh", "for (; target >= all[0][rank]; ++rank) target -= all[0][rank];", "for (; target >= all[0][rank]; ++rank) target -= all[0][0];")],
+        [("kernels/held/block.cuh", "for (; target >= all[0][rank]; ++rank) target -= all[0][rank];", "for (; target >= all[0][rank]; ++rank) target -= all[0][0];")],
         [held_rows("OfChainsEqualTheCpu")]),
     Fault(
         "edits_of_the_first_tokens",
         "edits change the first 4,000 tokens of a held row alone",
-        [("kernels/held/held.cuh", "id >= 0 && id < row_.count ? int(id) : -1;",
+        [("kernels/held/sample.cuh", "id >= 0 && id < row_.count ? int(id) : -1;",
           "id >= 0 && id < row_.count && id < 4000 ? int(id) : -1;")],
         [stages_on_device("OfHeldRows")]),
     Fault(
         "residual_of_logits_is_the_target",
         "a rejected draft's probabilities are not subtracted from those of the target's logits",
-        [("kernels/held/held.cuh", "x = contract::residual_probability(x, q[j]);", "")],
+        [("kernels/held/verify.cuh", "x = contract::residual_probability(x, q[j]);", "")],
         [held_rows("OfChainsOfLogitsEqualTheCpu")]),
     Fault(
         "drafters_row_left_as_logits",
         "a drafter's logits are subtracted as if they were probabilities",
-        [("kernels/held/held.cuh", "q[j] = of_draft.probability(q[j], index);", "")],
+        [("kernels/held/verify.cuh", "q[j] = of_draft.probability(q[j], index);", "")],
         [held_rows("OfChainsOfLogitsEqualTheCpu")]),
     Fault(
         "raw_weights_of_edited_rows",
         "raw log-probabilities of held rows are of the weights from probability 1 up",
-        [("kernels/held/held.cuh", "this->weigh(row, raw_scale, 0))", "this->weigh(row, raw_scale, given_key))")],
+        [("kernels/held/sample.cuh", "this->weigh(row, raw_scale, 0))", "this->weigh(row, raw_scale, given_key))")],
         [stages_on_device("OfHeldRows")]),
     Fault(
         "raw_weights_at_the_temperature",

@@ -1,0 +1,422 @@
+// What filters keep of a held row of f32: the cut, its weight and its count.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "contract/filters.h"
+#include "contract/request.h"
+#include "held/block.cuh"
+
+namespace sampler::kernels {
+
+template <class Context, class Shared, class Request>
+class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
+ public:
+  SAMPLER_DEVICE CutBlock(const Context &context, const Request &any, const Held &layout)
+      : Block(context, layout), request(any) {}
+
+ protected:
+  using Block = HeldBlock<Context, SAMPLER_F32, Shared, HeldRow>;
+  using Block::ctx;
+  using Block::held;
+  using Block::shared;
+  using List = RankedList<Context, Shared>;
+  using Row = typename Block::Row;
+
+  // Copies the block's part as f32.
+  SAMPLER_DEVICE void load_as_f32(const HeldRow &row) const {
+    switch (row.dtype) {
+      case SAMPLER_F16:
+        return load_halves<SAMPLER_F16>(row);
+      case SAMPLER_BF16:
+        return load_halves<SAMPLER_BF16>(row);
+      default:
+        this->load(row);
+    }
+  }
+  // Copies halves to the end of their tile's place; then f32 take all of it.
+  template <sampler_dtype kHalf>
+  SAMPLER_DEVICE void load_halves(const HeldRow &row) const {
+    using Halves = StreamedRow<kHalf>;
+    constexpr int kFirst = Block::kSlots - Halves::kVectors;
+    const Halves from = {row.begin, row.lead, row.count};
+    this->for_each_tile(row, [&](int tile) {
+      const int in_row = this->begin_ + tile;
+      if (from.is_whole(in_row)) {
+        const char *const group =
+            from.begin + Halves::position(in_row, ctx.lane(), 0) * int64_t(Halves::kBytes);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Halves::kVectors; ++i) {
+          ctx.copy_async(this->place(tile, kFirst + i),
+                         reinterpret_cast<const Vector *>(group + i * kVectorStep));
+        }
+      } else {
+        Vector raw[Halves::kVectors];
+        from.load_any(ctx, in_row, raw);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Halves::kVectors; ++i) {
+          ctx.store_vector(this->place(tile, kFirst + i), raw[i]);
+        }
+      }
+    });
+    this->wait_for_part();
+    this->for_each_tile(row, [&](int tile) {
+      Vector raw[Halves::kVectors];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Halves::kVectors; ++i)
+        raw[i] = ctx.load_shared(this->place(tile, kFirst + i));
+      ctx.warp_sync();  // all lanes have theirs
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup / kQuad; ++i) {
+        Vector quad;
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          quad.word[j] = contract::bits_of(element<kHalf>(raw[i / 2], i % 2 * kQuad + j));
+        }
+        // Two quads of a lane lie side by side.
+        Vector *const quads = this->place(tile, 0) - ctx.lane();
+        ctx.store_vector(&quads[(i / 2 * 32 + ctx.lane()) * 2 + i % 2], quad);
+      }
+    });
+    ctx.warp_sync();
+  }
+
+  SAMPLER_DEVICE const contract::FilterRules &rules() const { return request.parameters.rules; }
+  SAMPLER_DEVICE int64_t num_cols() const {
+    if constexpr (std::is_same_v<Request, contract::VerifyRequest>) {
+      return request.target.num_cols;
+    } else {
+      return request.input.num_cols;
+    }
+  }
+  SAMPLER_DEVICE bool counts_kept() const {
+    if constexpr (std::is_same_v<Request, contract::VerifyRequest>)
+      return false;
+    else
+      return request.out_kept_counts != nullptr;
+  }
+
+  SAMPLER_DEVICE StreamedRowState &state() const { return shared.state; }
+  SAMPLER_DEVICE contract::RowScale scale() const {
+    return {SAMPLER_LOGITS, state().max, state().scale, 0};
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void read_parameters(int64_t slot) const {
+    StreamedRowState &row = state();
+    row.need = StreamNeed::kOther;
+    row.status = contract::read_parameters(request, slot, &row.parameters);
+    shared.num_listed = 0;
+    if (row.status != SAMPLER_ROW_OK) return;
+    row.need = stream_need(row.parameters, rules(), num_cols(), {counts_kept(), false});
+    if (!has_bound(row.parameters.top_k, num_cols())) row.need = StreamNeed::kOther;
+  }
+  SAMPLER_DEVICE bool is_other() const {
+    return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kOther;
+  }
+  SAMPLER_DEVICE void set_maximum(uint32_t key) const {
+    if (ctx.thread() != 0) return;
+    StreamedRowState &row = state();
+    row.max_key = key;
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    row.max = contract::value_of_key(key);
+    row.scale = contract::logit_scale(row.parameters.temperature);
+  }
+
+  SAMPLER_DEVICE void leave(int64_t row) const {
+    if (!this->is_leader() || ctx.thread() != 0) return;
+    ctx.wait_for_launch_before();
+    held.left()[ctx.atomic_add(&held.head()->num_left, uint32_t(1))] = uint32_t(row);
+  }
+
+  // The thread's largest value. The leader gets those of its groups, in as many bins as the list
+  // has places for.
+  SAMPLER_DEVICE uint32_t largest_by_bins(const Row &row) const {
+    const int each = kStreamedTokens / (ctx.team_size() * Context::kThreads);
+    uint32_t *const bins = ctx.peer(&shared.row.bins.keys[0], 0) +
+                           (ctx.cluster_rank() * each) * Context::kThreads + ctx.thread();
+    const int end = this->tiles_of(row);
+    uint32_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int bin = 0; bin < each; ++bin) {
+      uint32_t key = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int tile = ctx.warp() + bin * Context::kWarps; tile < end;
+           tile += each * Context::kWarps) {
+        const uint32_t of_group = this->key_of_group(tile);
+        if (of_group > key) key = of_group;
+      }
+      bins[bin * Context::kThreads] = key;
+      if (key > own) own = key;
+    }
+    return own;
+  }
+
+  // Finds the cut and the kept weight; without a list only if it is wanted. False: the list does
+  // not show them.
+  SAMPLER_DEVICE bool cut(const Row &row, bool wants_weight) {
+    const StreamNeed what = state().need;
+    if (what == StreamNeed::kWeights) {
+      // Min-p is the only filter, if any is on.
+      const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+      const bool is_cut = contract::min_p_is_on(state().parameters.min_p);
+      const uint32_t key =
+          is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
+                 : lowest;
+      ctx.sync();
+      const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, scale(), key)) : 0;
+      if (ctx.thread() == 0) set_cut(contract::rank_of_key(key), weight, 0);
+      ctx.sync();
+      return true;
+    }
+    // Top-p alone may keep any number of tokens: weights by value show the bin of its cut, whose
+    // tokens are listed. Else it is the tokens above a bound.
+    const bool is_binned = what == StreamNeed::kTotal && has_top_p_alone();
+    const float p = state().parameters.top_p;
+    const ValueBins bins = ValueBins::of(scale(), 1.0f - p);
+    uint64_t total = 0;
+    if (what == StreamNeed::kTotal) {
+      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins) : weigh(row, scale(), 0));
+    }
+    const bool is_first = contract::is_greedy(state().parameters.temperature);
+    uint64_t begin[] = {0, 0};  // the bin or the bound, and the weight above the bin
+    if (this->is_leader()) {
+      if (is_binned) {
+        find_bin(contract::top_p_threshold({p, rules().top_p_sum}, total));
+        begin[0] = uint64_t(shared.kept_count);
+        begin[1] = shared.kept_weight;
+      } else {
+        begin[0] = is_first ? state().max_key : bound_of_list(what);
+      }
+    }
+    ctx.sync();
+    const auto *const of_leader = this->exchange(begin);
+    const int bin = int(of_leader[0][0]);
+    const float lowest = contract::value_of_key(uint32_t(of_leader[0][0]));
+    const uint64_t above = of_leader[1][0];
+    if (is_binned && bin == kStreamedTokens) return false;
+    list_if(row, [&](float x) { return is_binned ? bins.of_value(x) == bin : x >= lowest; });
+    ctx.team_sync();
+    uint64_t found[] = {0, 0, 0};  // cut, weight, count; a count of 0: not found
+    if (this->is_leader() && this->count() <= kStreamedTokens) {
+      this->sort(is_binned ? bins.value(float(bin) - 0.5f) : state().max,
+                 is_binned ? bins.value(float(bin) + 1.5f) : lowest);
+      int kept = 1;
+      if (!is_first) {
+        this->add_up(scale());
+        typename List::Prefixes prefixes(*this, scale(), state().max, num_cols(), total, above);
+        kept = contract::filtered_prefix_by_steps(prefixes, state().parameters, rules());
+        ctx.sync();
+      }
+      if (kept <= this->count()) {
+        found[0] = shared.row.list[kept - 1];
+        found[1] = is_first ? 0 : above + shared.row.sums[kept - 1];
+        found[2] = uint64_t(kept);
+      }
+    }
+    ctx.sync();
+    const auto *const all = this->exchange(found);
+    if (ctx.thread() == 0) set_cut(all[0][0], all[1][0], int(all[2][0]));
+    ctx.sync();
+    return shared.kept_count != 0;
+  }
+
+  SAMPLER_DEVICE bool has_top_p_alone() const {
+    const contract::RowParameters &parameters = state().parameters;
+    return !contract::min_p_is_on(parameters.min_p) && !counts_kept() &&
+           keeps_all(parameters.top_k, num_cols());
+  }
+
+  // Bins of values, from the largest down; lighter tokens than any that top-p may keep have none.
+  struct ValueBins {
+    float max;
+    float floor;
+    float bins_of_unit;
+
+    // `rest`: the share of the weight that may be left out.
+    SAMPLER_DEVICE static ValueBins of(const contract::RowScale &scale, float rest) {
+      constexpr int kMostOctaves = 44;  // lighter tokens weigh nothing
+      const int exponent = int(contract::bits_of(rest) >> 23) - 127;
+      const int octaves = 21 - exponent < kMostOctaves ? 21 - exponent : kMostOctaves;
+      const float reach = float(octaves) / scale.scale;
+      return {scale.max, scale.max - reach, float(kStreamedTokens - 1) / reach};
+    }
+    // -1: none.
+    SAMPLER_DEVICE int of_value(float x) const {
+      if (!(x >= floor)) return -1;
+      const float place = (max - x) * bins_of_unit;
+      return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
+    }
+    SAMPLER_DEVICE float value(float place) const { return max - place / bins_of_unit; }
+  };
+
+  // Lanes that make additions to one bin slow.
+  static constexpr int kCrowd = 8;
+
+  // Adds the lanes' weights to the bins that most of them have, with one addition each. Returns the
+  // bin of a weight that is left; -1: none. Called by the whole warp.
+  SAMPLER_DEVICE int add_crowded(int bin, uint64_t weight) const {
+    constexpr int kMostTurns = 4;
+    uint32_t left = ctx.ballot(bin >= 0);
+    SAMPLER_KEEP_ROLLED
+    for (int turn = 0; turn < kMostTurns && left != 0; ++turn) {
+      const int lane = Context::lowest_bit(left);
+      const bool is_alike = bin == int(uint32_t(ctx.warp_broadcast(uint64_t(uint32_t(bin)), lane)));
+      const uint64_t of_bin = is_alike ? weight : 0;
+      const uint64_t sum = (ctx.warp_sum(of_bin >> 32) << 32) + ctx.warp_sum(uint32_t(of_bin));
+      if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], sum);
+      left &= ~ctx.ballot(is_alike);
+      if (is_alike) bin = -1;
+    }
+    return bin;
+  }
+
+  // This thread's part of the weight; adds it to the block's bins.
+  SAMPLER_DEVICE uint64_t weigh_by_value(const Row &row, const ValueBins &bins) const {
+    const contract::RowScale scale = this->scale();
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) {
+      shared.row.weights[i] = {};
+    }
+    ctx.sync();
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      const int first = bins.of_value(x[0]);
+      const uint32_t alike = ctx.warp_match(first >= 0 ? uint32_t(first) : ~uint32_t(ctx.lane()));
+      const bool is_crowded = ctx.ballot(Context::count_bits(alike) >= kCrowd) != 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, x[i]));
+        own += weight;
+        int bin = bins.of_value(x[i]);
+        if (is_crowded) bin = add_crowded(bin, weight);
+        if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
+      }
+    });
+    ctx.sync();
+    return own;
+  }
+
+  // Finds the bin at which the team's running weight reaches `least`, or is not 0, and the weight
+  // before it: kept_count and kept_weight. kStreamedTokens: none. Called by the leader; the list is
+  // not used yet, and holds the team's weights.
+  SAMPLER_DEVICE void find_bin(uint64_t least) const {
+    uint64_t *const weights = shared.row.list;
+    if (ctx.thread() == 0) shared.kept_count = kStreamedTokens;
+    if (least == 0) least = 1;
+    SAMPLER_KEEP_ROLLED
+    for (int bin = ctx.thread(); bin < kStreamedTokens; bin += Context::kThreads) {
+      uint64_t weight = 0;
+      SAMPLER_UNROLLED
+      for (int rank = 0; rank < kMostHeldTeam; ++rank) {
+        if (rank < ctx.team_size()) weight += ctx.peer(&shared.row.weights[bin], rank)->value();
+      }
+      weights[bin] = weight;
+    }
+    ctx.sync();
+    constexpr int kEach = List::kBinsOfThread;
+    const int first = ctx.thread() * kEach;
+    uint64_t own = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = first; i < first + kEach; ++i) own += weights[i];
+    uint64_t all;
+    uint64_t before = this->sum_before(own, 0, &all);
+    if (before < least && before + own >= least) {
+      int bin = first;
+      SAMPLER_KEEP_ROLLED
+      for (; before + weights[bin] < least; ++bin) before += weights[bin];
+      shared.kept_count = bin;
+      shared.kept_weight = before;
+    }
+    ctx.sync();
+  }
+
+  SAMPLER_DEVICE void set_cut(uint64_t cut, uint64_t weight, int count) const {
+    shared.cut = cut;
+    shared.kept_weight = weight;
+    shared.kept_count = count;
+  }
+
+  // This thread's part of the weight of the values from a key up.
+  SAMPLER_DEVICE uint64_t weigh(const Row &row, const contract::RowScale &scale,
+                                uint32_t key) const {
+    const float low = key != 0 ? contract::value_of_key(key) : contract::negative_infinity();
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      contract::WeightSum weights;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        weights.add(x[i] >= low ? contract::relative_for_weight(scale, x[i]) : 0.0f);
+      }
+      own += weights.of(kGroup);
+    });
+    return own;
+  }
+
+  // A key that at least the wanted number of tokens reach, and not many more. Called by the leader.
+  SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what) const {
+    const int32_t top_k = state().parameters.top_k;
+    int wanted = keeps_all(top_k, num_cols()) ? 0 : top_k;
+    if (what == StreamNeed::kTotal) {
+      const int groups = held.team_size * held.tiles_of_block * 32;
+      const int bins = groups < kStreamedTokens ? groups : kStreamedTokens;
+      const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
+      if (of_p > wanted) wanted = of_p;
+    }
+    uint32_t keys[List::kBinsOfThread];
+    SAMPLER_UNROLLED
+    for (int i = 0; i < List::kBinsOfThread; ++i) {
+      keys[i] = shared.row.bins.keys[i * Context::kThreads + ctx.thread()];
+    }
+    const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+    const uint32_t key = this->nth_largest(keys, wanted);
+    return key > lowest ? key : lowest;
+  }
+
+  // Adds the block's tokens for whose values is_listed is true to the leader's list.
+  template <class F>
+  SAMPLER_DEVICE void list_if(const Row &row, const F &is_listed) const {
+    uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
+    uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
+    const auto hits_of = [&](const float(&x)[kGroup]) {
+      uint32_t hits = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) hits |= is_listed(x[i]) ? 1u << i : 0;
+      return hits;
+    };
+    uint32_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      own += uint32_t(Context::count_bits(hits_of(x)));
+    });
+    uint32_t at = this->reserve(num_listed, own);  // all of a warp's at once
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      const uint32_t hits = hits_of(x);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        if ((hits >> i & 1) == 0) continue;
+        if (at < uint32_t(kStreamedTokens)) {
+          to[at] = contract::rank_of(x[i], uint32_t(this->index_of(row, tile, i)));
+        }
+        ++at;
+      }
+    });
+  }
+
+  SAMPLER_DEVICE HeldKept kept() const {
+    return {contract::value_of_rank(shared.cut),
+            int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu)};
+  }
+
+  const Request &request;
+};
+
+}  // namespace sampler::kernels
