@@ -177,8 +177,7 @@ class HeldBlock : protected RankedList<Context, Shared> {
   }
   // Sum over the team of the threads' weights.
   SAMPLER_DEVICE uint64_t weight_of_team(uint64_t own) {
-    const uint64_t low = ctx.warp_sum(uint32_t(own)), high = ctx.warp_sum(own >> 32);
-    const uint64_t values[] = {sum_of_warps((high << 32) + low, 1)};
+    const uint64_t values[] = {this->sum_of_threads(own, 1)};
     return sum(exchange(values)[0]);
   }
 

@@ -104,13 +104,17 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
 
   // Called by one thread.
   SAMPLER_DEVICE void read_parameters(int64_t slot) const {
-    StreamedRowState &row = state();
-    row.need = StreamNeed::kOther;
-    row.status = contract::read_parameters(request, slot, &row.parameters);
+    contract::RowParameters parameters;
+    state().status = contract::read_parameters(request, slot, &parameters);
+    state().need = StreamNeed::kOther;
     shared.num_listed = 0;
-    if (row.status != SAMPLER_ROW_OK) return;
-    row.need = stream_need(row.parameters, rules(), num_cols(), {counts_kept(), false});
-    if (!has_bound(row.parameters.top_k, num_cols())) row.need = StreamNeed::kOther;
+    if (state().status == SAMPLER_ROW_OK) set_parameters(parameters);
+  }
+  SAMPLER_DEVICE void set_parameters(const contract::RowParameters &parameters) const {
+    state().parameters = parameters;
+    state().need = has_bound(parameters.top_k, num_cols())
+                       ? stream_need(parameters, rules(), num_cols(), {false, false})
+                       : StreamNeed::kOther;
   }
   SAMPLER_DEVICE bool is_other() const {
     return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kOther;
@@ -166,7 +170,9 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
                  : lowest;
       ctx.sync();
       const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, scale(), key)) : 0;
-      if (ctx.thread() == 0) set_cut(contract::rank_of_key(key), weight, 0);
+      const Rank cut = contract::rank_of_key(key);
+      const int count = counts_kept() ? count_of(row, kept_from(cut)) : 0;
+      if (ctx.thread() == 0) set_cut(cut, weight, count);
       ctx.sync();
       return true;
     }
@@ -217,15 +223,19 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     }
     ctx.sync();
     const auto *const all = this->exchange(found);
-    if (ctx.thread() == 0) set_cut(all[0][0], all[1][0], int(all[2][0]));
+    const Rank cut = all[0][0];
+    const uint64_t weight = all[1][0];
+    int count = int(all[2][0]);
+    if (count == 0) return false;
+    if (is_binned && counts_kept()) count = count_of(row, kept_from(cut));
+    if (ctx.thread() == 0) set_cut(cut, weight, count);
     ctx.sync();
-    return shared.kept_count != 0;
+    return true;
   }
 
   SAMPLER_DEVICE bool has_top_p_alone() const {
     const contract::RowParameters &parameters = state().parameters;
-    return !contract::min_p_is_on(parameters.min_p) && !counts_kept() &&
-           keeps_all(parameters.top_k, num_cols());
+    return !contract::min_p_is_on(parameters.min_p) && keeps_all(parameters.top_k, num_cols());
   }
 
   // Bins of values, from the largest down; lighter tokens than any that top-p may keep have none.
@@ -282,18 +292,21 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     ctx.sync();
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
-      float x[kGroup];
-      this->group(tile, x);
-      const int first = bins.of_value(x[0]);
+      const int first = bins.of_value(contract::float_of(this->place(tile, 0)->word[0]));
       const uint32_t alike = ctx.warp_match(first >= 0 ? uint32_t(first) : ~uint32_t(ctx.lane()));
       const bool is_crowded = ctx.ballot(Context::count_bits(alike) >= kCrowd) != 0;
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, x[i]));
-        own += weight;
-        int bin = bins.of_value(x[i]);
-        if (is_crowded) bin = add_crowded(bin, weight);
-        if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
+      SAMPLER_KEEP_ROLLED
+      for (int slot = 0; slot < Block::kSlots; ++slot) {
+        const Vector quad = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const float value = contract::float_of(quad.word[j]);
+          const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, value));
+          own += weight;
+          int bin = bins.of_value(value);
+          if (is_crowded) bin = add_crowded(bin, weight);
+          if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
+        }
       }
     });
     ctx.sync();
@@ -358,6 +371,19 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     return own;
   }
 
+  // Number of kept tokens. Called by the whole team.
+  SAMPLER_DEVICE int count_of(const Row &row, const HeldKept &kept) {
+    uint32_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) own += kept.has(x[i], this->index_of(row, tile, i)) ? 1 : 0;
+    });
+    const uint64_t values[] = {this->sum_of_counts(own, 0)};
+    return int(this->sum(this->exchange(values)[0]));
+  }
+
   // A key that at least the wanted number of tokens reach, and not many more. Called by the leader.
   SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what) const {
     const int32_t top_k = state().parameters.top_k;
@@ -368,6 +394,10 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
       if (of_p > wanted) wanted = of_p;
     }
+    return bound_of(wanted);
+  }
+  // The same for any number. Called by the leader.
+  SAMPLER_DEVICE uint32_t bound_of(int wanted) const {
     uint32_t keys[List::kBinsOfThread];
     SAMPLER_UNROLLED
     for (int i = 0; i < List::kBinsOfThread; ++i) {
@@ -399,22 +429,21 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     this->for_each_tile(row, [&](int tile) {
       float x[kGroup];
       this->group(tile, x);
-      const uint32_t hits = hits_of(x);
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        if ((hits >> i & 1) == 0) continue;
+      SAMPLER_KEEP_ROLLED
+      for (uint32_t hits = hits_of(x); hits != 0; hits &= hits - 1, ++at) {
+        const int i = Context::lowest_bit(hits);
+        const float value = contract::float_of(this->place(tile, i / kQuad)->word[i % kQuad]);
         if (at < uint32_t(kStreamedTokens)) {
-          to[at] = contract::rank_of(x[i], uint32_t(this->index_of(row, tile, i)));
+          to[at] = contract::rank_of(value, uint32_t(this->index_of(row, tile, i)));
         }
-        ++at;
       }
     });
   }
 
-  SAMPLER_DEVICE HeldKept kept() const {
-    return {contract::value_of_rank(shared.cut),
-            int(contract::id_of_rank(shared.cut) & 0x7FFFFFFFu)};
+  SAMPLER_DEVICE static HeldKept kept_from(Rank cut) {
+    return {contract::value_of_rank(cut), int(contract::id_of_rank(cut) & 0x7FFFFFFFu)};
   }
+  SAMPLER_DEVICE HeldKept kept() const { return kept_from(shared.cut); }
 
   const Request &request;
 };

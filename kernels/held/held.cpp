@@ -24,10 +24,20 @@ bool is_dense(const contract::Rows &rows, sampler_input_kind kind) {
 }
 
 // Whether filters with the same numbers for all rows are for these kernels.
-bool can_hold(const contract::Parameters &all, int64_t num_cols, bool counts_kept) {
+bool can_hold(const contract::Parameters &all, int64_t num_cols) {
   const contract::RowParameters row = all.of(0);
-  return stream_need(row, all.rules, num_cols, {counts_kept, false}) != StreamNeed::kOther &&
+  return stream_need(row, all.rules, num_cols, {false, false}) != StreamNeed::kOther &&
          has_bound(row.top_k, num_cols);
+}
+
+// Whether the reports wanted are for these kernels. A row that is left must not have taken the
+// places of a packed list.
+bool can_report(const StagedSampleRequest &request) {
+  const contract::Reports &wanted = request.wanted;
+  const bool has_top = wanted.wants_top();
+  const bool is_short = wanted.num_top <= kMostStreamedK &&
+                        has_bound(int32_t(wanted.num_top), request.input.num_cols);
+  return !wanted.out_removed_by && (!has_top || (is_short && !wanted.are_lists_packed()));
 }
 
 }  // namespace
@@ -45,7 +55,7 @@ HeldKind held_kind(const contract::FilterRequest &request) {
     return HeldKind::kSoftmax;
   }
   if (all.differ_by_slot()) return HeldKind::kFilter;
-  return can_hold(all, request.input.num_cols, counts_kept) ? HeldKind::kFilter : HeldKind::kNone;
+  return can_hold(all, request.input.num_cols) ? HeldKind::kFilter : HeldKind::kNone;
 }
 
 HeldKind held_kind(const contract::VerifyRequest &request) {
@@ -67,29 +77,24 @@ HeldKind held_kind(const contract::VerifyRequest &request) {
   }
   if (may_have_two_scales(all)) return HeldKind::kNone;
   if (all.differ_by_slot()) return HeldKind::kVerify;
-  return can_hold(all, target.num_cols, false) ? HeldKind::kVerify : HeldKind::kNone;
+  return can_hold(all, target.num_cols) ? HeldKind::kVerify : HeldKind::kNone;
 }
 
 HeldKind held_kind(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
   const contract::Parameters &all = request.parameters;
-  const contract::Reports &wanted = request.wanted;
-  const bool only_edits = stages.has_edits() && !stages.has_windows && !stages.forced_token_ids &&
-                          !stages.scored_token_ids && !stages.kept &&
-                          !stages.adaptive.may_have_window() && !stages.adaptive.may_decay();
-  const bool reports = wanted.wants_top() || wanted.wants_chosen() || wanted.wants_kept_list() ||
-                       wanted.out_ranks || wanted.out_entropies || wanted.out_kept_bitmask ||
-                       wanted.out_removed_by || request.out_observations ||
-                       request.logprob_kind == SAMPLER_LOGPROB_EDITED;
   const bool draws =
       request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
-  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) || !only_edits ||
-      reports || !draws || may_have_two_scales(all)) {
+  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) ||
+      stages.has_windows || stages.adaptive.may_have_window() || !can_report(request) || !draws ||
+      may_have_two_scales(all)) {
     return HeldKind::kNone;
   }
-  if (all.differ_by_slot()) return HeldKind::kSample;
-  const bool counts_kept = request.out_kept_counts != nullptr;
-  return can_hold(all, request.input.num_cols, counts_kept) ? HeldKind::kSample : HeldKind::kNone;
+  const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
+  if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;
+  const bool has_reports = request.reports_distribution() || request.reports_kept();
+  if (!stages.has_edits()) return HeldKind::kReport;
+  return has_reports ? HeldKind::kEditedReport : HeldKind::kSample;
 }
 
 HeldKind held_kind(const contract::SelectRequest &request) {
@@ -120,7 +125,7 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
                     int64_t(held.shared_bytes()) <= device.held_bytes &&
                     num_rows <= kMostBlocks / size;
   if (!fits) return Held();
-  if (kind == HeldKind::kSample) {  // teams have memory of their own
+  if (is_sample(kind)) {  // teams have memory of their own
     const KernelShape &shape = device.kernels[kHeldSampleKernels];
     const int64_t at_once = shape.share_of((long long)(held.shared_bytes())).teams_of(size);
     if (at_once == 0) return Held();

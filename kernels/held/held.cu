@@ -16,7 +16,7 @@ constexpr bool kHasClusters = true;
 
 // Blocks per multiprocessor, which leave 64 registers a thread; or 128.
 template <HeldKind kKind>
-constexpr int kHeldBlocks = kKind == HeldKind::kSample || kKind == HeldKind::kVerify ? 2 : 4;
+constexpr int kHeldBlocks = is_sample(kKind) || kKind == HeldKind::kVerify ? 2 : 4;
 
 template <sampler_dtype kDtype, HeldKind kKind>
 __global__ void __launch_bounds__(kBlockThreads, kHeldBlocks<kKind>)

@@ -36,7 +36,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
   } else if constexpr (kKind == HeldKind::kVerify) {
     VerifyBlock<Context>(ctx, request, held).run();
   } else {
-    SampleBlock<Context>(ctx, request, held).run();
+    constexpr bool kEdits = kKind != HeldKind::kReport, kReports = kKind != HeldKind::kSample;
+    SampleBlock<Context, kEdits, kReports>(ctx, request, held).run();
   }
   ctx.wait_for_launch_before();  // the launch after this one counts on both
 }

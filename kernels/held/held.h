@@ -21,15 +21,21 @@ constexpr int kLookedUp = 64;        // drafts whose probabilities are looked up
 
 // What a launch computes.
 enum class HeldKind : int {
-  kNone,     // rows are not held
-  kSoftmax,  // probabilities of all tokens
-  kFilter,   // probabilities, or values, of the tokens that filters keep
-  kChain,    // the tokens of chains of drafts, of given probabilities
-  kSample,   // draws from edited rows
-  kVerify,   // the tokens of chains of drafts, of the target's logits
-  kSelect,   // the first tokens
+  kNone,          // rows are not held
+  kSoftmax,       // probabilities of all tokens
+  kFilter,        // probabilities, or values, of the tokens that filters keep
+  kChain,         // the tokens of chains of drafts, of given probabilities
+  kSample,        // draws from edited rows
+  kVerify,        // the tokens of chains of drafts, of the target's logits
+  kSelect,        // the first tokens
+  kReport,        // draws from rows as given, and reports
+  kEditedReport,  // draws from edited rows, and reports
 };
-constexpr int kNumHeldKinds = 7;
+constexpr int kNumHeldKinds = 9;
+
+constexpr bool is_sample(HeldKind kind) {
+  return kind == HeldKind::kSample || kind == HeldKind::kReport || kind == HeldKind::kEditedReport;
+}
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
 // so many of the row's tiles.
@@ -132,7 +138,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
                         : kind == HeldKind::kFilter ? sizeof(HeldFilter)
                         : kind == HeldKind::kSelect ? sizeof(HeldFilter)
                         : kind == HeldKind::kChain  ? sizeof(HeldChain)
-                        : kind == HeldKind::kSample ? sizeof(HeldSample)
+                        : is_sample(kind)           ? sizeof(HeldSample)
                                                     : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
@@ -157,12 +163,14 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kSample>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kVerify>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kSelect>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kReport>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kEditedReport>());
 }
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
 struct HeldRequestOf {
-  using Type = contract::FilterRequest;
+  using Type = std::conditional_t<is_sample(kKind), StagedSampleRequest, contract::FilterRequest>;
 };
 template <>
 struct HeldRequestOf<HeldKind::kChain> {
@@ -171,10 +179,6 @@ struct HeldRequestOf<HeldKind::kChain> {
 template <>
 struct HeldRequestOf<HeldKind::kVerify> {
   using Type = contract::VerifyRequest;
-};
-template <>
-struct HeldRequestOf<HeldKind::kSample> {
-  using Type = StagedSampleRequest;
 };
 template <>
 struct HeldRequestOf<HeldKind::kSelect> {

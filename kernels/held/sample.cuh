@@ -1,11 +1,13 @@
-// Draws from held rows, after edits.
+// Draws from held rows, after edits, with reports.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/draw.h"
 #include "contract/request.h"
 #include "held/cut.cuh"
+#include "held/reports.cuh"
 #include "operations/sample.cuh"
 #include "stages/edited_row.cuh"
 #include "stages/edits.cuh"
@@ -42,16 +44,12 @@ class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, Block
   Row row_;
 };
 
-template <class Context>
-class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
+template <class Context, bool kEdits, bool kReports>
+class SampleBlock : ReportBlock<Context> {
  public:
   SAMPLER_DEVICE SampleBlock(const Context &context, const StagedSampleRequest &sample,
                              const Held &layout)
-      : Cut(context, sample, layout),
-        team_(context, *reinterpret_cast<TeamShared *>(&context.template shared<HeldSample>().row)),
-        row_(team_, *this,
-             sample.memory.template part<uint32_t>(context.team(), sample.memory.marks)),
-        edits_(row_, sample.stages) {}
+      : Base(context, sample, layout), edits_(*this) {}
 
   SAMPLER_DEVICE void run() {
     for (output_ = ctx.team(); output_ < held.num_rows; output_ += ctx.num_teams()) {
@@ -62,16 +60,39 @@ class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
 
  private:
   static_assert(sizeof(TeamShared) <= sizeof(StreamedList), "edits come before the list");
-  using Cut = CutBlock<Context, HeldSample, StagedSampleRequest>;
-  using Block = typename Cut::Block;
-  using Cut::ctx;
-  using Cut::held;
-  using Cut::request;
-  using Cut::shared;
-  using Cut::state;
-  using Row = typename Cut::Row;
+  using Base = ReportBlock<Context>;
+  using Block = typename Base::Block;
+  using Base::ctx;
+  using Base::held;
+  using Base::outputs;
+  using Base::request;
+  using Base::shared;
+  using Base::state;
+  using Row = typename Base::Row;
   using EditedRow = HeldEditedRow<const Context, SampleBlock>;
   friend EditedRow;
+
+  struct Edits {
+    SAMPLER_DEVICE explicit Edits(const SampleBlock &block)
+        : team(block.ctx, *reinterpret_cast<TeamShared *>(&block.shared.row)),
+          row(team, block,
+              block.request.memory.template part<uint32_t>(block.ctx.team(),
+                                                           block.request.memory.marks)),
+          edits(row, block.request.stages) {}
+
+    Team<const Context> team;
+    EditedRow row;
+    TeamEdits<const Context, EditedRow> edits;
+  };
+  struct NoEdits {
+    SAMPLER_DEVICE explicit NoEdits(const SampleBlock &) {}
+  };
+
+  // The given row's distribution, at temperature 1.
+  struct Raw {
+    contract::RowScale scale;
+    uint64_t weight;  // 0: not needed
+  };
 
   SAMPLER_DEVICE void run_row() {
     const int64_t index = input_row(request, output_);
@@ -85,31 +106,79 @@ class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
                  !request.stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
         state().status = SAMPLER_ROW_INVALID_PARAMETER;
       }
+      if (state().status == SAMPLER_ROW_OK) {
+        this->set_parameters(request.stages.adapted(state().parameters, slot));
+      }
     }
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
     if (this->is_other()) return this->leave(output_);
     const Row row = Row::of(contract::row_view(request.input, index));
-    this->load_as_f32(row);
-    const uint32_t given_key = this->max_of_team(largest_of(row));
-    uint32_t status = status_of_key(given_key);
-    if (status != SAMPLER_ROW_OK) return write_bad(status);
-    // Raw log-probabilities are of the row before its edits.
-    const contract::RowScale raw_scale =
-        contract::logits_row_scale(contract::value_of_key(given_key), 1.0f);
-    const uint64_t raw_weight =
-        has_raw_logprobs() ? this->weight_of_team(this->weigh(row, raw_scale, 0)) : 0;
-    row_.begin(row);
-    status = edits_.edit(slot, output_);
-    ctx.team_sync();  // the list takes the memory of the edits
-    if (status != SAMPLER_ROW_OK) return write_bad(status);
-    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
-    ctx.sync();
+    load_row(row);
+    Raw raw = {};
+    if constexpr (kEdits) {
+      const uint32_t given_key = this->max_of_team(largest_of(row));
+      uint32_t status = status_of_key(given_key);
+      if (status != SAMPLER_ROW_OK) return write_bad(status);
+      raw = raw_of(row, given_key);
+      edits_.row.begin(row);
+      status = edits_.edits.edit(slot, output_);
+      ctx.team_sync();  // the list takes the memory of the edits
+      if (status != SAMPLER_ROW_OK) return write_bad(status);
+    }
+    if (!find_kept(row)) return this->leave(output_);
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
-    if (!this->cut(row, false)) return this->leave(output_);
+    const int64_t forced = request.stages.forced_token(slot, output_);
+    if (forced >= row.count) return write_bad(SAMPLER_ROW_INVALID_PARAMETER);
+    if constexpr (!kEdits) raw = raw_of(row, state().max_key);
     const uint64_t kept_weight = draw(row, slot);
     ctx.team_sync();
-    if (this->is_leader() && ctx.thread() == 0) write(row, kept_weight, raw_scale, raw_weight);
+    if (forced >= 0) {
+      if (outputs.is_first_thread()) {
+        shared.drawn.id = forced;
+        shared.drawn.value = this->value_in_team(row, int(forced));
+      }
+      ctx.team_sync();
+    }
+    const int64_t id = ctx.peer(&shared.drawn, 0)->id;
+    if (outputs.is_first_thread()) write(row, kept_weight, raw);
+    if constexpr (kReports) report(row, kept_weight, raw, id);
+  }
+
+  // What has more than one caller is a function.
+  SAMPLER_DEVICE void load_row(const Row &row) const {
+    if constexpr (kEdits && kReports) {
+      load_by_call(row);
+    } else {
+      this->load_as_f32(row);
+    }
+  }
+  SAMPLER_DEVICE_CALL void load_by_call(const Row &row) const { this->load_as_f32(row); }
+  SAMPLER_DEVICE bool find_kept(const Row &row) {
+    if constexpr (kReports) return this->find_kept_by_call(row);
+    return Base::find_kept(row);
+  }
+
+  // Writes what else is wanted of the row. Only then may it be left.
+  SAMPLER_DEVICE void report(const Row &row, uint64_t kept_weight, const Raw &raw, int64_t id) {
+    const bool greedy = contract::is_greedy(state().parameters.temperature);
+    if (request.reports_kept()) {
+      const float normalizer = greedy ? 1.0f : contract::normalizer(kept_weight);
+      this->report_kept(row, {this->scale(), this->kept(), normalizer, greedy}, output_);
+    }
+    if (!request.reports_distribution()) return;
+    contract::Reported reported = {this->scale(), shared.cut, kept_weight, greedy};
+    if (request.logprob_kind != SAMPLER_LOGPROB_PROCESSED) {
+      const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
+      reported = contract::reported_row(SAMPLER_LOGITS, is_raw ? raw.scale.max : state().max);
+      reported.weight = is_raw ? raw.weight : 0;
+      if (kEdits && is_raw) {
+        ctx.team_sync();  // peers may read the edited row until here
+        load_row(row);
+        ctx.team_sync();
+      }
+    }
+    if (!this->report_distribution(row, reported, output_, id)) this->leave(output_);
   }
 
   SAMPLER_DEVICE uint32_t largest_of(const Row &row) const {
@@ -121,10 +190,20 @@ class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
     return own;
   }
 
+  SAMPLER_DEVICE bool has_raw_logprobs() const {
+    return request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
+  // The distribution of the row as it was given: before its edits.
+  SAMPLER_DEVICE Raw raw_of(const Row &row, uint32_t max_key) {
+    const contract::RowScale scale =
+        contract::logits_row_scale(contract::value_of_key(max_key), 1.0f);
+    return {scale, has_raw_logprobs() ? this->weight_of_team(this->weigh(row, scale, 0)) : 0};
+  }
+
   // Returns the kept weight; of a greedy row it is not known.
   SAMPLER_DEVICE uint64_t draw(const Row &row, int64_t slot) {
     if (contract::is_greedy(state().parameters.temperature)) {
-      if (this->is_leader() && ctx.thread() == 0) {
+      if (outputs.is_first_thread()) {
         shared.drawn.id = contract::id_of_rank(shared.cut);
         shared.drawn.value = contract::value_of_rank(shared.cut);
       }
@@ -156,43 +235,40 @@ class SampleBlock : CutBlock<Context, HeldSample, StagedSampleRequest> {
     });
   }
 
-  SAMPLER_DEVICE bool has_raw_logprobs() const {
-    return request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW;
-  }
-
   // Called by one thread.
-  SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight,
-                            const contract::RowScale &raw_scale, uint64_t raw_weight) const {
+  SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight, const Raw &raw) const {
     const HeldDraw &drawn = shared.drawn;
     if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output_, drawn.id);
     if (request.out_kept_counts) request.out_kept_counts[output_] = shared.kept_count;
     if (request.out_row_status) request.out_row_status[output_] = SAMPLER_ROW_OK;
+    if (request.out_observations) request.out_observations[output_] = contract::quiet_nan();
     const float given = row.value(int(drawn.id));
     if (request.out_values) request.out_values[output_] = given;
-    if (!request.out_logprobs) return;
-    float logprob = 0.0f;
+    if (!request.out_logprobs || request.logprob_kind == SAMPLER_LOGPROB_EDITED) return;
     if (has_raw_logprobs()) {
-      logprob = contract::forced_log_probability(raw_scale, given, true, raw_weight);
-    } else if (!contract::is_greedy(state().parameters.temperature)) {
-      logprob = contract::forced_log_probability(this->scale(), drawn.value, true, kept_weight);
+      request.out_logprobs[output_] =
+          contract::forced_log_probability(raw.scale, given, true, raw.weight);
+      return;
     }
-    request.out_logprobs[output_] = logprob;
+    const bool greedy = contract::is_greedy(state().parameters.temperature);
+    const contract::Reported kept = {this->scale(), shared.cut, kept_weight, greedy};
+    request.out_logprobs[output_] = kept.log_probability(drawn.value, uint32_t(drawn.id));
   }
 
   SAMPLER_DEVICE void write_bad(uint32_t status) const {
-    if (!this->is_leader() || ctx.thread() != 0) return;
+    if constexpr (kReports) outputs.write_bad(output_);
+    if (!outputs.is_first_thread()) return;
     if (request.out_token_ids.data) {
       contract::store_id(request.out_token_ids, output_, request.bad_row_token);
     }
     if (request.out_kept_counts) request.out_kept_counts[output_] = 0;
     if (request.out_logprobs) request.out_logprobs[output_] = contract::quiet_nan();
     if (request.out_values) request.out_values[output_] = contract::quiet_nan();
+    if (request.out_observations) request.out_observations[output_] = contract::quiet_nan();
     if (request.out_row_status) request.out_row_status[output_] = status;
   }
 
-  Team<const Context> team_;
-  EditedRow row_;
-  TeamEdits<const Context, EditedRow> edits_;
+  std::conditional_t<kEdits, Edits, NoEdits> edits_;
   int64_t output_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "contract/kept_lists.h"
 #include "contract/reports.h"
 #include "machine/team.cuh"
+#include "operations/report_outputs.cuh"
 #include "row/distribution.cuh"
 #include "row/elements.cuh"
 #include "row/entropy.cuh"
@@ -27,24 +28,23 @@ class TeamReports {
 
   SAMPLER_DEVICE TeamReports(Team<Context> &team, const StagedSampleRequest &request,
                              const TeamElements<Context> &elements)
-      : team_(team), request_(request), to_(request.wanted), elements_(elements) {}
+      : team_(team),
+        request_(request),
+        to_(request.wanted),
+        outputs_(team.ctx, request),
+        elements_(elements) {}
 
   // ---- What the reports need of the sampling
 
-  // Whether there are reports of the distribution that the kind of log-probabilities names.
-  SAMPLER_DEVICE bool are_of_distribution() const {
-    const bool is_edited = request_.logprob_kind == SAMPLER_LOGPROB_EDITED;
-    return to_.wants_top() || to_.wants_chosen() || to_.out_ranks || to_.out_entropies ||
-           (is_edited && request_.out_logprobs);
-  }
-  SAMPLER_DEVICE bool are_of_kept() const { return to_.out_kept_bitmask || to_.wants_kept_list(); }
+  SAMPLER_DEVICE bool are_of_distribution() const { return request_.reports_distribution(); }
+  SAMPLER_DEVICE bool are_of_kept() const { return request_.reports_kept(); }
 
   // Sums of the kept tokens, in addition to those of the draw.
   SAMPLER_DEVICE Wanted wanted_of_kept() const {
     const bool are_processed = request_.logprob_kind == SAMPLER_LOGPROB_PROCESSED;
     const bool has_list = to_.wants_kept_list();
-    return {has_list,
-            (are_processed && needs_weight()) || (has_list && to_.out_kept_probabilities)};
+    return {has_list, (are_processed && request_.reports_logprobs()) ||
+                          (has_list && to_.out_kept_probabilities)};
   }
 
   // How many group maxima of the reported row must reach its group_max; 0: any.
@@ -58,14 +58,12 @@ class TeamReports {
   SAMPLER_DEVICE void note_never_there(const StoredRow &row, int64_t output) const {
     uint8_t *const removed_by = removals(output);
     const float nothing = row.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
-    for_each(request_.input.num_cols, [&](int64_t i) {
+    outputs_.for_each(request_.input.num_cols, [&](int64_t i) {
       const bool is_there = i < row.count && row.value(i) > nothing;
       removed_by[i] = is_there ? contract::kNotRemoved : contract::kNeverThere;
     });
   }
-  SAMPLER_DEVICE uint8_t *removals(int64_t output) const {
-    return to_.out_removed_by ? to_.out_removed_by + output * request_.input.num_cols : nullptr;
-  }
+  SAMPLER_DEVICE uint8_t *removals(int64_t output) const { return outputs_.removals(output); }
 
   // Reports a distribution of the row, from which token `id` was drawn or forced. `reported.weight`
   // is the distribution's weight, or 0 if not known. `reached`: a rank that wanted_maxima() tokens
@@ -74,7 +72,7 @@ class TeamReports {
                                               Rank reached, contract::Reported reported,
                                               int64_t output, int64_t id) const {
     if (to_.out_entropies) reported.weight = write_entropy(row, reported, output);
-    if (reported.weight == 0 && needs_weight()) {
+    if (reported.weight == 0 && request_.reports_logprobs()) {
       reported.weight = weight_of_row(team_, row, reported.scale, reported.cut);
     }
     const int element = elements_.find(id);  // -1: a draft may be no token of the row
@@ -84,7 +82,13 @@ class TeamReports {
         team_.is_first_thread()) {
       request_.out_logprobs[output] = reported.log_probability(value, uint32_t(id));
     }
-    if (to_.wants_chosen()) write_chosen(row.source(), reported, output);
+    if (to_.wants_chosen()) {
+      outputs_.write_chosen(output, reported, [&](int64_t chosen, float *x) {
+        const int place = elements_.find(chosen);
+        if (place >= 0) *x = row.source().value(place);
+        return place >= 0;
+      });
+    }
     if (to_.wants_top()) write_top(row, summary, reached, reported, output);
   }
 
@@ -92,51 +96,21 @@ class TeamReports {
   SAMPLER_DEVICE_CALL void write_kept(const StoredRow &row, const Distribution &kept,
                                       int64_t output) const {
     if (to_.out_kept_bitmask) {
-      clear_bitmask(output);
+      outputs_.clear_bitmask(output);
       team_.ctx.team_sync();
       set_kept_bits(row, kept, output);
     }
     if (to_.wants_kept_list()) {
       const contract::KeptList list = list_of(output, kept.kept_count);
       if (list.has_room) list_kept(row, kept, list);
-      if (!to_.are_lists_packed()) write_no_kept(output, list.has_room ? kept.kept_count : 0);
+      if (!to_.are_lists_packed())
+        outputs_.write_no_kept(output, list.has_room ? kept.kept_count : 0);
     }
   }
 
-  // Reports a bad row. The team must have passed a barrier since the last report of it.
-  SAMPLER_DEVICE_CALL void write_bad(int64_t output) const {
-    if (to_.wants_top()) write_no_top(output, 0);
-    for_each(to_.num_chosen, [&](int64_t i) {
-      to_.out_chosen_logprobs[output * to_.num_chosen + i] = contract::quiet_nan();
-    });
-    if (to_.out_kept_bitmask) clear_bitmask(output);
-    if (!to_.are_lists_packed() && to_.wants_kept_list()) write_no_kept(output, 0);
-    if (uint8_t *const removed_by = removals(output)) {
-      for_each(request_.input.num_cols, [&](int64_t i) { removed_by[i] = contract::kNeverThere; });
-    }
-    if (!team_.is_first_thread()) return;
-    if (to_.are_lists_packed()) request_.kept_lists.counts[output] = 0;
-    if (to_.out_ranks) to_.out_ranks[output] = 0;
-    if (to_.out_entropies) to_.out_entropies[output] = contract::quiet_nan();
-  }
+  SAMPLER_DEVICE_CALL void write_bad(int64_t output) const { outputs_.write_bad(output); }
 
  private:
-  // Whether log-probabilities are reported for a distribution whose weight is not known yet.
-  SAMPLER_DEVICE bool needs_weight() const {
-    return (to_.wants_top() && to_.out_top_logprobs) || to_.wants_chosen() ||
-           (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_EDITED);
-  }
-
-  // Calls f(i) for each i below `count`, always in the same thread.
-  template <class F>
-  SAMPLER_DEVICE void for_each(int64_t count, const F &f) const {
-    const int num_threads = team_.ctx.team_size() * Context::kThreads;
-    for (int64_t i = team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread(); i < count;
-         i += num_threads) {
-      f(i);
-    }
-  }
-
   // ---- The distribution
 
   // Returns the distribution's weight.
@@ -166,53 +140,16 @@ class TeamReports {
     if (team_.is_first_thread()) to_.out_ranks[output] = int32_t(rank);
   }
 
-  SAMPLER_DEVICE void write_chosen(const StoredRow &row, const contract::Reported &reported,
-                                   int64_t output) const {
-    for_each(to_.num_chosen, [&](int64_t i) {
-      const int64_t place = output * to_.num_chosen + i;
-      const int64_t id =
-          contract::load_id(to_.chosen_token_ids, request_.out_token_ids.type, place);
-      const int element = elements_.find(id);
-      to_.out_chosen_logprobs[place] =
-          element >= 0 ? reported.log_probability(row.value(element), uint32_t(id))
-                       : contract::quiet_nan();
-    });
-  }
-
   SAMPLER_DEVICE void write_top(const Row &row, const RowSummary &summary, Rank reached,
                                 const contract::Reported &reported, int64_t output) const {
     const int wanted = to_.num_top < row.count() ? int(to_.num_top) : row.count();
-    const int64_t first = output * to_.num_top;
     const int count = list_in_rank_order(
-        team_, row, summary, reported.cut, reached, wanted, [&](int place, Rank rank) {
-          const uint32_t id = contract::id_of_rank(rank);
-          if (to_.out_top_token_ids.data) {
-            contract::store_id(to_.out_top_token_ids, first + place, id);
-          }
-          if (to_.out_top_logprobs) {
-            to_.out_top_logprobs[first + place] =
-                reported.log_probability(contract::value_of_rank(rank), id);
-          }
-        });
-    write_no_top(output, count);
-  }
-  SAMPLER_DEVICE void write_no_top(int64_t output, int64_t begin) const {
-    const int64_t first = output * to_.num_top + begin;
-    for_each(to_.num_top - begin, [&](int64_t i) {
-      if (to_.out_top_token_ids.data) contract::store_id(to_.out_top_token_ids, first + i, -1);
-      if (to_.out_top_logprobs) to_.out_top_logprobs[first + i] = contract::quiet_nan();
-    });
+        team_, row, summary, reported.cut, reached, wanted,
+        [&](int place, Rank rank) { outputs_.write_top(output, place, rank, reported); });
+    outputs_.write_no_top(output, count);
   }
 
   // ---- The kept tokens
-
-  SAMPLER_DEVICE uint32_t *bitmask(int64_t output) const {
-    return to_.out_kept_bitmask + output * to_.kept_bitmask_stride;
-  }
-  SAMPLER_DEVICE void clear_bitmask(int64_t output) const {
-    uint32_t *const words = bitmask(output);
-    for_each(to_.kept_bitmask_stride, [&](int64_t i) { words[i] = 0; });
-  }
 
   // Calls f(is_kept, element, rank) for this warp's elements by ascending id, 32 at a time, in the
   // whole warp. Each warp has a contiguous part of them.
@@ -237,7 +174,7 @@ class TeamReports {
   SAMPLER_DEVICE void set_kept_bits(const StoredRow &row, const Distribution &kept,
                                     int64_t output) const {
     Context &ctx = team_.ctx;
-    uint32_t *const words = bitmask(output);
+    uint32_t *const words = outputs_.bitmask(output);
     const int64_t num_words = to_.kept_bitmask_stride;
     for_each_by_id(row, kept, [&](bool is_kept, int, Rank rank) {
       const uint32_t id = contract::id_of_rank(rank);
@@ -254,20 +191,9 @@ class TeamReports {
 
   // Where `count` tokens of an output are listed. Called by the whole team.
   SAMPLER_DEVICE contract::KeptList list_of(int64_t output, int64_t count) const {
-    if (!to_.are_lists_packed()) {
-      return {to_.out_kept_token_ids, to_.out_kept_probabilities, output * to_.kept_capacity,
-              count <= to_.kept_capacity};
-    }
-    const contract::KeptLists &lists = request_.kept_lists;
-    uint64_t own = 0;
-    if (team_.is_first_thread()) {
-      own = team_.ctx.atomic_add(lists.num_taken, uint64_t(count));
-      lists.places[output] = int64_t(own);
-      lists.counts[output] = count;
-    }
-    const uint64_t first = team_.sum(own);
-    return {lists.token_ids, lists.probabilities, int64_t(first),
-            first + uint64_t(count) <= uint64_t(to_.kept_capacity)};
+    if (!to_.are_lists_packed()) return outputs_.list_of(output, count, 0);
+    const uint64_t own = team_.is_first_thread() ? outputs_.take_places(output, count) : 0;
+    return outputs_.list_of(output, count, team_.sum(own));
   }
 
   // There must be room for all of them.
@@ -297,17 +223,10 @@ class TeamReports {
       }
     });
   }
-  SAMPLER_DEVICE void write_no_kept(int64_t output, int64_t begin) const {
-    const int64_t first = output * to_.kept_capacity + begin;
-    for_each(to_.kept_capacity - begin, [&](int64_t i) {
-      if (to_.out_kept_token_ids.data) contract::store_id(to_.out_kept_token_ids, first + i, -1);
-      if (to_.out_kept_probabilities) to_.out_kept_probabilities[first + i] = 0.0f;
-    });
-  }
-
   Team<Context> &team_;
   const StagedSampleRequest &request_;
   const contract::Reports &to_;
+  ReportOutputs<Context> outputs_;
   const TeamElements<Context> &elements_;
 };
 

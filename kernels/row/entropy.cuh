@@ -12,15 +12,16 @@
 namespace sampler::kernels {
 
 // Adds a run's tokens. Padding is -inf or 0 and adds nothing.
-SAMPLER_DEVICE inline void add_entropy_of_kind(const RowScale &scale, const float (&x)[kRun],
-                                               contract::EntropySums *own) {
+template <int kCount>
+SAMPLER_DEVICE void add_entropy_of_kind(const RowScale &scale, const float (&x)[kCount],
+                                        contract::EntropySums *own) {
   contract::WeightSum weight, surprise;
-  for (int i = 0; i < kRun; ++i) {
+  for (int i = 0; i < kCount; ++i) {
     const float relative = contract::relative_probability(scale, x[i]);
     weight.add(relative);
     surprise.add(contract::relative_surprise(contract::relative_log2(scale, x[i]), relative));
   }
-  own->add({weight.of(kRun), surprise.of(kRun)});
+  own->add({weight.of(kCount), surprise.of(kCount)});
 }
 
 // Dispatches on the kind, once per run.

@@ -129,6 +129,19 @@ struct Staged<contract::SampleRequest> : contract::SampleRequest {
   SAMPLER_HD bool keeps_edited() const {
     return logprob_kind == SAMPLER_LOGPROB_EDITED && stages.has_windows;
   }
+
+  // Whether there are reports of the distribution that the kind of log-probabilities names.
+  SAMPLER_HD bool reports_distribution() const {
+    return wanted.wants_top() || wanted.out_ranks || wanted.out_entropies || reports_logprobs();
+  }
+  // Whether these need the distribution's weight.
+  SAMPLER_HD bool reports_logprobs() const {
+    return (wanted.wants_top() && wanted.out_top_logprobs) || wanted.wants_chosen() ||
+           (out_logprobs && logprob_kind == SAMPLER_LOGPROB_EDITED);
+  }
+  SAMPLER_HD bool reports_kept() const {
+    return wanted.out_kept_bitmask || wanted.wants_kept_list();
+  }
 };
 
 template <class Request>

@@ -59,6 +59,11 @@ class RankedList {
     *all = sum;
     return before;
   }
+  // Sum of the threads' values, below 2^59 each.
+  SAMPLER_DEVICE uint64_t sum_of_threads(uint64_t own, int turn) const {
+    const uint64_t low = ctx.warp_sum(uint32_t(own)), high = ctx.warp_sum(own >> 32);
+    return sum_of_warps((high << 32) + low, turn);
+  }
   // Sum of the threads' counts.
   SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {
     return sum_of_warps(ctx.warp_sum(count), turn);
@@ -68,8 +73,7 @@ class RankedList {
     if constexpr (kBinsOfThread <= 16) {
       return sum_of_warps(ctx.warp_sum(weight), turn);  // below 2^49
     } else {
-      const uint64_t low = ctx.warp_sum(uint32_t(weight)), high = ctx.warp_sum(weight >> 32);
-      return sum_of_warps((high << 32) + low, turn);
+      return sum_of_threads(weight, turn);
     }
   }
 

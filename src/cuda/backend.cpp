@@ -271,24 +271,25 @@ void settle(kernels::ShardRequest *request) {
   if (request->which == Call::kFilter) adaptive.top_p = request->filter.parameters.top_p;
 }
 
-// Enqueues all launches of an operation.
-template <class Request>
-cudaError_t launch_all(const Request &request, const kernels::Plan &plan, const Device &,
-                       CUstream_st *stream) {
-  return kernels::launch(request, plan, stream);
+// Enqueues all launches of an operation; launch_rows() those that compute its rows.
+template <class Request, class LaunchRows>
+cudaError_t launch_all(const Request &, const Device &, CUstream_st *,
+                       const LaunchRows &launch_rows) {
+  return launch_rows();
 }
 
 // Packed lists add two launches: one before the rows, which zeroes the number of entries, and one
 // after them, which packs. Without rows only the second is launched.
-cudaError_t launch_all(const kernels::StagedSampleRequest &request, const kernels::Plan &plan,
-                       const Device &device, CUstream_st *stream) {
+template <class LaunchRows>
+cudaError_t launch_all(const kernels::StagedSampleRequest &request, const Device &device,
+                       CUstream_st *stream, const LaunchRows &launch_rows) {
   const contract::Reports &wanted = request.wanted;
-  if (!wanted.are_lists_packed()) return kernels::launch(request, plan, stream);
+  if (!wanted.are_lists_packed()) return launch_rows();
   if (request.num_rows > 0) {
     Uploader zero(request.kept_lists.num_taken, stream);
     zero.add(nullptr, 0, sizeof(uint64_t));
     cudaError_t error = zero.flush();
-    if (error == cudaSuccess) error = kernels::launch(request, plan, stream);
+    if (error == cudaSuccess) error = launch_rows();
     if (error != cudaSuccess) return error;
   }
   const kernels::PackRequest packing = {request.kept_lists,
@@ -456,21 +457,19 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
     request.workspace.memory = stages;
     settle(&request);
   }
-  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
-    if (error == cudaSuccess && stream_plan.is_on()) {
+  plan.may_overlap = device.shape.overlaps_launches && (stream_plan.is_on() || held.is_on());
+  const auto launch_rows = [&] {
+    if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
       stream_plan.memory = memory;
-      plan.may_overlap = device.shape.overlaps_launches;
-      return error_of("cudaLaunchKernelExC", kernels::launch(request, stream_plan, plan, stream));
+      if (stream_plan.is_on()) return kernels::launch(request, stream_plan, plan, stream);
     }
-  }
-  if constexpr (kMayBeHeld<Request>) {
-    if (error == cudaSuccess && held.is_on()) {
+    if constexpr (kMayBeHeld<Request>) {
       held.memory = memory;
-      plan.may_overlap = device.shape.overlaps_launches;
-      return error_of("cudaLaunchKernelExC", kernels::launch(request, held, plan, stream));
+      if (held.is_on()) return kernels::launch(request, held, plan, stream);
     }
-  }
-  if (error == cudaSuccess) error = launch_all(request, plan, device, stream);
+    return kernels::launch(request, plan, stream);
+  };
+  if (error == cudaSuccess) error = launch_all(request, device, stream, launch_rows);
   return error_of("cudaLaunchKernelExC", error);
 }
 

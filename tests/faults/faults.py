@@ -1133,7 +1133,27 @@ FAULTS = [
     Fault(
         "raw_weights_of_edited_rows",
         "raw log-probabilities of held rows are of the weights from probability 1 up",
-        [("kernels/held/sample.cuh", "this->weigh(row, raw_scale, 0))", "this->weigh(row, raw_scale, given_key))")],
+        [("kernels/held/sample.cuh", "this->weigh(row, scale, 0))", "this->weigh(row, scale, max_key))")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
+        "raw_reports_of_the_edited_row",
+        "reports of a held row as given are of what its edits left",
+        [("kernels/held/sample.cuh", "if (kEdits && is_raw) {", "if (false) {")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
+        "removed_tokens_on_top",
+        "the top tokens of a held row are listed where filters removed them, too",
+        [("kernels/held/reports.cuh", "i < this->count() && shared.row.list[i] >= reported.cut", "i < this->count()")],
+        [stages_on_device("OfHeldRows"), held_rows("OfReportsAreNotLeft")]),
+    Fault(
+        "kept_lists_of_blocks_overlap",
+        "every block lists its kept tokens from the list's beginning on",
+        [("kernels/held/reports.cuh", "before += counts[0][rank];", "before += 0;")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
+        "rank_of_the_first_tie",
+        "the rank of a token does not count its ties before it",
+        [("kernels/held/reports.cuh", "rank += token.has(x[i], index) ? 1 : 0;", "rank += x[i] > token.low || index == token.last ? 1 : 0;")],
         [stages_on_device("OfHeldRows")]),
     Fault(
         "raw_weights_at_the_temperature",

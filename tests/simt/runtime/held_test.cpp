@@ -315,7 +315,8 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
         call.input.set(call.place(row, i), is_tied ? std::floor(2 * x) / 2 : x);
       }
     }
-    call.by_row = call.counts = false;
+    call.by_row = false;
+    call.counts = seed % 3 == 1;
     call.params.temperature = seed % 2 == 0 ? 1.0f : 1.3f;
     call.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     call.params.top_k = 0;
@@ -329,6 +330,60 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
     if (call.output_kind == SAMPLER_OUTPUT_PROBABILITIES && !is_tied) {
       EXPECT_GT(num_kept, 2100);
     }
+  }
+}
+
+// What servers report of each token of ordinary rows.
+TEST_P(HeldRows, OfReportsAreNotLeft) {
+  const NothingIsComputedLater nothing(kernels::Operation::kStagedSample);
+  constexpr std::int64_t kTop = 20, kKept = 600;
+  for (std::uint64_t seed = 200; seed < 224; ++seed) {
+    const FilterCase rows(3, kWidths[seed % 3], seed, true);
+    if (rows.by_row || rows.kind() == HeldKind::kNone) continue;
+    const auto size = std::size_t(rows.num_rows);
+    const std::size_t num_words = std::size_t(rows.num_cols + 31) / 32;
+    const auto run = [&](sampler_t sampler) {
+      // Floats by their bits: some are NaN.
+      auto result = std::make_tuple(
+          std::vector<std::int32_t>(size), std::vector<std::int32_t>(size * kTop),
+          std::vector<std::int32_t>(size), std::vector<std::int32_t>(size * kKept),
+          std::vector<std::uint32_t>(size * num_words), std::vector<std::uint32_t>(size),
+          std::vector<std::uint32_t>(size * kTop), std::vector<std::uint32_t>(size),
+          std::vector<std::uint32_t>(size * kKept), std::vector<sampler_row_status>(size));
+      const auto floats = [](std::vector<std::uint32_t> &bits) {
+        return reinterpret_cast<float *>(bits.data());
+      };
+      sampler_report_args reports = sized<sampler_report_args>();
+      reports.logprob_kind = sampler_logprob_kind(seed % 2);
+      reports.num_top_logprobs = kTop;
+      reports.out_top_token_ids = std::get<1>(result).data();
+      reports.out_ranks = std::get<2>(result).data();
+      reports.out_logprobs = floats(std::get<5>(result));
+      reports.out_top_logprobs = floats(std::get<6>(result));
+      reports.out_entropies = floats(std::get<7>(result));
+      if (seed % 3 == 0) reports.out_kept_bitmask = std::get<4>(result).data();
+      if (seed % 3 == 1) {
+        reports.kept_capacity = kKept;
+        reports.out_kept_token_ids = std::get<3>(result).data();
+        reports.out_kept_probabilities = floats(std::get<8>(result));
+      }
+      sampler_sample_args args = sized<sampler_sample_args>();
+      args.input.values = rows.input.at(rows.lead);
+      args.input.num_rows = rows.num_rows;
+      args.input.num_cols = rows.num_cols;
+      args.input.row_stride = rows.stride;
+      args.input.dtype = rows.input.dtype;
+      args.params = &rows.params;
+      args.random.seed = seed;
+      args.reports = &reports;
+      args.out_token_ids = std::get<0>(result).data();
+      args.out_row_status = std::get<9>(result).data();
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    runtime::forget_calls();
+    EXPECT_TRUE(run(cpu_.get()) == run(device_.get())) << "seed " << seed;
+    EXPECT_TRUE(was_held(rows, HeldKind::kReport));
   }
 }
 

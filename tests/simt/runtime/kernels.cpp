@@ -216,7 +216,7 @@ void add_held() {
   for_each_held_kernel([](auto dtype, auto kind) {
     runtime::Kernel kernel;
     constexpr HeldKind kKind = decltype(kind)::value;
-    const bool is_large = kKind == HeldKind::kSample || kKind == HeldKind::kVerify;
+    const bool is_large = sampler::kernels::is_sample(kKind) || kKind == HeldKind::kVerify;
     kernel.num_registers = is_large ? kHalfOfRegisters : 64;
     kernel.max_threads = kBlockThreads;
     kernel.static_shared_bytes = 112;

@@ -72,14 +72,15 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     ASSERT_TRUE(equal(filtered.output, expected_rows.output));
   }
 
-  // Every report, and the outputs that stand beside them. Some calls have reports alone.
-  void compare_reports(const Problem &problem, std::uint64_t seed) {
+  // Every report, and the outputs that stand beside them. Some calls have reports alone. `is_held`:
+  // few enough for rows in shared memory.
+  void compare_reports(const Problem &problem, std::uint64_t seed, bool is_held = false) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Random random(seeded(seed));
     const Call call(problem, GetParam());
     auto args = call.args<SampleArgs>();
     const sampler_params params = sampler_params_default();
-    if (seed % 5 == 0) {
+    if (seed % (is_held ? 3 : 5) == 0) {
       args.pipeline = nullptr;
       args.row_params = nullptr;
       args.params = &params;
@@ -87,9 +88,10 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
     args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
-    args.draw_method = static_cast<sampler_draw_method>(random.between(0, 2));
+    if (!is_held) args.draw_method = static_cast<sampler_draw_method>(random.between(0, 2));
     pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
     if (random.one_in(3)) sizes.top = std::min<std::int64_t>(problem.num_cols, 20);
+    if (is_held) be_few(random, &sizes);
     const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
                                                      problem, sizes.id_type);
     const auto run = [&](sampler_t sampler) {
@@ -100,7 +102,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
   }
 
   // Scores of what the CPU drew, by the stages and from lists of what they kept.
-  void compare_scores(Problem problem, std::uint64_t seed) {
+  void compare_scores(Problem problem, std::uint64_t seed, bool is_held = false) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Random random(seeded(seed));
     const bool has_lists = problem.kind == SAMPLER_LOGITS && seed % 2 == 0;
@@ -115,6 +117,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
         has_lists ? SAMPLER_LOGPROB_PROCESSED : sampler_logprob_kind(random.between(0, 2));
     pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
     sizes.lacks_room = false;
+    if (is_held) be_few(random, &sizes);
     const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
                                                      problem, sizes.id_type);
     const auto run = [&](sampler_t sampler, const pipeline_test::Given *given) {
@@ -131,6 +134,11 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     }
     const Reported expected = run(cpu_.get(), &given);
     expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get(), &given), expected);
+  }
+
+  static void be_few(Random &random, pipeline_test::Sizes *sizes) {
+    sizes->removed_by = false;
+    sizes->top = random.between(0, 3) * random.between(0, 100);
   }
 
   void expect_equal(const Reported &told, const Reported &expected) {
@@ -251,10 +259,10 @@ void spread_ids(std::int64_t factor, Problem *problem) {
   for (auto &ids : problem->breakers) spread(&ids);
 }
 
-// Edited rows that shared memory holds: draws without windows, adaptive stages, forced tokens and
-// most reports.
+// Rows that shared memory holds: draws, forced tokens and scores, with most reports, without
+// windows and adaptive stages.
 TEST_P(Stages, OfHeldRowsEqualTheCpus) {
-  int num_held = 0;
+  int num_held = 0, num_launches[sampler::kernels::kNumHeldKinds] = {};
   for (std::uint64_t seed = 0; seed < kNumHeldProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::uint64_t any = seeded(5000 + seed * 3 + std::uint64_t(GetParam()));
@@ -262,7 +270,7 @@ TEST_P(Stages, OfHeldRowsEqualTheCpus) {
     Problem problem = pipeline_test::make_problem(any);
     if (problem.kind != SAMPLER_LOGITS) continue;
     problem.candidate_ids.clear();
-    problem.has_counts = problem.has_forced_tokens = false;
+    problem.has_counts = false;
     problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     if (random.one_in(2)) problem.params.min_p = 0;
     if (random.one_in(2)) problem.params.top_p = 1;
@@ -304,8 +312,22 @@ TEST_P(Stages, OfHeldRowsEqualTheCpus) {
     ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
     ASSERT_TRUE(equal(actual.values, expected.values));
     for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
+    runtime::forget_calls();
+    compare_reports(problem, seed, true);
+    compare_scores(problem, seed, true);
+    for (const runtime::Launch &launch : runtime::launches()) {
+      for (int kind = 1; kind < sampler::kernels::kNumHeldKinds; ++kind) {
+        num_launches[kind] += launch.kernel == sampler::kernels::held_kernel_address(
+                                                   GetParam(), sampler::kernels::HeldKind(kind));
+      }
+    }
   }
   EXPECT_GT(num_held, int(kNumHeldProblems) / 3);
+  const auto num_reported = [&](sampler::kernels::HeldKind kind) {
+    return num_launches[int(kind)];
+  };
+  EXPECT_GT(num_reported(sampler::kernels::HeldKind::kReport), 0);
+  EXPECT_GT(num_reported(sampler::kernels::HeldKind::kEditedReport), int(kNumHeldProblems) / 3);
   EXPECT_GT(num_good_, int(kNumHeldProblems));
 }
 
