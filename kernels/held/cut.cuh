@@ -112,9 +112,10 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   }
   SAMPLER_DEVICE void set_parameters(const contract::RowParameters &parameters) const {
     state().parameters = parameters;
-    state().need = has_bound(parameters.top_k, num_cols())
-                       ? stream_need(parameters, rules(), num_cols(), {false, false})
-                       : StreamNeed::kOther;
+    const bool is_for_list =
+        has_bound(parameters.top_k, num_cols()) && !has_two_scales(parameters, rules());
+    state().need = is_for_list ? stream_need(parameters, rules(), num_cols(), {false, false})
+                               : StreamNeed::kOther;
   }
   SAMPLER_DEVICE bool is_other() const {
     return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kOther;
@@ -369,6 +370,24 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       own += weights.of(kGroup);
     });
     return own;
+  }
+
+  // Replaces each value of the block's part by change(element, x).
+  template <class Change>
+  SAMPLER_DEVICE void change_all(const Row &row, const Change &change) const {
+    this->for_each_tile(row, [&](int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int slot = 0; slot < Block::kSlots; ++slot) {
+        Vector raw = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const int element = this->index_of(row, tile, slot * kQuad + j);
+          if (uint32_t(element) >= uint32_t(row.count)) continue;
+          raw.word[j] = contract::bits_of(change(element, contract::float_of(raw.word[j])));
+        }
+        ctx.store_vector(this->place(tile, slot), raw);
+      }
+    });
   }
 
   // Number of kept tokens. Called by the whole team.

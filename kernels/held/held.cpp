@@ -86,10 +86,11 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   const bool draws =
       request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
   if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) ||
-      stages.has_windows || stages.adaptive.may_have_window() || !can_report(request) || !draws ||
-      may_have_two_scales(all)) {
+      !can_report(request) || !draws || request.keeps_edited()) {
     return HeldKind::kNone;
   }
+  if (stages.has_windows || stages.adaptive.may_have_window()) return HeldKind::kStaged;
+  if (may_have_two_scales(all)) return HeldKind::kNone;
   const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
   if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;
   const bool has_reports = request.reports_distribution() || request.reports_kept();

@@ -37,7 +37,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     VerifyBlock<Context>(ctx, request, held).run();
   } else {
     constexpr bool kEdits = kKind != HeldKind::kReport, kReports = kKind != HeldKind::kSample;
-    SampleBlock<Context, kEdits, kReports>(ctx, request, held).run();
+    constexpr bool kStages = kKind == HeldKind::kStaged;
+    SampleBlock<Context, kEdits, kReports, kStages>(ctx, request, held).run();
   }
   ctx.wait_for_launch_before();  // the launch after this one counts on both
 }

@@ -30,11 +30,13 @@ enum class HeldKind : int {
   kSelect,        // the first tokens
   kReport,        // draws from rows as given, and reports
   kEditedReport,  // draws from edited rows, and reports
+  kStaged,        // the same with windows and adaptive stages
 };
-constexpr int kNumHeldKinds = 9;
+constexpr int kNumHeldKinds = 10;
 
 constexpr bool is_sample(HeldKind kind) {
-  return kind == HeldKind::kSample || kind == HeldKind::kReport || kind == HeldKind::kEditedReport;
+  return kind == HeldKind::kSample || kind == HeldKind::kReport ||
+         kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
@@ -165,6 +167,7 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kSelect>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReport>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kEditedReport>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kStaged>());
 }
 
 // The request of a kind's kernels.

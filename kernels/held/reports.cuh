@@ -29,13 +29,15 @@ class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest>
   using Row = typename Cut::Row;
 
   // Finds the row's largest value and, if it is good, what filters keep, as cut() does.
-  SAMPLER_DEVICE bool find_kept(const Row &row) {
+  SAMPLER_DEVICE bool find_kept(const Row &row, bool wants_weight = false) {
     this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
     ctx.sync();
-    return this->state().status != SAMPLER_ROW_OK || this->cut(row, false);
+    return this->state().status != SAMPLER_ROW_OK || this->cut(row, wants_weight);
   }
 
-  SAMPLER_DEVICE_CALL bool find_kept_by_call(const Row &row) { return find_kept(row); }
+  SAMPLER_DEVICE_CALL bool find_kept_by_call(const Row &row, bool wants_weight = false) {
+    return find_kept(row, wants_weight);
+  }
 
   // Reports a distribution of the row in shared memory, from which token `id` was drawn.
   // `reported.weight` is the distribution's weight, or 0 if not known. False: the list does not

@@ -1,4 +1,4 @@
-// Draws from held rows, after edits, with reports.
+// Draws from held rows: after edits, and windows, with reports.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "contract/request.h"
 #include "held/cut.cuh"
 #include "held/reports.cuh"
+#include "held/windows.cuh"
 #include "operations/sample.cuh"
 #include "stages/edited_row.cuh"
 #include "stages/edits.cuh"
@@ -44,8 +45,9 @@ class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, Block
   Row row_;
 };
 
-template <class Context, bool kEdits, bool kReports>
-class SampleBlock : ReportBlock<Context> {
+// kStages: with windows and adaptive stages; then with edits and reports, too.
+template <class Context, bool kEdits, bool kReports, bool kStages>
+class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context>> {
  public:
   SAMPLER_DEVICE SampleBlock(const Context &context, const StagedSampleRequest &sample,
                              const Held &layout)
@@ -60,7 +62,7 @@ class SampleBlock : ReportBlock<Context> {
 
  private:
   static_assert(sizeof(TeamShared) <= sizeof(StreamedList), "edits come before the list");
-  using Base = ReportBlock<Context>;
+  using Base = std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context>>;
   using Block = typename Base::Block;
   using Base::ctx;
   using Base::held;
@@ -75,9 +77,7 @@ class SampleBlock : ReportBlock<Context> {
   struct Edits {
     SAMPLER_DEVICE explicit Edits(const SampleBlock &block)
         : team(block.ctx, *reinterpret_cast<TeamShared *>(&block.shared.row)),
-          row(team, block,
-              block.request.memory.template part<uint32_t>(block.ctx.team(),
-                                                           block.request.memory.marks)),
+          row(team, block, block.marks()),
           edits(row, block.request.stages) {}
 
     Team<const Context> team;
@@ -112,7 +112,7 @@ class SampleBlock : ReportBlock<Context> {
     }
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
-    if (this->is_other()) return this->leave(output_);
+    if (!kStages && this->is_other()) return this->leave(output_);
     const Row row = Row::of(contract::row_view(request.input, index));
     load_row(row);
     Raw raw = {};
@@ -126,11 +126,24 @@ class SampleBlock : ReportBlock<Context> {
       ctx.team_sync();  // the list takes the memory of the edits
       if (status != SAMPLER_ROW_OK) return write_bad(status);
     }
-    if (!find_kept(row)) return this->leave(output_);
+    if constexpr (kStages) {
+      bool is_left;
+      const uint32_t status = this->keep_window(row, slot, &is_left);
+      if (status != SAMPLER_ROW_OK) return write_bad(status);
+      if (is_left || this->is_other()) return this->leave(output_);
+    }
+    const contract::AdaptiveRules rules = adaptive_rules(slot);
+    if (!find_kept(row, rules.reweighs())) return this->leave(output_);
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
     const int64_t forced = request.stages.forced_token(slot, output_);
     if (forced >= row.count) return write_bad(SAMPLER_ROW_INVALID_PARAMETER);
     if constexpr (!kEdits) raw = raw_of(row, state().max_key);
+    if constexpr (kStages) {
+      if (rules.reweighs() && !contract::is_greedy(state().parameters.temperature)) {
+        this->reweigh(row, rules, slot, marks());
+        find_kept(row, false);
+      }
+    }
     const uint64_t kept_weight = draw(row, slot);
     ctx.team_sync();
     if (forced >= 0) {
@@ -141,7 +154,7 @@ class SampleBlock : ReportBlock<Context> {
       ctx.team_sync();
     }
     const int64_t id = ctx.peer(&shared.drawn, 0)->id;
-    if (outputs.is_first_thread()) write(row, kept_weight, raw);
+    if (outputs.is_first_thread()) write(row, kept_weight, raw, rules);
     if constexpr (kReports) report(row, kept_weight, raw, id);
   }
 
@@ -154,9 +167,22 @@ class SampleBlock : ReportBlock<Context> {
     }
   }
   SAMPLER_DEVICE_CALL void load_by_call(const Row &row) const { this->load_as_f32(row); }
-  SAMPLER_DEVICE bool find_kept(const Row &row) {
-    if constexpr (kReports) return this->find_kept_by_call(row);
+  SAMPLER_DEVICE bool find_kept(const Row &row, bool wants_weight) {
+    if constexpr (kReports) return this->find_kept_by_call(row, wants_weight);
     return Base::find_kept(row);
+  }
+
+  SAMPLER_DEVICE contract::AdaptiveRules adaptive_rules(int64_t slot) const {
+    if constexpr (kStages) return request.stages.adaptive.of(slot);
+    return {};
+  }
+  SAMPLER_DEVICE float observation(const contract::AdaptiveRules &rules,
+                                   uint64_t kept_weight) const {
+    if constexpr (kStages) return Base::observation(rules, kept_weight, marks());
+    return contract::quiet_nan();
+  }
+  SAMPLER_DEVICE uint32_t *marks() const {
+    return request.memory.template part<uint32_t>(ctx.team(), request.memory.marks);
   }
 
   // Writes what else is wanted of the row. Only then may it be left.
@@ -218,30 +244,16 @@ class SampleBlock : ReportBlock<Context> {
     });
   }
 
-  template <class Change>
-  SAMPLER_DEVICE void change_all(const Row &row, const Change &change) const {
-    this->for_each_tile(row, [&](int tile) {
-      SAMPLER_KEEP_ROLLED
-      for (int slot = 0; slot < Block::kSlots; ++slot) {
-        Vector raw = ctx.load_shared(this->place(tile, slot));
-        SAMPLER_UNROLLED
-        for (int j = 0; j < kQuad; ++j) {
-          const int element = this->index_of(row, tile, slot * kQuad + j);
-          if (uint32_t(element) >= uint32_t(row.count)) continue;
-          raw.word[j] = contract::bits_of(change(element, contract::float_of(raw.word[j])));
-        }
-        ctx.store_vector(this->place(tile, slot), raw);
-      }
-    });
-  }
-
   // Called by one thread.
-  SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight, const Raw &raw) const {
+  SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight, const Raw &raw,
+                            const contract::AdaptiveRules &rules) const {
     const HeldDraw &drawn = shared.drawn;
     if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output_, drawn.id);
     if (request.out_kept_counts) request.out_kept_counts[output_] = shared.kept_count;
     if (request.out_row_status) request.out_row_status[output_] = SAMPLER_ROW_OK;
-    if (request.out_observations) request.out_observations[output_] = contract::quiet_nan();
+    if (request.out_observations) {
+      request.out_observations[output_] = observation(rules, kept_weight);
+    }
     const float given = row.value(int(drawn.id));
     if (request.out_values) request.out_values[output_] = given;
     if (!request.out_logprobs || request.logprob_kind == SAMPLER_LOGPROB_EDITED) return;

@@ -1,0 +1,471 @@
+// Truncations (windows) of a held row's stages, and the new weights of adaptive stages. For other
+// rows: stages/stages.cuh.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/adaptive.h"
+#include "contract/adaptive_values.h"
+#include "contract/collision.h"
+#include "contract/deviation.h"
+#include "contract/entropy.h"
+#include "contract/philox.h"
+#include "contract/stages.h"
+#include "contract/window_walk.h"
+#include "held/reports.cuh"
+#include "row/row.cuh"
+
+namespace sampler::kernels {
+
+template <class Context>
+class WindowBlock;
+
+// A row's tokens as contract::RankedWindows queries them. All threads of the team query alike.
+template <class Context>
+struct HeldTokens {
+  WindowBlock<Context> *block;
+
+  SAMPLER_DEVICE float value(int64_t place) const { return block->value_at(place); }
+};
+
+// The first tokens are listed in rank order, in each block. What a stage sees is a run of the list,
+// or the row from some token on, whose sums are passes over the row. A row of which a window ends
+// elsewhere is left.
+template <class Context>
+class WindowBlock : protected ReportBlock<Context> {
+ public:
+  using Base = ReportBlock<Context>;
+  using Base::Base;
+  using Window = contract::Window;
+  using Sums = uint64_t[4];
+
+  // ---- Queries
+
+  SAMPLER_DEVICE float value_at(int64_t place) {
+    if (place == count_ - 1) return least_;
+    if (place >= listed_) is_left_ = true;
+    return contract::value_of_rank(shared.row.list[place < listed_ ? place : 0]);
+  }
+
+  SAMPLER_DEVICE_CALL uint64_t weight(const contract::RowScale &row, Window seen) {
+    Sums sums;
+    sum(seen, &sums, [&](float x, Sums &own) { own[0] += contract::weight(row, x); });
+    return sums[0];
+  }
+  SAMPLER_DEVICE_CALL contract::EntropySums entropies(const contract::RowScale &row, Window seen) {
+    Sums sums;
+    sum(seen, &sums, [&](float x, Sums &own) {
+      const contract::EntropySums one = contract::entropy_sums(row, x);
+      own[0] += one.weight;
+      own[1] += one.surprise;
+    });
+    return {sums[0], sums[1]};
+  }
+  SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const contract::RowScale &row,
+                                                         Window seen) {
+    Sums sums;
+    sum(seen, &sums, [&](float x, Sums &own) {
+      contract::CollisionSums one;
+      one.add(contract::relative_probability(row, x));
+      own[0] += one.weight;
+      own[1] += one.high;
+      own[2] += uint64_t(one.cross);
+      own[3] += one.low;
+    });
+    return {sums[0], sums[1], int64_t(sums[2]), sums[3]};
+  }
+  SAMPLER_DEVICE_CALL contract::DeviationSums deviations(const contract::RowScale &row,
+                                                         const contract::DeviationScale &unit,
+                                                         Window seen) {
+    Sums sums;
+    sum(seen, &sums, [&](float x, Sums &own) {
+      contract::DeviationSums one;
+      one.add(contract::deviation(unit, contract::sigma_value(row, x)));
+      own[0] += one.sum;
+      own[1] += one.squares;
+    });
+    return {sums[0], sums[1]};
+  }
+
+  template <class Holds>
+  SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) {
+    int64_t low = seen.begin, high = seen.end < listed_ ? seen.end : listed_;
+    const int64_t last = high;
+    SAMPLER_KEEP_ROLLED
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (holds(contract::value_of_rank(shared.row.list[middle]))) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low < last || last == seen.end) return low - seen.begin;
+    if (seen.end == count_ && holds(least_)) return seen.count();
+    is_left_ = true;
+    return low > seen.begin ? low - seen.begin : 1;
+  }
+
+  // Number of tokens that top-p keeps, without ties.
+  SAMPLER_DEVICE_CALL int64_t top_p(const contract::RowScale &row, contract::Share share,
+                                    Window seen) {
+    const uint64_t least = contract::top_p_threshold(share, weight(row, seen));
+    const int64_t end = seen.end < listed_ ? seen.end : listed_;
+    this->add_up(row);
+    int64_t low = seen.begin, high = end;
+    SAMPLER_KEEP_ROLLED
+    while (low < high) {  // for the first place at which the sum reaches the threshold
+      const int64_t middle = low + (high - low) / 2;
+      if (listed_weight(seen.begin, middle + 1) < least) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == end) is_left_ = true;
+    return low < end ? low + 1 - seen.begin : 1;
+  }
+
+  SAMPLER_DEVICE_CALL Window nearest(const contract::Typical &rule, Window seen) {
+    const int64_t end = seen.end < listed_ ? seen.end : listed_;
+    const Window listed = {seen.begin, end};
+    this->add_up(rule.row);
+    const auto place_of = [&](const auto &holds) {
+      return seen.begin + count_listed(listed, holds);
+    };
+    // The tokens no farther from the mean than `most`.
+    const auto begin_of = [&](float most) {
+      return place_of([&](float x) { return rule.excess(x) > most; });
+    };
+    const auto end_of = [&](float most) {
+      return place_of([&](float x) { return -rule.excess(x) <= most; });
+    };
+    // The least distance at which these reach the threshold.
+    uint32_t nearest = ~uint32_t(0);
+    SAMPLER_KEEP_ROLLED
+    for (int64_t i = seen.begin + ctx.thread(); i < end; i += Context::kThreads) {
+      const float most = rule.distance(listed_value(i)) + 0.0f;
+      const uint32_t bits = contract::bits_of(most);
+      if (bits < nearest && listed_weight(begin_of(most), end_of(most)) >= rule.threshold) {
+        nearest = bits;
+      }
+    }
+    nearest = ~this->max_of_block(~nearest);
+    ctx.sync();
+    const float most = contract::float_of(nearest);
+    // Nor is any beyond the list as near.
+    const bool is_found = nearest != ~uint32_t(0) && rule.min_keep <= kMostAdded &&
+                          (end == seen.end || -rule.excess(listed_value(end - 1)) > most);
+    if (!is_found) {
+      is_left_ = true;
+      return {seen.begin, seen.begin + 1};
+    }
+    Window kept = {begin_of(most), end_of(most)};
+    if (rule.ties != SAMPLER_TIES_KEEP) {
+      // The likelier tokens at this distance come first, the last of them in rank order foremost.
+      const int64_t likelier = place_of([&](float x) {
+        const float excess = rule.excess(x);
+        return excess > 0.0f && excess >= most;
+      });
+      const int64_t nearer = place_of([&](float x) {
+        const float excess = rule.excess(x);
+        return excess > 0.0f || -excess < most;
+      });
+      const int64_t begin = last_of(kept.begin, likelier, [&](int64_t place) {
+        return listed_weight(place, nearer) >= rule.threshold;
+      });
+      if (begin >= 0) {
+        kept = {begin, nearer};
+      } else {
+        kept.end = 1 + first_of_places(nearer, kept.end - 1, [&](int64_t place) {
+                     return listed_weight(kept.begin, place + 1) >= rule.threshold;
+                   });
+      }
+    }
+    SAMPLER_KEEP_ROLLED
+    while (kept.count() < rule.min_keep && kept.count() < seen.count()) {
+      if (kept.end == end && end < seen.end) {
+        is_left_ = true;
+        break;
+      }
+      const bool takes_likelier =
+          kept.begin > seen.begin &&
+          (kept.end == seen.end ||
+           contract::likelier_is_nearer(rule.excess(listed_value(kept.begin - 1)),
+                                        rule.excess(listed_value(kept.end))));
+      kept.begin -= takes_likelier ? 1 : 0;
+      kept.end += takes_likelier ? 0 : 1;
+    }
+    return kept;
+  }
+
+ protected:
+  using Base::begin_;
+  using Base::ctx;
+  using Base::request;
+  using Base::shared;
+  using Base::state;
+  using Row = typename Base::Row;
+
+  // Drops from the row what the windows drop, and sets the parameters that remain. Returns the
+  // row's status; *is_left: the list does not show the windows. Called by the whole team; a barrier
+  // of it follows.
+  SAMPLER_DEVICE_CALL uint32_t keep_window(const Row &row, int64_t slot, bool *is_left) {
+    const contract::Pipeline &stages = request.stages;
+    const contract::RowParameters parameters = state().parameters;
+    *is_left = false;
+    if (!stages.has_windows || contract::is_greedy(parameters.temperature)) return SAMPLER_ROW_OK;
+    const HeldTokens<Context> tokens = {this};
+    const contract::StageRunner<HeldTokens<Context>> runner(
+        tokens, SAMPLER_LOGITS, parameters, stages.window_numbers(slot), this->rules(),
+        stages.window_rules, row.count);
+    if (!runner.any_is_on(stages.windows)) return SAMPLER_ROW_OK;
+    const uint32_t key = this->max_of_team(this->largest_by_bins(row));
+    const uint32_t status = status_of_key(key);
+    if (status != SAMPLER_ROW_OK) return status;
+    row_ = row;
+    const int64_t decisive = runner.num_decisive(stages.windows);
+    *is_left = !list_first(key, decisive);
+    if (*is_left) return SAMPLER_ROW_OK;
+    const uint32_t xtc_word =
+        contract::random_word32(request.random.of(slot), contract::Purpose::kXtc, 0);
+    const contract::Staged staged = runner.run(stages.windows, count_, xtc_word);
+    const Window window = staged.window;
+    is_left_ =
+        is_left_ || window.begin >= listed_ || (window.end > listed_ && window.end != count_);
+    *is_left = is_left_;
+    if (is_left_) return SAMPLER_ROW_OK;
+    const HeldKept kept = kept_to(window.end), dropped = kept_to(window.begin);
+    this->change_all(row, [&](int element, float x) {
+      const bool is_in = kept.has(x, element) && !(window.begin > 0 && dropped.has(x, element));
+      return is_in ? x : contract::negative_infinity();
+    });
+    ctx.sync();  // all have read what the first thread sets
+    if (ctx.thread() == 0) {
+      shared.num_listed = 0;
+      this->set_parameters({staged.temperature, 0, 1.0f, 0.0f});
+    }
+    ctx.team_sync();
+    return SAMPLER_ROW_OK;
+  }
+
+  // Replaces the kept tokens' values by their new logits, of temperature 1, and drops the others.
+  // `marks`: by element; those of adaptive-p get the token's probability. Called by the whole team;
+  // a barrier of it follows.
+  SAMPLER_DEVICE_CALL void reweigh(const Row &row, const contract::AdaptiveRules &rules,
+                                   int64_t slot, uint32_t *marks) {
+    const HeldKept kept = this->kept();
+    const contract::Reweighing stage =
+        contract::reweighing(request.stages.values(slot), rules, this->scale(), shared.kept_weight);
+    ctx.sync();
+    this->change_all(row, [&](int element, float x) {
+      if (!kept.has(x, element)) return contract::negative_infinity();
+      if (stage.smooths) return stage.smoothing.logit(x);
+      const float probability = stage.adaptive_p.probability(x);
+      marks[element] = contract::bits_of(probability);
+      return stage.adaptive_p.logit(probability);
+    });
+    if (ctx.thread() == 0) {
+      shared.num_listed = 0;
+      this->set_parameters({1.0f, 0, 1.0f, 0.0f});
+    }
+    ctx.team_sync();
+  }
+
+  // The observation for the adaptive stage of a row whose token was drawn, or forced. NaN: none.
+  SAMPLER_DEVICE float observation(const contract::AdaptiveRules &rules, uint64_t kept_weight,
+                                   const uint32_t *marks) const {
+    const int id = int(shared.drawn.id);
+    const float value = shared.drawn.value;
+    if (contract::is_greedy(state().parameters.temperature) || !this->kept().has(value, id)) {
+      return contract::quiet_nan();
+    }
+    if (rules.is_mirostat()) {
+      return contract::surprise(contract::relative_log2(this->scale(), value), kept_weight);
+    }
+    return rules.is_adaptive_p() ? contract::float_of(marks[id]) : contract::quiet_nan();
+  }
+
+ private:
+  static constexpr int kMostAdded = 64;  // tokens one by one
+
+  // Lists the first tokens, of which the first `decisive` are all that matters, in every block.
+  // `key`: of the largest value, by bins. False: the list does not hold them.
+  SAMPLER_DEVICE bool list_first(uint32_t key, int64_t decisive) {
+    const bool are_few = decisive < row_.count;
+    const int most = row_.count / kGroup * 3 / 4;
+    const int longest = most < kMostStreamedK ? most : kMostStreamedK;
+    if (are_few && decisive > longest) return false;
+    uint64_t begin[] = {0};
+    if (this->is_leader()) begin[0] = this->bound_of(are_few ? int(decisive) : longest);
+    ctx.sync();
+    const float lowest = contract::value_of_key(uint32_t(this->exchange(begin)[0][0]));
+    this->list_if(row_, [&](float x) { return x >= lowest; });
+    ctx.team_sync();
+    const uint32_t num_listed = *ctx.peer(&shared.num_listed, 0);
+    if (num_listed > uint32_t(kStreamedTokens)) return false;
+    if (this->is_leader()) this->sort(contract::value_of_key(key), lowest);
+    ctx.team_sync();
+    if (!this->is_leader()) {
+      SAMPLER_KEEP_ROLLED
+      for (int i = ctx.thread(); i < int(num_listed); i += Context::kThreads) {
+        shared.row.list[i] = *ctx.peer(&shared.row.list[i], 0);
+      }
+      if (ctx.thread() == 0) shared.num_listed = num_listed;
+    }
+    ctx.sync();
+    is_left_ = false;
+    listed_ = int64_t(num_listed);
+    if (are_few) {
+      count_ = decisive < listed_ ? decisive : listed_;
+      listed_ = count_;
+      least_ = listed_value(count_ - 1);
+    } else {
+      measure();
+    }
+    return true;
+  }
+
+  // The number of tokens, and the lowest value.
+  SAMPLER_DEVICE void measure() {
+    uint64_t num = 0;
+    float least = contract::float_of(contract::kInfinityBits);
+    this->for_each_tile(row_, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const bool is_token = x[i] > contract::negative_infinity();
+        num += is_token ? 1 : 0;
+        least = is_token ? Context::smaller(least, x[i]) : least;
+      }
+    });
+    count_ = int64_t(this->weight_of_team(num));
+    least_ = contract::value_of_key(~this->max_of_team(~contract::value_key(least)));
+  }
+
+  SAMPLER_DEVICE float listed_value(int64_t place) const {
+    return contract::value_of_rank(shared.row.list[place]);
+  }
+  // Of the list's tokens at places [begin, end), once they are added up.
+  SAMPLER_DEVICE uint64_t listed_weight(int64_t begin, int64_t end) const {
+    if (begin >= end) return 0;
+    return shared.row.sums[end - 1] - (begin > 0 ? shared.row.sums[begin - 1] : 0);
+  }
+
+  template <class Holds>
+  SAMPLER_DEVICE int64_t count_listed(Window listed, const Holds &holds) const {
+    return first_of_places(listed.begin, listed.end,
+                           [&](int64_t place) { return !holds(listed_value(place)); }) -
+           listed.begin;
+  }
+  // The first place in [low, high) for which `holds` is true, as for all after it; `high` if none.
+  template <class Holds>
+  SAMPLER_DEVICE static int64_t first_of_places(int64_t low, int64_t high, const Holds &holds) {
+    SAMPLER_KEEP_ROLLED
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (holds(middle)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+  // The last place in [low, high) for which `holds` is true, as for all before it; -1 if none.
+  template <class Holds>
+  SAMPLER_DEVICE static int64_t last_of(int64_t low, int64_t high, const Holds &holds) {
+    const int64_t after = first_of_places(low, high, [&](int64_t place) { return !holds(place); });
+    return after > low ? after - 1 : -1;
+  }
+
+  // The tokens before a place, which is in the list or at its end, or the row's end.
+  SAMPLER_DEVICE HeldKept kept_to(int64_t end) const {
+    if (end == count_ && end > listed_) {
+      return Base::kept_from(contract::lowest_cut(SAMPLER_LOGITS));
+    }
+    return Base::kept_from(shared.row.list[end > 0 ? end - 1 : 0]);
+  }
+
+  // Sums over a window of what add(x, own) adds to `own`.
+  template <class Add>
+  SAMPLER_DEVICE void sum(Window seen, Sums *sums, const Add &add) {
+    Sums own = {};
+    if (seen.end <= listed_) {
+      SAMPLER_KEEP_ROLLED
+      for (int64_t i = seen.begin + ctx.thread(); i < seen.end; i += Context::kThreads) {
+        add(listed_value(i), own);
+      }
+      SAMPLER_UNROLLED
+      for (int i = 0; i < 4; ++i) (*sums)[i] = this->sum_of_threads(own[i], i);
+      ctx.sync();
+      return;
+    }
+    if (seen.end != count_ || seen.begin > listed_) is_left_ = true;
+    const HeldKept before = kept_to(seen.begin < listed_ ? seen.begin : listed_);
+    const bool begins_later = seen.begin > 0;
+    this->for_each_tile(row_, [&](int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int slot = 0; slot < Base::Block::kSlots; ++slot) {
+        const Vector quad = ctx.load_shared(this->place(tile, slot));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const float x = contract::float_of(quad.word[j]);
+          const int index = this->index_of(row_, tile, slot * kQuad + j);
+          if (x > contract::negative_infinity() && !(begins_later && before.has(x, index))) {
+            add(x, own);
+          }
+        }
+      }
+    });
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < 4; ++i) (*sums)[i] = this->weight_of_team(own[i]);
+  }
+
+  Row row_;
+  int64_t listed_ = 0;
+  int64_t count_ = 0;  // tokens
+  float least_ = 0.0f;
+  bool is_left_ = false;
+};
+
+}  // namespace sampler::kernels
+
+namespace sampler::contract {
+
+template <class Context>
+class WindowWalk<kernels::HeldTokens<Context>> {
+ public:
+  SAMPLER_DEVICE explicit WindowWalk(const kernels::HeldTokens<Context> &tokens)
+      : block_(*tokens.block) {}
+
+  SAMPLER_DEVICE uint64_t weight(const RowScale &row, Window seen) const {
+    return block_.weight(row, seen);
+  }
+  SAMPLER_DEVICE EntropySums sums(const RowScale &row, Window seen) const {
+    return block_.entropies(row, seen);
+  }
+  SAMPLER_DEVICE CollisionSums collisions(const RowScale &row, Window seen) const {
+    return block_.collisions(row, seen);
+  }
+  SAMPLER_DEVICE DeviationSums deviations(const RowScale &row, const DeviationScale &unit,
+                                          Window seen) const {
+    return block_.deviations(row, unit, seen);
+  }
+  template <class Holds>
+  SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) const {
+    return block_.count_while(seen, holds);
+  }
+  SAMPLER_DEVICE int64_t top_p(const RowScale &row, Share share, Window seen) const {
+    return block_.top_p(row, share, seen);
+  }
+  SAMPLER_DEVICE Window nearest(const Typical &rule, Window seen) const {
+    return block_.nearest(rule, seen);
+  }
+
+ private:
+  kernels::WindowBlock<Context> &block_;
+};
+
+}  // namespace sampler::contract
