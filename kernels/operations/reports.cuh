@@ -28,11 +28,7 @@ class TeamReports {
 
   SAMPLER_DEVICE TeamReports(Team<Context> &team, const StagedSampleRequest &request,
                              const TeamElements<Context> &elements)
-      : team_(team),
-        request_(request),
-        to_(request.wanted),
-        outputs_(team.ctx, request),
-        elements_(elements) {}
+      : team_(team), request_(request), to_(request.wanted), elements_(elements) {}
 
   // ---- What the reports need of the sampling
 
@@ -58,12 +54,12 @@ class TeamReports {
   SAMPLER_DEVICE void note_never_there(const StoredRow &row, int64_t output) const {
     uint8_t *const removed_by = removals(output);
     const float nothing = row.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
-    outputs_.for_each(request_.input.num_cols, [&](int64_t i) {
+    outputs().for_each(request_.input.num_cols, [&](int64_t i) {
       const bool is_there = i < row.count && row.value(i) > nothing;
       removed_by[i] = is_there ? contract::kNotRemoved : contract::kNeverThere;
     });
   }
-  SAMPLER_DEVICE uint8_t *removals(int64_t output) const { return outputs_.removals(output); }
+  SAMPLER_DEVICE uint8_t *removals(int64_t output) const { return outputs().removals(output); }
 
   // Reports a distribution of the row, from which token `id` was drawn or forced. `reported.weight`
   // is the distribution's weight, or 0 if not known. `reached`: a rank that wanted_maxima() tokens
@@ -83,7 +79,7 @@ class TeamReports {
       request_.out_logprobs[output] = reported.log_probability(value, uint32_t(id));
     }
     if (to_.wants_chosen()) {
-      outputs_.write_chosen(output, reported, [&](int64_t chosen, float *x) {
+      outputs().write_chosen(output, reported, [&](int64_t chosen, float *x) {
         const int place = elements_.find(chosen);
         if (place >= 0) *x = row.source().value(place);
         return place >= 0;
@@ -96,7 +92,7 @@ class TeamReports {
   SAMPLER_DEVICE_CALL void write_kept(const StoredRow &row, const Distribution &kept,
                                       int64_t output) const {
     if (to_.out_kept_bitmask) {
-      outputs_.clear_bitmask(output);
+      outputs().clear_bitmask(output);
       team_.ctx.team_sync();
       set_kept_bits(row, kept, output);
     }
@@ -104,13 +100,17 @@ class TeamReports {
       const contract::KeptList list = list_of(output, kept.kept_count);
       if (list.has_room) list_kept(row, kept, list);
       if (!to_.are_lists_packed())
-        outputs_.write_no_kept(output, list.has_room ? kept.kept_count : 0);
+        outputs().write_no_kept(output, list.has_room ? kept.kept_count : 0);
     }
   }
 
-  SAMPLER_DEVICE_CALL void write_bad(int64_t output) const { outputs_.write_bad(output); }
+  SAMPLER_DEVICE_CALL void write_bad(int64_t output) const { outputs().write_bad(output); }
 
  private:
+  SAMPLER_DEVICE ReportOutputs<Context> outputs() const {
+    return ReportOutputs<Context>(team_.ctx, request_);
+  }
+
   // ---- The distribution
 
   // Returns the distribution's weight.
@@ -145,8 +145,8 @@ class TeamReports {
     const int wanted = to_.num_top < row.count() ? int(to_.num_top) : row.count();
     const int count = list_in_rank_order(
         team_, row, summary, reported.cut, reached, wanted,
-        [&](int place, Rank rank) { outputs_.write_top(output, place, rank, reported); });
-    outputs_.write_no_top(output, count);
+        [&](int place, Rank rank) { outputs().write_top(output, place, rank, reported); });
+    outputs().write_no_top(output, count);
   }
 
   // ---- The kept tokens
@@ -174,7 +174,7 @@ class TeamReports {
   SAMPLER_DEVICE void set_kept_bits(const StoredRow &row, const Distribution &kept,
                                     int64_t output) const {
     Context &ctx = team_.ctx;
-    uint32_t *const words = outputs_.bitmask(output);
+    uint32_t *const words = outputs().bitmask(output);
     const int64_t num_words = to_.kept_bitmask_stride;
     for_each_by_id(row, kept, [&](bool is_kept, int, Rank rank) {
       const uint32_t id = contract::id_of_rank(rank);
@@ -191,9 +191,9 @@ class TeamReports {
 
   // Where `count` tokens of an output are listed. Called by the whole team.
   SAMPLER_DEVICE contract::KeptList list_of(int64_t output, int64_t count) const {
-    if (!to_.are_lists_packed()) return outputs_.list_of(output, count, 0);
-    const uint64_t own = team_.is_first_thread() ? outputs_.take_places(output, count) : 0;
-    return outputs_.list_of(output, count, team_.sum(own));
+    if (!to_.are_lists_packed()) return outputs().list_of(output, count, 0);
+    const uint64_t own = team_.is_first_thread() ? outputs().take_places(output, count) : 0;
+    return outputs().list_of(output, count, team_.sum(own));
   }
 
   // There must be room for all of them.
@@ -226,7 +226,6 @@ class TeamReports {
   Team<Context> &team_;
   const StagedSampleRequest &request_;
   const contract::Reports &to_;
-  ReportOutputs<Context> outputs_;
   const TeamElements<Context> &elements_;
 };
 

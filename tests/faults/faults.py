@@ -1141,6 +1141,27 @@ FAULTS = [
         [("kernels/held/sample.cuh", "if (kEdits && is_raw) {", "if (false) {")],
         [stages_on_device("OfHeldRows")]),
     Fault(
+        "held_windows_begin_at_the_first_token",
+        "of a held row's windows only the ends drop tokens",
+        [("kernels/held/windows.cuh", "&& !(window.begin > 0 && dropped.has(x, element));", ";")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
+        "sums_of_what_windows_dropped",
+        "sums of a held row's later windows are of the tokens before them, too",
+        [("kernels/held/windows.cuh", "if (x > contract::negative_infinity() && !(begins_later && before.has(x, index))) {",
+          "if (x > contract::negative_infinity()) {")],
+        [held_rows("OfStages*")]),
+    Fault(
+        "typical_tail_as_near",
+        "typical-p of a held row does not ask whether tokens beyond the list are as near",
+        [("kernels/held/windows.cuh", "(end == seen.end || -rule.excess(listed_value(end - 1)) > most);", "true;")],
+        [held_rows("OfStages*")]),
+    Fault(
+        "new_weights_of_all",
+        "adaptive-p and smoothing of a held row take in what filters removed",
+        [("kernels/held/windows.cuh", "if (!kept.has(x, element)) return contract::negative_infinity();", "")],
+        [stages_on_device("OfHeldRows")]),
+    Fault(
         "removed_tokens_on_top",
         "the top tokens of a held row are listed where filters removed them, too",
         [("kernels/held/reports.cuh", "i < this->count() && shared.row.list[i] >= reported.cut", "i < this->count()")],

@@ -387,6 +387,134 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
   }
 }
 
+// Every stage that engines offer.
+void (*const kStages[])(sampler_params *) = {
+    [](sampler_params *params) { params->typical_p = 0.9f; },
+    [](sampler_params *params) { params->typical_p = 0.05f; },
+    [](sampler_params *params) { params->top_n_sigma = 1.0f; },
+    [](sampler_params *params) { params->epsilon_cutoff = 0.001f; },
+    [](sampler_params *params) { params->eta_cutoff = 0.002f; },
+    [](sampler_params *params) { params->top_h = 0.4f; },
+    [](sampler_params *params) { params->p_less = SAMPLER_P_LESS_PLAIN; },
+    [](sampler_params *params) { params->min_k = 3.0f; },
+    [](sampler_params *params) { params->top_a = 0.2f; },
+    [](sampler_params *params) {
+      params->xtc_probability = 1.0f;
+      params->xtc_threshold = 0.05f;
+    },
+    [](sampler_params *params) { params->dynamic_temperature_range = 0.3f; },
+    [](sampler_params *params) {
+      params->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+      params->adaptive_target = 3.0f;
+      params->adaptive_rate = 0.1f;
+    },
+    [](sampler_params *params) {
+      params->adaptive_kind = SAMPLER_ADAPTIVE_P;
+      params->adaptive_target = 0.5f;
+      params->adaptive_rate = 0.9f;
+    },
+    [](sampler_params *params) {
+      params->adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+      params->adaptive_target = 0.3f;
+      params->adaptive_rate = 1.0f;
+    },
+    [](sampler_params *params) {  // llama.cpp's
+      params->temperature_order = SAMPLER_TEMPERATURE_LAST;
+      params->top_k = 40;
+      params->typical_p = 0.95f;
+      params->top_p = 0.95f;
+      params->min_p = 0.05f;
+      params->xtc_probability = 0.5f;
+      params->xtc_threshold = 0.1f;
+    },
+    [](sampler_params *params) {  // the second sees what the first leaves
+      params->xtc_probability = 1.0f;
+      params->xtc_threshold = 0.02f;
+      params->epsilon_cutoff = 0.01f;
+      params->stages[0] = SAMPLER_STAGE_TEMPERATURE;
+      params->stages[1] = SAMPLER_STAGE_XTC;
+      params->stages[2] = SAMPLER_STAGE_EPSILON;
+    },
+};
+
+struct StagedCase {
+  FilterCase rows;
+  sampler_params params = sampler_params_default();
+
+  // By which of kStages. Weights fall with the rank to a power.
+  StagedCase(std::size_t stage, int num_cols, std::uint64_t seed, float power)
+      : rows(2, num_cols, seed, true) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<float> uniform;
+    for (int row = 0; row < rows.num_rows; ++row) {
+      for (int i = 0; i < num_cols; ++i) {
+        const float rank = 1 + uniform(random) * float(num_cols);
+        rows.input.set(rows.place(row, i), -power * std::log(rank) + uniform(random));
+      }
+    }
+    params.temperature = 0.9f;
+    kStages[stage](&params);
+  }
+
+  struct Result {
+    std::vector<std::int32_t> ids = std::vector<std::int32_t>(2);
+    std::vector<std::int32_t> kept = std::vector<std::int32_t>(2);
+    std::vector<std::uint32_t> observations = std::vector<std::uint32_t>(2);  // bits
+    std::vector<sampler_row_status> statuses = std::vector<sampler_row_status>(2);
+
+    bool operator==(const Result &other) const {
+      return ids == other.ids && kept == other.kept && observations == other.observations &&
+             statuses == other.statuses;
+    }
+  };
+
+  Result run(sampler_t sampler) const {
+    Result result;
+    sampler_report_args reports = sized<sampler_report_args>();
+    reports.out_kept_counts = result.kept.data();
+    reports.out_observations = reinterpret_cast<float *>(result.observations.data());
+    sampler_sample_args args = sized<sampler_sample_args>();
+    args.input.values = rows.input.at(rows.lead);
+    args.input.num_rows = rows.num_rows;
+    args.input.num_cols = rows.num_cols;
+    args.input.row_stride = rows.stride;
+    args.input.dtype = rows.input.dtype;
+    args.params = &params;
+    args.random.seed = 5;
+    args.reports = &reports;
+    args.out_token_ids = result.ids.data();
+    args.out_row_status = result.statuses.data();
+    EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+    EXPECT_EQ(SAMPLER_ROW_OK, result.statuses[0]);
+    return result;
+  }
+};
+
+// Rows that few tokens have most of, as models give them.
+TEST_P(HeldRows, OfStagesAreNotLeft) {
+  const NothingIsComputedLater nothing(kernels::Operation::kStagedSample);
+  for (std::size_t stage = 0; stage < std::size(kStages); ++stage) {
+    for (const int num_cols : {9001, GetParam().device.has_clusters() ? 32000 : 10007}) {
+      const StagedCase call(stage, num_cols, stage * 2 + std::size_t(num_cols % 2), 1.8f);
+      runtime::forget_calls();
+      EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get()))
+          << "stage " << stage << ", " << num_cols << " columns";
+      EXPECT_TRUE(was_held(call.rows, HeldKind::kStaged)) << "stage " << stage;
+    }
+  }
+}
+
+// Flat ones, whose windows may end beyond the list.
+TEST_P(HeldRows, OfStagesOfFlatRowsEqualTheCpu) {
+  for (std::size_t stage = 0; stage < std::size(kStages); ++stage) {
+    for (const float power : {0.1f, 0.6f, 1.0f}) {
+      const StagedCase call(stage, 9001, stage, power);
+      EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get()))
+          << "stage " << stage << ", power " << power;
+    }
+  }
+}
+
 // The first tokens of rows of all contents; few of them are left.
 TEST_P(HeldRows, OfFirstTokensEqualTheCpu) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
