@@ -5,9 +5,9 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
 one for all types), with 64 registers at most (80 of "any" before sm_90), no stack frame and nothing spilled; and with
-so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at
-most ("staged": 768). Exit status 77: the CUDA toolkit lacks cuobjdump, with which the kernels of one architecture
-are taken from OBJECT."""
+so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
+has 768, and spills up to 96 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
+kernels of one architecture are taken from OBJECT."""
 
 import os
 import re
@@ -19,11 +19,13 @@ from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
 MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64: 24 warps
-MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS, MOST_STACK_OF_STAGED = 128, 512, 768
+MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
+# The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
+MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 768, 96
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
     "held": {"softmax": 36 << 10, "filter": 120 << 10, "chain": 48 << 10, "sample": 320 << 10, "verify": 200 << 10,
-             "select": 48 << 10, "report": 248 << 10, "edited-report": 420 << 10, "staged": 672 << 10},
+             "select": 48 << 10, "report": 256 << 10, "edited-report": 420 << 10, "staged": 672 << 10},
 }
 CALLERS = ("sample", "verify", "report", "edited-report", "staged")  # kinds that call functions
 ANY_TYPE = ("filter", "select", *CALLERS)  # kinds of which one kernel takes rows of all types
@@ -77,16 +79,19 @@ def main(arguments):
                     continue
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
-                most, most_stack = MOST_REGISTERS, 0
+                most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
                 if kind == "any" and int(architecture) < 90:
                     most = MOST_REGISTERS_OF_ANY
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS
-                    most_stack = MOST_STACK_OF_STAGED if kind == "staged" else MOST_STACK_OF_CALLERS
+                    most_stack = MOST_STACK_OF_CALLERS
+                if kind == "staged":
+                    most_stack, most_spilled = MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED
+                spilled = max([bytes_ for _, *both in kernel["spilling"] for bytes_ in both], default=0)
                 if kernel["registers"] > most:
                     faults.append(f"{name}: {kernel['registers']} registers, above {most}")
-                if kernel["stack"] > most_stack or kernel["spilling"]:
-                    faults.append(f"{name}: {kernel['stack']} bytes of stack frame, or spilled registers")
+                if kernel["stack"] > most_stack or spilled > most_spilled:
+                    faults.append(f"{name}: {kernel['stack']} bytes of stack frame, {spilled} of spilled registers")
                 if size > limit:
                     faults.append(f"{name}: {size} bytes of code, above {limit}")
     for fault in faults:

@@ -70,7 +70,7 @@ struct Held {
 
 // What the blocks of a team tell each other; all have it at the same address.
 struct HeldExchange {
-  uint64_t values[2][3][kMostHeldTeam];
+  uint64_t values[2][4][kMostHeldTeam];
   uint64_t partial[2][32];  // by warp
 };
 

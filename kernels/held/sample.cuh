@@ -122,7 +122,7 @@ class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBloc
       if (status != SAMPLER_ROW_OK) return write_bad(status);
       raw = raw_of(row, given_key);
       edits_.row.begin(row);
-      status = edits_.edits.edit(slot, output_);
+      if (!kStages || request.stages.has_edits()) status = edits_.edits.edit(slot, output_);
       ctx.team_sync();  // the list takes the memory of the edits
       if (status != SAMPLER_ROW_OK) return write_bad(status);
     }

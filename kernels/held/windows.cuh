@@ -37,7 +37,6 @@ class WindowBlock : protected ReportBlock<Context> {
   using Base = ReportBlock<Context>;
   using Base::Base;
   using Window = contract::Window;
-  using Sums = uint64_t[4];
 
   // ---- Queries
 
@@ -48,13 +47,13 @@ class WindowBlock : protected ReportBlock<Context> {
   }
 
   SAMPLER_DEVICE_CALL uint64_t weight(const contract::RowScale &row, Window seen) {
-    Sums sums;
-    sum(seen, &sums, [&](float x, Sums &own) { own[0] += contract::weight(row, x); });
+    uint64_t sums[1];
+    sum(seen, sums, [&](float x, uint64_t(&own)[1]) { own[0] += contract::weight(row, x); });
     return sums[0];
   }
   SAMPLER_DEVICE_CALL contract::EntropySums entropies(const contract::RowScale &row, Window seen) {
-    Sums sums;
-    sum(seen, &sums, [&](float x, Sums &own) {
+    uint64_t sums[2];
+    sum(seen, sums, [&](float x, uint64_t(&own)[2]) {
       const contract::EntropySums one = contract::entropy_sums(row, x);
       own[0] += one.weight;
       own[1] += one.surprise;
@@ -63,8 +62,8 @@ class WindowBlock : protected ReportBlock<Context> {
   }
   SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const contract::RowScale &row,
                                                          Window seen) {
-    Sums sums;
-    sum(seen, &sums, [&](float x, Sums &own) {
+    uint64_t sums[4];
+    sum(seen, sums, [&](float x, uint64_t(&own)[4]) {
       contract::CollisionSums one;
       one.add(contract::relative_probability(row, x));
       own[0] += one.weight;
@@ -77,8 +76,8 @@ class WindowBlock : protected ReportBlock<Context> {
   SAMPLER_DEVICE_CALL contract::DeviationSums deviations(const contract::RowScale &row,
                                                          const contract::DeviationScale &unit,
                                                          Window seen) {
-    Sums sums;
-    sum(seen, &sums, [&](float x, Sums &own) {
+    uint64_t sums[2];
+    sum(seen, sums, [&](float x, uint64_t(&own)[2]) {
       contract::DeviationSums one;
       one.add(contract::deviation(unit, contract::sigma_value(row, x)));
       own[0] += one.sum;
@@ -389,16 +388,15 @@ class WindowBlock : protected ReportBlock<Context> {
   }
 
   // Sums over a window of what add(x, own) adds to `own`.
-  template <class Add>
-  SAMPLER_DEVICE void sum(Window seen, Sums *sums, const Add &add) {
-    Sums own = {};
+  template <int kCount, class Add>
+  SAMPLER_DEVICE void sum(Window seen, uint64_t (&sums)[kCount], const Add &add) {
+    uint64_t own[kCount] = {};
     if (seen.end <= listed_) {
       SAMPLER_KEEP_ROLLED
       for (int64_t i = seen.begin + ctx.thread(); i < seen.end; i += Context::kThreads) {
         add(listed_value(i), own);
       }
-      SAMPLER_UNROLLED
-      for (int i = 0; i < 4; ++i) (*sums)[i] = this->sum_of_threads(own[i], i);
+      sum_threads(own, sums);
       ctx.sync();
       return;
     }
@@ -419,8 +417,16 @@ class WindowBlock : protected ReportBlock<Context> {
         }
       }
     });
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < 4; ++i) (*sums)[i] = this->weight_of_team(own[i]);
+    uint64_t of_block[kCount];
+    sum_threads(own, of_block);
+    const auto *const of_team = this->exchange(of_block);
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kCount; ++i) sums[i] = Base::sum(of_team[i]);
+  }
+  template <int kCount>
+  SAMPLER_DEVICE void sum_threads(const uint64_t (&own)[kCount], uint64_t (&sums)[kCount]) const {
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kCount; ++i) sums[i] = this->sum_of_threads(own[i], i);
   }
 
   Row row_;

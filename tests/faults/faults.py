@@ -1162,6 +1162,11 @@ FAULTS = [
         [("kernels/held/windows.cuh", "if (!kept.has(x, element)) return contract::negative_infinity();", "")],
         [stages_on_device("OfHeldRows")]),
     Fault(
+        "history_read_without_edits",
+        "a held row with windows alone reads the history that no edit of it needs",
+        [("kernels/held/sample.cuh", "if (!kStages || request.stages.has_edits()) status", "if (true) status")],
+        [held_rows("OfStagesMayHaveBadHistories")]),
+    Fault(
         "removed_tokens_on_top",
         "the top tokens of a held row are listed where filters removed them, too",
         [("kernels/held/reports.cuh", "i < this->count() && shared.row.list[i] >= reported.cut", "i < this->count()")],

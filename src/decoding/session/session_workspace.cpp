@@ -149,6 +149,7 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     auto own = group;
     asked.add(own);
     own.row_params = &extent.numbers;
+    asked.add(own);  // fewer top tokens may need more
     own.reports = &reports;
     asked.add(own);
     if constexpr (std::is_same_v<decltype(own), sampler_verify_args>) {

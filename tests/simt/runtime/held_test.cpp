@@ -440,6 +440,7 @@ void (*const kStages[])(sampler_params *) = {
 struct StagedCase {
   FilterCase rows;
   sampler_params params = sampler_params_default();
+  const sampler_pipeline *pipeline = nullptr;
 
   // By which of kStages. Weights fall with the rank to a power.
   StagedCase(std::size_t stage, int num_cols, std::uint64_t seed, float power)
@@ -482,6 +483,7 @@ struct StagedCase {
     args.params = &params;
     args.random.seed = 5;
     args.reports = &reports;
+    args.pipeline = pipeline;
     args.out_token_ids = result.ids.data();
     args.out_row_status = result.statuses.data();
     EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
@@ -501,6 +503,20 @@ TEST_P(HeldRows, OfStagesAreNotLeft) {
           << "stage " << stage << ", " << num_cols << " columns";
       EXPECT_TRUE(was_held(call.rows, HeldKind::kStaged)) << "stage " << stage;
     }
+  }
+}
+
+// No stage but an edit reads the history.
+TEST_P(HeldRows, OfStagesMayHaveBadHistories) {
+  const std::int64_t offsets[] = {0, 9, 9};
+  const std::int32_t ids[9] = {};
+  sampler_pipeline pipeline = sized<sampler_pipeline>();
+  pipeline.history = {offsets, ids, 2, 9};
+  pipeline.max_history_tokens = 8;
+  for (std::size_t stage = 0; stage < std::size(kStages); ++stage) {
+    StagedCase call(stage, 9001, stage, 1.8f);
+    call.pipeline = &pipeline;
+    EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get())) << "stage " << stage;
   }
 }
 

@@ -159,6 +159,61 @@ TEST_F(SessionCalls, RatesFitInTheWorkspace) {
   }
 }
 
+// The workspace has room for any number of top tokens, though more of them need other kernels.
+TEST_F(SessionCalls, FewTopTokensFitInTheWorkspace) {
+  constexpr std::int64_t kColumns = 8200, kTop = 5, kSequences = 20;
+  runtime::reset({{{7}, 227 << 10, 228 << 10, 90}});  // few teams run at once
+  sampler_options handle_options = device_options(0);
+  handle_options.max_rows = kSequences;
+  handle_options.max_cols = kColumns;
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(SAMPLER_OK, sampler_create(&handle_options, &sampler)) << sampler_last_error();
+  auto options = sized<SessionOptions>();
+  options.max_sequences = kSequences;
+  options.max_context = 8;
+  options.vocabulary_size = options.max_top_logprobs = kColumns;
+  sampler_session_t session = nullptr;
+  ASSERT_EQ(SAMPLER_OK, sampler_session_create(sampler, &options, &session))
+      << sampler_last_error();
+  const std::int32_t prompt[] = {1, 2};
+  sampler_params params = sampler_params_default();
+  params.typical_p = 0.9f;
+  params.repetition_penalty = 1.1f;
+  auto add = sized<sampler_session_add_args>();
+  add.token_ids = prompt;
+  add.num_tokens = 2;
+  add.params = &params;
+  std::int32_t sequence;
+  for (int i = 0; i < kSequences; ++i) {
+    ASSERT_EQ(SAMPLER_OK, sampler_session_add(session, &add, &sequence)) << sampler_last_error();
+  }
+  std::vector<sampler_span> spans(kSequences);
+  std::vector<std::int64_t> counts(kSequences);
+  std::int64_t num_spans = 0;
+  auto plan = sized<sampler_session_plan_args>();
+  plan.out_spans = spans.data();
+  plan.out_num_spans = &num_spans;
+  ASSERT_EQ(SAMPLER_OK, sampler_session_plan(session, &plan)) << sampler_last_error();
+  std::vector<float> logits(kSequences * kColumns);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = float(i % 977) * 0.01f;
+  std::vector<std::int32_t> tokens(kSequences), top_ids(kSequences * kTop);
+  auto reports = sized<sampler_report_args>();
+  reports.num_top_logprobs = kTop;
+  reports.out_top_token_ids = top_ids.data();
+  auto advance = sized<sampler_session_advance_args>();
+  advance.spans = spans.data();
+  advance.num_spans = num_spans;
+  advance.logits = logits.data();
+  advance.out_token_ids = tokens.data();
+  advance.out_counts = counts.data();
+  advance.reports = &reports;
+  EXPECT_EQ(SAMPLER_OK, sampler_session_advance(session, &advance)) << sampler_last_error();
+  EXPECT_EQ(1, counts[kSequences - 1]);
+  EXPECT_EQ(976, top_ids[0]);
+  sampler_session_destroy(session);
+  sampler_destroy(sampler);
+}
+
 const char *const kFailing[] = {"cudaMemcpyAsync", "cudaStreamSynchronize", "cudaLaunchKernelExC"};
 
 // Whichever fails, an advance says so and changes nothing: the texts are the same in the end.
