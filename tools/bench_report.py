@@ -306,6 +306,15 @@ GPU_OPERATIONS = {
     "top_k_renorm50": "top-k 50 renorm",
     "top_p_renorm0.9": "top-p 0.9 renorm",
     "chain7": "chain of 7 drafts",
+    "lookup7_logits": "7 looked up drafts, logits",
+    "penalties1000": "penalties over 1,000 tokens",
+    "bitmask": "bitmask",
+    "top20_logprobs": "20 log-probabilities",
+    "typical_p0.9": "typical-p 0.9",
+    "top_n_sigma1": "top-n-sigma 1",
+    "llama.cpp": "llama.cpp's stages",
+    "mirostat_v2": "mirostat v2",
+    "adaptive_p0.5": "adaptive-p 0.5",
 }
 GPU_SUMMARY = ("greedy", "top_k50_top_p0.9", "top_p0.9", "softmax")
 

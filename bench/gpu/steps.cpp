@@ -130,9 +130,11 @@ bool run_steps(const std::vector<Step> &steps, const std::string &folder) {
 
 std::vector<Step> all_steps(const std::string &program, const std::string &folder) {
   const auto in_folder = [&](const char *file) { return folder + "/" + file; };
+  const std::string beside = program.substr(0, program.rfind('/') + 1);
   std::vector<Step> steps = {
       {"facts", 20, {program, "--facts", "--json", in_folder("facts.json")}},
       {"once", 30, {program, "--check-only", "--small", "--check-budget", "20"}},
+      {"suites", 90, {beside + "gpu_suites"}},
       {"times", 90, {program, "--time-only", "--budget", "70", "--json", in_folder("times.json")}},
       {"profile",
        110,
@@ -148,9 +150,10 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
                      {"compute-sanitizer", "--tool", tool, "--error-exitcode", "1", program,
                       "--check-only", "--small", "--check-budget", "15"}});
   }
-  const std::string peer = program.substr(0, program.rfind('/') + 1) + "torch_peer.py";
   steps.push_back(
-      {"peers", 60, {"python3", peer, "--budget", "50", "--json", in_folder("peers.json")}});
+      {"peers",
+       60,
+       {"python3", beside + "torch_peer.py", "--budget", "50", "--json", in_folder("peers.json")}});
   return steps;
 }
 

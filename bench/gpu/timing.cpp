@@ -30,15 +30,25 @@ constexpr int kMaxCallsPerGraph = 320;
 constexpr int64_t kColdBytes = int64_t(192) << 20;
 constexpr int64_t kPoolBytes = int64_t(20) << 30;
 constexpr int64_t kOutputPoolBytes = int64_t(4) << 30;
+constexpr int64_t kWorkspaceBytes = int64_t(1) << 30;
 constexpr int64_t kNumDrafts = 7;
+constexpr int64_t kHistory = 1000;  // tokens of a text
+constexpr int64_t kTop = 20;
 constexpr int64_t kMaxRows = 4096;
 constexpr int64_t kMaxCols = 200000;
 
 // Reports of a sampling besides its tokens.
 struct Reports {
-  int32_t *kept_counts;
-  float *logprobs, *values;
+  int32_t *kept_counts, *ranks, *top_ids;
+  float *logprobs, *values, *top_logprobs;
   sampler_row_status *row_status;
+};
+
+// What stages read: [kMaxRows, kHistory] tokens of histories, and a bitmask for each row.
+struct Texts {
+  const int64_t *offsets;
+  const int32_t *tokens;
+  const uint32_t *bitmasks;
 };
 
 // The shape and data of a call.
@@ -48,6 +58,9 @@ struct Call {
   void *output;       // whole rows
   int32_t *token_ids;
   Reports reports;
+  Texts texts;
+  void *workspace;  // kWorkspaceBytes, or what there was
+  size_t workspace_bytes;
   const int32_t *draft_token_ids;
   int64_t num_rows, num_cols;
   sampler_dtype dtype;
@@ -80,11 +93,21 @@ sampler_params params(float temperature, int32_t top_k, float top_p, float min_p
   return params;
 }
 
+// With other numbers of stages.
+template <class Set>
+sampler_params params_with(const Set &set) {
+  sampler_params params = sampler_params_default();
+  set(&params);
+  return params;
+}
+
 template <class Args>
 Args begin_args(const Call &call) {
   Args args = {};
   args.struct_size = sizeof args;
   args.exec.stream = call.stream;
+  args.exec.workspace = call.workspace;
+  args.exec.workspace_bytes = call.workspace_bytes;
   return args;
 }
 
@@ -122,6 +145,41 @@ sampler_status sample_and_report(sampler_t sampler, const Call &call) {
   return sampler_sample(sampler, &args);
 }
 
+// What servers report of each token.
+sampler_status sample_and_report_top(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  sampler_report_args reports = {};
+  reports.struct_size = sizeof reports;
+  reports.num_top_logprobs = kTop;
+  reports.out_top_token_ids = call.reports.top_ids;
+  reports.out_top_logprobs = call.reports.top_logprobs;
+  reports.out_ranks = call.reports.ranks;
+  reports.out_logprobs = call.reports.logprobs;
+  args.reports = &reports;
+  return sampler_sample(sampler, &args);
+}
+sampler_status sample_from_text(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  sampler_pipeline pipeline = {};
+  pipeline.struct_size = sizeof pipeline;
+  pipeline.history.offsets = call.texts.offsets;
+  pipeline.history.token_ids = call.texts.tokens;
+  pipeline.history.num_lists = call.num_rows;
+  pipeline.history.num_token_ids = call.num_rows * kHistory;
+  pipeline.max_history_tokens = kHistory;
+  args.pipeline = &pipeline;
+  return sampler_sample(sampler, &args);
+}
+sampler_status sample_by_bitmask(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  sampler_pipeline pipeline = {};
+  pipeline.struct_size = sizeof pipeline;
+  pipeline.token_bitmasks = call.texts.bitmasks;
+  pipeline.num_token_bitmasks = call.num_rows;
+  args.pipeline = &pipeline;
+  return sampler_sample(sampler, &args);
+}
+
 sampler_status write_rows(sampler_t sampler, const Call &call, sampler_output_kind output_kind) {
   auto args = begin_args<sampler_filter_args>(call);
   args.input = rows_of(call, call.input, call.num_rows);
@@ -138,14 +196,24 @@ sampler_status mask(sampler_t sampler, const Call &call) {
   return write_rows(sampler, call, SAMPLER_OUTPUT_VALUES);
 }
 
-sampler_status verify(sampler_t sampler, const Call &call) {
+sampler_verify_args verify_args(const Call &call) {
   auto args = begin_args<sampler_verify_args>(call);
   args.target = rows_of(call, call.input, call.num_rows * (kNumDrafts + 1));
-  args.draft = rows_of(call, call.draft, call.num_rows * kNumDrafts);
+  args.params = call.params;
   args.num_drafts = kNumDrafts;
   args.draft_token_ids = call.draft_token_ids;
   args.random.seed = 1;
   args.out_token_ids = call.token_ids;
+  return args;
+}
+sampler_status verify(sampler_t sampler, const Call &call) {
+  sampler_verify_args args = verify_args(call);
+  args.draft = rows_of(call, call.draft, call.num_rows * kNumDrafts);
+  return sampler_verify(sampler, &args);
+}
+// Of drafts without probabilities, as a lookup makes them.
+sampler_status verify_lookup(sampler_t sampler, const Call &call) {
+  const sampler_verify_args args = verify_args(call);
   return sampler_verify(sampler, &args);
 }
 
@@ -177,6 +245,33 @@ const Work kWorks[] = {
      params(1.0f, 0, 1.0f, 0.0f)},
     {"residual", SAMPLER_PROBABILITIES, true, 2, 2, &residual, params(1.0f, 0, 1.0f, 0.0f)},
     {"all_outputs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report, params(1.0f, 50, 0.9f, 0.0f)},
+    {"penalties1000", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
+       of->top_k = 50, of->top_p = 0.9f;
+       of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
+     })},
+    {"bitmask", SAMPLER_LOGITS, false, 1, 1, &sample_by_bitmask, params(1.0f, 50, 0.9f, 0.0f)},
+    {"top20_logprobs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report_top,
+     params(1.0f, 50, 0.9f, 0.0f)},
+    {"typical_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample,
+     params_with([](auto *of) { of->typical_p = 0.9f; })},
+    {"top_n_sigma1", SAMPLER_LOGITS, false, 1, 1, &sample,
+     params_with([](auto *of) { of->top_n_sigma = 1.0f; })},
+    {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
+       sampler_params_preset(of, sizeof *of, "llama.cpp");
+       of->temperature = 0.8f, of->top_k = 40, of->top_p = 0.95f, of->min_p = 0.05f;
+       of->repetition_penalty = 1.1f, of->xtc_probability = 0.5f;
+     })},
+    {"mirostat_v2", SAMPLER_LOGITS, false, 1, 1, &sample, params_with([](auto *of) {
+       of->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+       of->adaptive_target = 5.0f, of->adaptive_rate = 0.1f;
+     })},
+    {"adaptive_p0.5", SAMPLER_LOGITS, false, 1, 1, &sample, params_with([](auto *of) {
+       of->adaptive_kind = SAMPLER_ADAPTIVE_P;
+       of->adaptive_target = 0.5f, of->adaptive_rate = 0.9f;
+     })},
+    // At least the first position's row.
+    {"lookup7_logits", SAMPLER_LOGITS, false, kNumDrafts + 1, 1, &verify_lookup,
+     params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9_flat", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
      Content::kFlat},
     {"top_p0.9_equal", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
@@ -262,8 +357,13 @@ class Timer {
         sampler_(make_cuda_sampler(options.device, kMaxRows, kMaxCols)),
         pool_(pool_bytes(kPoolBytes, 3)),
         outputs_(pool_bytes(kOutputPoolBytes, 4)),
-        small_outputs_(size_t(kMaxRows * (kNumDrafts + 1)) * sizeof(int32_t)),
-        draft_token_ids_(size_t(kMaxRows * kNumDrafts) * sizeof(int32_t)) {
+        small_outputs_(size_t(kMaxRows * kSmallOutputs) * sizeof(int32_t)),
+        draft_token_ids_(size_t(kMaxRows * kNumDrafts) * sizeof(int32_t)),
+        workspace_(pool_bytes(kWorkspaceBytes, 4)),
+        histories_(size_t(kMaxRows * kHistory) * sizeof(int32_t)),
+        history_offsets_(size_t(kMaxRows + 1) * sizeof(int64_t)),
+        bitmasks_(size_t(kMaxRows * ((kMaxCols + 31) / 32)) * sizeof(uint32_t)) {
+    fill_texts();
     CUDA_CHECK(cudaMemset(draft_token_ids_.data(), 0, draft_token_ids_.bytes()));
     CUDA_CHECK(cudaMemset(small_outputs_.data(), 0, small_outputs_.bytes()));
     report_ = {{"run", describe_run(options.device, options.command)}, {"cells", Json::array()}};
@@ -294,7 +394,23 @@ class Timer {
     return std::min(size_t(wanted), free_bytes / part) / 256 * 256;
   }
 
+  // Words of 4 bytes a row: the tokens of a chain, and reports.
+  static constexpr int64_t kSmallOutputs = kNumDrafts + 1 + 5 + 2 * kTop;
+
   // ---- Data ---------------------------------------------------------------------------------
+
+  // Each text has tokens of its own, of ids below 32,000; a mask allows every other token.
+  void fill_texts() const {
+    std::vector<int64_t> offsets(kMaxRows + 1);
+    for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = int64_t(i) * kHistory;
+    std::vector<int32_t> tokens(size_t(kMaxRows * kHistory));
+    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = int32_t(i * 2654435761u % 32000);
+    CUDA_CHECK(cudaMemcpy(history_offsets_.data(), offsets.data(), history_offsets_.bytes(),
+                          cudaMemcpyHostToDevice));
+    CUDA_CHECK(
+        cudaMemcpy(histories_.data(), tokens.data(), histories_.bytes(), cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemset(bitmasks_.data(), 0x55, bitmasks_.bytes()));
+  }
 
   void fill_pool(const Cell &cell) {
     const Work &work = *cell.work;
@@ -325,10 +441,23 @@ class Timer {
         pool_.data() + index * stored + (cell.work->num_stored_rows + 1) / 2 * cell.row_bytes();
     call.output = outputs_.data() + index % num_outputs * cell.row_bytes();
     call.token_ids = reinterpret_cast<int32_t *>(small_outputs_.data());
-    call.reports = {call.token_ids + kMaxRows,
-                    reinterpret_cast<float *>(call.token_ids + 2 * kMaxRows),
-                    reinterpret_cast<float *>(call.token_ids + 3 * kMaxRows),
-                    reinterpret_cast<sampler_row_status *>(call.token_ids + 4 * kMaxRows)};
+    int32_t *next = call.token_ids + kMaxRows * (kNumDrafts + 1);
+    const auto take = [&](int64_t num) {
+      next += kMaxRows * num;
+      return next - kMaxRows * num;
+    };
+    call.reports.kept_counts = take(1);
+    call.reports.ranks = take(1);
+    call.reports.top_ids = take(kTop);
+    call.reports.logprobs = reinterpret_cast<float *>(take(1));
+    call.reports.values = reinterpret_cast<float *>(take(1));
+    call.reports.top_logprobs = reinterpret_cast<float *>(take(kTop));
+    call.reports.row_status = reinterpret_cast<sampler_row_status *>(take(1));
+    call.texts = {reinterpret_cast<const int64_t *>(history_offsets_.data()),
+                  reinterpret_cast<const int32_t *>(histories_.data()),
+                  reinterpret_cast<const uint32_t *>(bitmasks_.data())};
+    call.workspace = workspace_.data();
+    call.workspace_bytes = workspace_.bytes();
     call.draft_token_ids = reinterpret_cast<const int32_t *>(draft_token_ids_.data());
     call.num_rows = cell.num_rows;
     call.num_cols = cell.num_cols;
@@ -429,6 +558,7 @@ class Timer {
   const SamplerPtr sampler_;
   const Stream stream_;
   const DeviceMemory pool_, outputs_, small_outputs_, draft_token_ids_;
+  const DeviceMemory workspace_, histories_, history_offsets_, bitmasks_;
   std::tuple<int64_t, sampler_dtype, sampler_input_kind, Content> pool_content_ = {};
   std::map<std::tuple<int64_t, sampler_dtype, bool>, double> read_us_;
   const Clock::time_point begin_ = Clock::now();

@@ -34,7 +34,7 @@ enum class HeldKind : int {
 };
 constexpr int kNumHeldKinds = 10;
 
-constexpr bool is_sample(HeldKind kind) {
+SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kSample || kind == HeldKind::kReport ||
          kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }

@@ -75,6 +75,7 @@ need_for_bench() {
 need_for_gpu_check() {
   need nlohmann-json3-dev has_header nlohmann/json.hpp
   need libcli11-dev has_header CLI/CLI.hpp
+  need libgtest-dev has_header gtest/gtest.h
 }
 
 need_for_bindings() {
