@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "facts.h"
+#include "goals.h"
 #include "runtime.h"
 #include "steps.h"
 #include "timing.h"
@@ -19,7 +20,7 @@ struct Arguments {
   CheckOptions check;
   TimingOptions timing;
   bool facts = false, check_only = false, time_only = false, cpu_only = false;
-  std::string one, all_steps_folder;
+  std::string one, all_steps_folder, brief_folder;
 };
 
 bool report(const CheckOptions &options, const CheckReport &result) {
@@ -56,6 +57,7 @@ int run(Arguments arguments) {
     const int num_left_out = run_timing(arguments.timing);
     if (num_left_out > 0)
       std::printf("%d cells left out for want of time or memory\n", num_left_out);
+    if (arguments.timing.is_brief) print_beside_goals(arguments.timing.json_path);
   }
   return passed ? 0 : 1;
 }
@@ -69,6 +71,10 @@ int parse_and_run(int argc, char **argv) {
   app.add_option("--device", arguments.check.device, "CUDA device number")->capture_default_str();
   app.add_option("--all-steps", arguments.all_steps_folder,
                  "Everything, in ten minutes, results in this folder; see README.txt");
+  app.add_option("--brief", arguments.brief_folder,
+                 "What a change is looked at by, in three minutes, results in this folder");
+  app.add_flag("--with-goals", arguments.timing.is_brief,
+               "Times only cells with goals, and prints them beside those");
   app.add_flag("--facts", arguments.facts, "What the device is, and its latencies");
   app.add_flag("--check-only", arguments.check_only, "No timing");
   app.add_flag("--time-only", arguments.time_only, "No checks");
@@ -86,6 +92,11 @@ int parse_and_run(int argc, char **argv) {
   if (!arguments.all_steps_folder.empty()) {
     const bool passed =
         run_steps(all_steps(argv[0], arguments.all_steps_folder), arguments.all_steps_folder);
+    return passed ? 0 : 1;
+  }
+  if (!arguments.brief_folder.empty()) {
+    const bool passed =
+        run_steps(brief_steps(argv[0], arguments.brief_folder), arguments.brief_folder);
     return passed ? 0 : 1;
   }
   arguments.timing.command = "./gpu_check";

@@ -128,9 +128,38 @@ bool run_steps(const std::vector<Step> &steps, const std::string &folder) {
   });
 }
 
+namespace {
+
+std::string folder_of(const std::string &program) {
+  return program.substr(0, program.rfind('/') + 1);
+}
+
+Step sanitizer_step(const char *tool, const std::string &program) {
+  return {tool,
+          30,
+          {"compute-sanitizer", "--tool", tool, "--error-exitcode", "1", program, "--check-only",
+           "--small", "--check-budget", "15"}};
+}
+
+}  // namespace
+
+std::vector<Step> brief_steps(const std::string &program, const std::string &folder) {
+  return {
+      {"facts", 20, {program, "--facts", "--json", folder + "/facts.json"}},
+      {"once", 20, {program, "--check-only", "--small", "--check-budget", "10"}},
+      {"suites", 60, {folder_of(program) + "gpu_suites"}},
+      {"times",
+       70,
+       {program, "--time-only", "--with-goals", "--budget", "55", "--json",
+        folder + "/times.json"}},
+      sanitizer_step("memcheck", program),
+      {"check", 40, {program, "--check-only", "--check-budget", "30"}},
+  };
+}
+
 std::vector<Step> all_steps(const std::string &program, const std::string &folder) {
   const auto in_folder = [&](const char *file) { return folder + "/" + file; };
-  const std::string beside = program.substr(0, program.rfind('/') + 1);
+  const std::string beside = folder_of(program);
   std::vector<Step> steps = {
       {"facts", 20, {program, "--facts", "--json", in_folder("facts.json")}},
       {"once", 30, {program, "--check-only", "--small", "--check-budget", "20"}},
@@ -145,10 +174,7 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
       {"check", 160, {program, "--check-only", "--check-budget", "140"}},
   };
   for (const char *tool : {"memcheck", "racecheck", "synccheck", "initcheck"}) {
-    steps.push_back({tool,
-                     30,
-                     {"compute-sanitizer", "--tool", tool, "--error-exitcode", "1", program,
-                      "--check-only", "--small", "--check-budget", "15"}});
+    steps.push_back(sanitizer_step(tool, program));
   }
   steps.push_back(
       {"peers",

@@ -32,7 +32,8 @@ StepResult run_step(const Step &step, const std::string &log_path);
 // Runs all, and writes results to `folder`/steps.json after each. True if none failed.
 bool run_steps(const std::vector<Step> &steps, const std::string &folder);
 
-// The steps of ten minutes: `program` is this one; results go to `folder`.
+// The steps of three minutes, and of ten: `program` is this one; results go to `folder`.
+std::vector<Step> brief_steps(const std::string &program, const std::string &folder);
 std::vector<Step> all_steps(const std::string &program, const std::string &folder);
 
 }  // namespace gpu_check
