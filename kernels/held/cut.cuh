@@ -10,7 +10,8 @@
 
 namespace sampler::kernels {
 
-template <class Context, class Shared, class Request>
+// kAnyKind: of logits or probabilities; else of logits.
+template <class Context, class Shared, class Request, bool kAnyKind = false>
 class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
  public:
   SAMPLER_DEVICE CutBlock(const Context &context, const Request &any, const Held &layout)
@@ -97,8 +98,33 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       return request.out_kept_counts != nullptr;
   }
 
+  SAMPLER_DEVICE sampler_input_kind kind() const {
+    if constexpr (kAnyKind) return request.input.kind;
+    return SAMPLER_LOGITS;
+  }
+  // The key of the lowest value that a token has.
+  SAMPLER_DEVICE uint32_t lowest_key() const {
+    return contract::key_of_rank(contract::lowest_cut(kind()));
+  }
+  // The key of a row with a negative probability: that of NaN. Called by the whole team.
+  SAMPLER_DEVICE uint32_t checked(const Row &row, uint32_t max_key) {
+    if (kind() != SAMPLER_PROBABILITIES) return max_key;
+    bool is_bad = false;
+    this->for_each_tile(row, [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const bool is_in_row = uint32_t(this->index_of(row, tile, i)) < uint32_t(row.count);
+        is_bad = is_bad || (x[i] < 0.0f && is_in_row);
+      }
+    });
+    return this->max_of_team(is_bad ? ~uint32_t(0) : max_key);
+  }
+
   SAMPLER_DEVICE StreamedRowState &state() const { return shared.state; }
   SAMPLER_DEVICE contract::RowScale scale() const {
+    if (kind() == SAMPLER_PROBABILITIES) return contract::probabilities_row_scale(state().max);
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
 
@@ -124,7 +150,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     if (ctx.thread() != 0) return;
     StreamedRowState &row = state();
     row.max_key = key;
-    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key, kind());
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
   }
@@ -164,7 +190,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     const StreamNeed what = state().need;
     if (what == StreamNeed::kWeights) {
       // Min-p is the only filter, if any is on.
-      const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+      const uint32_t lowest = lowest_key();
       const bool is_cut = contract::min_p_is_on(state().parameters.min_p);
       const uint32_t key =
           is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
@@ -184,7 +210,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     const ValueBins bins = ValueBins::of(scale(), 1.0f - p);
     uint64_t total = 0;
     if (what == StreamNeed::kTotal) {
-      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins) : weigh(row, scale(), 0));
+      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins)
+                                             : weigh(row, scale(), lowest_key()));
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
     uint64_t begin[] = {0, 0};  // the bin or the bound, and the weight above the bin
@@ -207,8 +234,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     ctx.team_sync();
     uint64_t found[] = {0, 0, 0};  // cut, weight, count; a count of 0: not found
     if (this->is_leader() && this->count() <= kStreamedTokens) {
-      this->sort(is_binned ? bins.value(float(bin) - 0.5f) : state().max,
-                 is_binned ? bins.value(float(bin) + 1.5f) : lowest);
+      this->sort(is_binned ? bins.above(bin) : state().max, is_binned ? bins.below(bin) : lowest,
+                 kind() == SAMPLER_PROBABILITIES);
       int kept = 1;
       if (!is_first) {
         this->add_up(scale());
@@ -243,23 +270,47 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   struct ValueBins {
     float max;
     float floor;
-    float bins_of_unit;
+    float bins_of_unit;  // of logits; 0: of probabilities, whose bins are 1 / 32 of an octave
 
     // `rest`: the share of the weight that may be left out.
     SAMPLER_DEVICE static ValueBins of(const contract::RowScale &scale, float rest) {
       constexpr int kMostOctaves = 44;  // lighter tokens weigh nothing
       const int exponent = int(contract::bits_of(rest) >> 23) - 127;
       const int octaves = 21 - exponent < kMostOctaves ? 21 - exponent : kMostOctaves;
+      if (kAnyKind && scale.kind == SAMPLER_PROBABILITIES) {
+        const uint32_t bits = contract::bits_of(scale.max), below = uint32_t(octaves) << 23;
+        return {scale.max, contract::float_of(bits > below ? bits - below : 1), 0.0f};
+      }
       const float reach = float(octaves) / scale.scale;
       return {scale.max, scale.max - reach, float(kStreamedTokens - 1) / reach};
     }
     // -1: none.
     SAMPLER_DEVICE int of_value(float x) const {
       if (!(x >= floor)) return -1;
+      if (kAnyKind && bins_of_unit == 0.0f) {
+        return int((contract::bits_of(max) - contract::bits_of(x)) >> kBinShift);
+      }
       const float place = (max - x) * bins_of_unit;
       return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
     }
-    SAMPLER_DEVICE float value(float place) const { return max - place / bins_of_unit; }
+    // Reached by no value of the bins before; above all of those after.
+    SAMPLER_DEVICE float above(int bin) const {
+      if (kAnyKind && bins_of_unit == 0.0f) return of_bits(bin);
+      return max - (float(bin) - 0.5f) / bins_of_unit;
+    }
+    SAMPLER_DEVICE float below(int bin) const {
+      if (kAnyKind && bins_of_unit == 0.0f) return of_bits(bin + 1);
+      return max - (float(bin) + 1.5f) / bins_of_unit;
+    }
+
+   private:
+    static constexpr int kBinShift = 18;
+    static_assert(44 << (23 - kBinShift) < kStreamedTokens, "all octaves have bins");
+
+    SAMPLER_DEVICE float of_bits(int bin) const {
+      const uint32_t bits = contract::bits_of(max), down = uint32_t(bin) << kBinShift;
+      return contract::float_of(bits > down ? bits - down : 0);
+    }
   };
 
   // Lanes that make additions to one bin slow.
@@ -286,6 +337,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   // This thread's part of the weight; adds it to the block's bins.
   SAMPLER_DEVICE uint64_t weigh_by_value(const Row &row, const ValueBins &bins) const {
     const contract::RowScale scale = this->scale();
+    const float nothing = kind() == SAMPLER_PROBABILITIES ? 0.0f : contract::negative_infinity();
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) {
       shared.row.weights[i] = {};
@@ -301,7 +353,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
         const Vector quad = ctx.load_shared(this->place(tile, slot));
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
-          const float value = contract::float_of(quad.word[j]);
+          // Beside a row lies -inf, which is no probability.
+          const float value = contract::larger_of(contract::float_of(quad.word[j]), nothing);
           const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, value));
           own += weight;
           int bin = bins.of_value(value);
@@ -357,7 +410,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   // This thread's part of the weight of the values from a key up.
   SAMPLER_DEVICE uint64_t weigh(const Row &row, const contract::RowScale &scale,
                                 uint32_t key) const {
-    const float low = key != 0 ? contract::value_of_key(key) : contract::negative_infinity();
+    const float low = contract::value_of_key(key);
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
       float x[kGroup];
@@ -422,7 +475,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     for (int i = 0; i < List::kBinsOfThread; ++i) {
       keys[i] = shared.row.bins.keys[i * Context::kThreads + ctx.thread()];
     }
-    const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+    const uint32_t lowest = lowest_key();
     const uint32_t key = this->nth_largest(keys, wanted);
     return key > lowest ? key : lowest;
   }

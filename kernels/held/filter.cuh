@@ -10,9 +10,9 @@
 namespace sampler::kernels {
 
 template <class Context>
-class FilterBlock : CutBlock<Context, HeldFilter, contract::FilterRequest> {
+class FilterBlock : CutBlock<Context, HeldFilter, contract::FilterRequest, true> {
  public:
-  using Cut = CutBlock<Context, HeldFilter, contract::FilterRequest>;
+  using Cut = CutBlock<Context, HeldFilter, contract::FilterRequest, true>;
   using Cut::Cut;
 
   SAMPLER_DEVICE void run() {
@@ -21,7 +21,7 @@ class FilterBlock : CutBlock<Context, HeldFilter, contract::FilterRequest> {
     ctx.sync();
     if (this->is_other()) return this->leave(this->index());
     this->load_as_f32(row);
-    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
+    this->set_maximum(this->checked(row, this->max_of_team(this->largest_by_bins(row))));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) {
       this->write_bad(output(), row, is_mask());

@@ -44,13 +44,15 @@ bool can_report(const StagedSampleRequest &request) {
 
 HeldKind held_kind(const contract::FilterRequest &request) {
   const contract::Parameters &all = request.parameters;
-  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) ||
-      request.pipeline || may_have_two_scales(all)) {
+  const bool are_logits = request.input.kind == SAMPLER_LOGITS;
+  const bool is_written = are_logits || request.output_kind == SAMPLER_OUTPUT_PROBABILITIES;
+  if (!is_dense(request.input, request.input.kind) || !is_wide(request.input.num_cols) ||
+      request.pipeline || !is_written || may_have_two_scales(all)) {
     return HeldKind::kNone;
   }
   const bool has_arrays = all.top_k.array || all.top_p.array || all.min_p.array;
   const bool counts_kept = request.out_kept_counts != nullptr;
-  if (!has_arrays && !contract::any_filter_is_on(all.of(0)) && !counts_kept &&
+  if (are_logits && !has_arrays && !contract::any_filter_is_on(all.of(0)) && !counts_kept &&
       request.output_kind == SAMPLER_OUTPUT_PROBABILITIES) {
     return HeldKind::kSoftmax;
   }
@@ -85,11 +87,14 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   const contract::Parameters &all = request.parameters;
   const bool draws =
       request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
-  if (!is_dense(request.input, SAMPLER_LOGITS) || !is_wide(request.input.num_cols) ||
+  const bool has_stages = stages.has_windows || stages.adaptive.may_have_window();
+  if (!is_dense(request.input, request.input.kind) || !is_wide(request.input.num_cols) ||
       !can_report(request) || !draws || request.keeps_edited()) {
     return HeldKind::kNone;
   }
-  if (stages.has_windows || stages.adaptive.may_have_window()) return HeldKind::kStaged;
+  const bool are_logits = request.input.kind == SAMPLER_LOGITS;
+  if (!are_logits && (has_stages || stages.has_edits())) return HeldKind::kNone;
+  if (has_stages) return HeldKind::kStaged;
   if (may_have_two_scales(all)) return HeldKind::kNone;
   const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
   if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;

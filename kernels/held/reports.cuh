@@ -13,15 +13,15 @@
 
 namespace sampler::kernels {
 
-template <class Context>
-class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest> {
+template <class Context, bool kAnyKind = false>
+class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest, kAnyKind> {
  public:
   SAMPLER_DEVICE ReportBlock(const Context &context, const StagedSampleRequest &sample,
                              const Held &layout)
       : Cut(context, sample, layout), outputs(context, sample) {}
 
  protected:
-  using Cut = CutBlock<Context, HeldSample, StagedSampleRequest>;
+  using Cut = CutBlock<Context, HeldSample, StagedSampleRequest, kAnyKind>;
   using Block = typename Cut::Block;
   using Cut::ctx;
   using Cut::request;
@@ -30,7 +30,7 @@ class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest>
 
   // Finds the row's largest value and, if it is good, what filters keep, as cut() does.
   SAMPLER_DEVICE bool find_kept(const Row &row, bool wants_weight = false) {
-    this->set_maximum(this->max_of_team(this->largest_by_bins(row)));
+    this->set_maximum(this->checked(row, this->max_of_team(this->largest_by_bins(row))));
     ctx.sync();
     return this->state().status != SAMPLER_ROW_OK || this->cut(row, wants_weight);
   }
@@ -95,6 +95,8 @@ class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest>
                               const HeldKept &token) {
     const bool has_entropy = request.wanted.out_entropies && !reported.greedy;
     const HeldKept all = Cut::kept_from(reported.cut);
+    const float nothing =
+        this->kind() == SAMPLER_PROBABILITIES ? 0.0f : contract::negative_infinity();
     contract::EntropySums own;
     uint32_t rank = 0;
     this->for_each_tile(row, [&](int tile) {
@@ -104,7 +106,7 @@ class ReportBlock : protected CutBlock<Context, HeldSample, StagedSampleRequest>
       for (int i = 0; i < kGroup; ++i) {
         const int index = this->index_of(row, tile, i);
         rank += token.has(x[i], index) ? 1 : 0;
-        if (!all.has(x[i], index)) x[i] = contract::negative_infinity();
+        if (!all.has(x[i], index)) x[i] = nothing;
       }
       if (has_entropy) {
         add_entropy_of_kind(reported.scale, x, &own);

@@ -47,7 +47,8 @@ class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, Block
 
 // kStages: with windows and adaptive stages; then with edits and reports, too.
 template <class Context, bool kEdits, bool kReports, bool kStages>
-class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context>> {
+class SampleBlock
+    : std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context, !kEdits>> {
  public:
   SAMPLER_DEVICE SampleBlock(const Context &context, const StagedSampleRequest &sample,
                              const Held &layout)
@@ -62,7 +63,7 @@ class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBloc
 
  private:
   static_assert(sizeof(TeamShared) <= sizeof(StreamedList), "edits come before the list");
-  using Base = std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context>>;
+  using Base = std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context, !kEdits>>;
   using Block = typename Base::Block;
   using Base::ctx;
   using Base::held;
@@ -103,7 +104,7 @@ class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBloc
       if (!has_row) {
         state().status = SAMPLER_ROW_INVALID_INDEX;
       } else if (state().status == SAMPLER_ROW_OK &&
-                 !request.stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
+                 !request.stages.has_valid_numbers(slot, this->kind())) {
         state().status = SAMPLER_ROW_INVALID_PARAMETER;
       }
       if (state().status == SAMPLER_ROW_OK) {
@@ -196,7 +197,7 @@ class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBloc
     contract::Reported reported = {this->scale(), shared.cut, kept_weight, greedy};
     if (request.logprob_kind != SAMPLER_LOGPROB_PROCESSED) {
       const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
-      reported = contract::reported_row(SAMPLER_LOGITS, is_raw ? raw.scale.max : state().max);
+      reported = contract::reported_row(this->kind(), is_raw ? raw.scale.max : state().max);
       reported.weight = is_raw ? raw.weight : 0;
       if (kEdits && is_raw) {
         ctx.team_sync();  // peers may read the edited row until here
@@ -222,8 +223,9 @@ class SampleBlock : std::conditional_t<kStages, WindowBlock<Context>, ReportBloc
   // The distribution of the row as it was given: before its edits.
   SAMPLER_DEVICE Raw raw_of(const Row &row, uint32_t max_key) {
     const contract::RowScale scale =
-        contract::logits_row_scale(contract::value_of_key(max_key), 1.0f);
-    return {scale, has_raw_logprobs() ? this->weight_of_team(this->weigh(row, scale, 0)) : 0};
+        contract::row_scale(this->kind(), contract::value_of_key(max_key), 1.0f);
+    const uint32_t lowest = this->lowest_key();
+    return {scale, has_raw_logprobs() ? this->weight_of_team(this->weigh(row, scale, lowest)) : 0};
   }
 
   // Returns the kept weight; of a greedy row it is not known.

@@ -107,7 +107,7 @@ class RankedList {
                                          float min_p) const {
     const uint64_t least =
         contract::min_p_threshold(min_p, contract::weight(scale, contract::value_of_key(max_key)));
-    uint32_t key = contract::value_key(contract::negative_infinity()) + 1;
+    uint32_t key = contract::key_of_rank(contract::lowest_cut(scale.kind));
     for (uint32_t range = max_key - key + 1; range > 1;) {
       // Keys [key, key + range) include the lowest with enough weight.
       const uint32_t step = (range + uint32_t(Context::kThreads) - 1) / uint32_t(Context::kThreads);
@@ -159,8 +159,9 @@ class RankedList {
 
   SAMPLER_DEVICE int count() const { return int(shared.num_listed); }
 
-  // Sorts the list, whose values lie between these, into rank order.
-  SAMPLER_DEVICE void sort(float first, float least) const {
+  // Sorts the list, whose values lie between these, into rank order. `by_octave`: they are
+  // positive, and spread evenly by their logarithms.
+  SAMPLER_DEVICE void sort(float first, float least, bool by_octave = false) const {
     if (count() <= Context::kThreads) {
       const Rank own = ctx.thread() < count() ? shared.row.list[ctx.thread()] : 0;
       int before = 0;
@@ -170,7 +171,7 @@ class RankedList {
       ctx.sync();
       return;
     }
-    if (sort_by_bins(first, least)) return;
+    if (sort_by_bins(first, least, by_octave)) return;
     int size = Context::kThreads;  // bitonic, a power of two
     SAMPLER_KEEP_ROLLED
     while (size < count()) size *= 2;
@@ -197,12 +198,14 @@ class RankedList {
 
   // Distributes the list to bins by value that one or two threads can sort. False, with nothing
   // changed: a bin is too full.
-  SAMPLER_DEVICE bool sort_by_bins(float first, float least) const {
+  SAMPLER_DEVICE bool sort_by_bins(float first, float least, bool by_octave) const {
     constexpr int kMostInBin = 48;
     uint32_t *const begins = shared.row.bins.keys;  // first the bins' sizes
-    const float bins_of_unit = float(kStreamedTokens - 1) / (first - least);
+    const auto measure = [&](float x) { return by_octave ? float(contract::bits_of(x)) : x; };
+    const float most = measure(first);
+    const float bins_of_unit = float(kStreamedTokens - 1) / (most - measure(least));
     const auto bin_of = [&](Rank rank) {
-      const float place = (first - contract::value_of_rank(rank)) * bins_of_unit;
+      const float place = (most - measure(contract::value_of_rank(rank))) * bins_of_unit;
       return place < float(kStreamedTokens - 1) ? int(place) : kStreamedTokens - 1;
     };
     Rank own[kBinsOfThread];

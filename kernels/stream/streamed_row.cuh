@@ -153,9 +153,10 @@ SAMPLER_DEVICE inline uint32_t key_or_bad(float x) {
   return contract::is_nan(x) ? ~uint32_t(0) : contract::value_key(x);
 }
 
-SAMPLER_DEVICE inline uint32_t status_of_key(uint32_t key) {
+SAMPLER_DEVICE inline uint32_t status_of_key(uint32_t key,
+                                             sampler_input_kind kind = SAMPLER_LOGITS) {
   if (key == ~uint32_t(0)) return SAMPLER_ROW_INVALID_VALUE;
-  return contract::check_first(SAMPLER_LOGITS, contract::rank_of_key(key) | ~uint32_t(0),
+  return contract::check_first(kind, contract::rank_of_key(key) | ~uint32_t(0),
                                contract::Use::kDraw);
 }
 

@@ -241,16 +241,19 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   return layout;
 }
 
-// Whether a request runs on the kernels with stages, which have registers to spare.
-bool is_staged(const contract::SampleRequest &request) {
+// Whether a request runs on the kernels with stages, which have registers to spare. So do draws
+// from probabilities where rows are held.
+bool is_staged(const contract::SampleRequest &request, const Device &device) {
   return request.pipeline || request.reports || request.out_observations ||
-         request.random.are_watermarks;
+         request.random.are_watermarks ||
+         (request.input.kind == SAMPLER_PROBABILITIES &&
+          held_of(kernels::StagedSampleRequest(request), device).is_on());
 }
-bool is_staged(const contract::FilterRequest &request) {
+bool is_staged(const contract::FilterRequest &request, const Device &) {
   return request.pipeline != nullptr;
 }
 
-bool is_staged(const contract::VerifyRequest &request) {
+bool is_staged(const contract::VerifyRequest &request, const Device &) {
   return request.verification != nullptr;
 }
 // Updates duplicate members of a request after its arrays and memory were moved to the workspace.
@@ -305,13 +308,13 @@ cudaError_t launch_all(const kernels::StagedSampleRequest &request, const Device
 
 // Calls f(request) with the request type of its kernels. Requests with stages have other kernels.
 template <class F>
-auto visit(const contract::AnyRequest &any, const F &f) {
+auto visit(const contract::AnyRequest &any, const Device &device, const F &f) {
   return any.visit([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
                   std::is_same_v<Request, contract::FilterRequest> ||
                   std::is_same_v<Request, contract::VerifyRequest>) {
-      if (is_staged(request)) return f(kernels::Staged<Request>(request));
+      if (is_staged(request, device)) return f(kernels::Staged<Request>(request));
     }
     return f(request);
   });
@@ -421,7 +424,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 }
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
-  return visit(any, [&](const auto &request) {
+  return visit(any, device, [&](const auto &request) {
     const kernels::Stream stream = stream_of(request, device);
     const kernels::Held held = held_of(request, device);
     const kernels::Plan plan = plan_of(request, device, stream, held);
@@ -477,7 +480,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
 
 Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
           CUstream_st *stream) {
-  return visit(any,
+  return visit(any, device,
                [&](const auto &request) { return enqueue(request, device, workspace, stream); });
 }
 

@@ -1133,7 +1133,7 @@ FAULTS = [
     Fault(
         "raw_weights_of_edited_rows",
         "raw log-probabilities of held rows are of the weights from probability 1 up",
-        [("kernels/held/sample.cuh", "this->weigh(row, scale, 0))", "this->weigh(row, scale, max_key))")],
+        [("kernels/held/sample.cuh", "this->weigh(row, scale, lowest))", "this->weigh(row, scale, max_key))")],
         [stages_on_device("OfHeldRows")]),
     Fault(
         "raw_reports_of_the_edited_row",

@@ -95,6 +95,7 @@ struct FilterCase {
   std::vector<float> temperature, top_p, min_p;
   std::vector<std::int32_t> top_k;
   bool by_row = false, counts = false;
+  sampler_input_kind kind_of_input = SAMPLER_LOGITS;
   sampler_output_kind output_kind;
   sampler_dtype output_dtype;
 
@@ -143,6 +144,22 @@ struct FilterCase {
         one_of(SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST);
   }
 
+  // The same rows as powers of 2, which sum up to anything, or some of them bad.
+  void be_probabilities() {
+    kind_of_input = SAMPLER_PROBABILITIES;
+    for (int row = 0; row < num_rows; ++row) {
+      for (int i = 0; i < num_cols; ++i) {
+        const float x = input.get(place(row, i));
+        input.set(place(row, i), std::isinf(x) && x > 0 ? x : std::exp2(1.4f * x - 9));
+      }
+      const bool is_negative = contents[std::size_t(row)] == Content::kNaN && num_cols % 2 == 0;
+      if (is_negative) input.set(place(row, num_cols / 3), -0.25f);
+    }
+    for (float &t : temperature) t = t > 0 ? 1.0f : t;
+    if (params.temperature > 0) params.temperature = 1.0f;
+    output_kind = SAMPLER_OUTPUT_PROBABILITIES;
+  }
+
   std::size_t place(int row, int i) const {
     return lead + std::size_t(row * stride) + std::size_t(i);
   }
@@ -171,6 +188,7 @@ struct FilterCase {
     args.input.num_cols = num_cols;
     args.input.row_stride = stride;
     args.input.dtype = input.dtype;
+    args.input.kind = kind_of_input;
     args.params = &params;
     if (by_row) args.row_params = &rows;
     args.output_kind = output_kind;
@@ -186,6 +204,7 @@ struct FilterCase {
   HeldKind kind() const {
     contract::FilterRequest request;
     request.input.num_cols = num_cols;
+    request.input.kind = kind_of_input;
     contract::Parameters &all = request.parameters;
     all.temperature = {params.temperature, by_row ? temperature.data() : nullptr};
     all.top_k = {params.top_k, by_row ? top_k.data() : nullptr};
@@ -244,8 +263,9 @@ constexpr int kWidths[] = {8192, 8200, 9001, 20000, 40009};
 
 TEST_P(HeldRows, OfFiltersEqualTheCpu) {
   int num_held[kernels::kNumHeldKinds] = {};
-  for (std::uint64_t seed = 0; seed < 72; ++seed) {
-    const FilterCase call(4, kWidths[seed / 3 % 5], seed, false);
+  for (std::uint64_t seed = 0; seed < 144; ++seed) {
+    FilterCase call(4, kWidths[seed / 3 % 5], seed, false);
+    if (seed >= 72) call.be_probabilities();
     runtime::forget_calls();
     const FilterCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
     ASSERT_TRUE(expected == actual) << "seed " << seed;
@@ -286,8 +306,9 @@ class NothingIsComputedLater {
 
 TEST_P(HeldRows, OfModelsAreNotLeft) {
   const NothingIsComputedLater nothing;
-  for (std::uint64_t seed = 100; seed < 130; ++seed) {
-    const FilterCase call(3, kWidths[seed % 3], seed, true);
+  for (std::uint64_t seed = 100; seed < 160; ++seed) {
+    FilterCase call(3, kWidths[seed % 3], seed, true);
+    if (seed >= 130) call.be_probabilities();
     if (call.by_row || call.kind() == HeldKind::kNone) continue;
     const FilterCase::Result expected = call.run(cpu_.get()), actual = call.run(device_.get());
     EXPECT_TRUE(expected == actual)
@@ -301,8 +322,9 @@ TEST_P(HeldRows, OfModelsAreNotLeft) {
 // values.
 TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
   const NothingIsComputedLater nothing;
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
-    const bool is_tied = seed >= 6;
+  for (std::uint64_t of_kind = 0; of_kind < 18; ++of_kind) {
+    const std::uint64_t seed = of_kind % 9;
+    const bool is_tied = seed >= 6, are_probabilities = of_kind >= 9;
     FilterCase call(2, kWidths[is_tied ? 2 : 2 + seed % 3], seed, true);
     if (!GetParam().device.has_clusters()) call = FilterCase(2, 9001, seed, true);
     std::mt19937_64 random(seed);
@@ -312,12 +334,17 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
       for (int i = 0; i < call.num_cols; ++i) {
         const float rank = 1 + uniform(random) * float(call.num_cols);
         const float x = -1.1f * std::log(rank) + 0.3f * normal(random);
-        call.input.set(call.place(row, i), is_tied ? std::floor(2 * x) / 2 : x);
+        const float tied = is_tied ? std::floor(2 * x) / 2 : x;
+        call.input.set(call.place(row, i), are_probabilities ? std::exp(tied) / 10 : tied);
       }
     }
     call.by_row = false;
     call.counts = seed % 3 == 1;
-    call.params.temperature = seed % 2 == 0 ? 1.0f : 1.3f;
+    call.params.temperature = seed % 2 == 0 || are_probabilities ? 1.0f : 1.3f;
+    if (are_probabilities) {
+      call.kind_of_input = SAMPLER_PROBABILITIES;
+      call.output_kind = SAMPLER_OUTPUT_PROBABILITIES;
+    }
     call.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     call.params.top_k = 0;
     call.params.min_p = 0.0f;
@@ -337,8 +364,9 @@ TEST_P(HeldRows, OfWideNucleiAreNotLeft) {
 TEST_P(HeldRows, OfReportsAreNotLeft) {
   const NothingIsComputedLater nothing(kernels::Operation::kStagedSample);
   constexpr std::int64_t kTop = 20, kKept = 600;
-  for (std::uint64_t seed = 200; seed < 224; ++seed) {
-    const FilterCase rows(3, kWidths[seed % 3], seed, true);
+  for (std::uint64_t seed = 200; seed < 248; ++seed) {
+    FilterCase rows(3, kWidths[seed % 3], seed, true);
+    if (seed >= 224) rows.be_probabilities();
     if (rows.by_row || rows.kind() == HeldKind::kNone) continue;
     const auto size = std::size_t(rows.num_rows);
     const std::size_t num_words = std::size_t(rows.num_cols + 31) / 32;
@@ -373,9 +401,12 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
       args.input.num_cols = rows.num_cols;
       args.input.row_stride = rows.stride;
       args.input.dtype = rows.input.dtype;
+      args.input.kind = rows.kind_of_input;
       args.params = &rows.params;
       args.random.seed = seed;
-      args.reports = &reports;
+      // Draws from probabilities are held without reports, too.
+      const bool is_plain = rows.kind_of_input == SAMPLER_PROBABILITIES && seed % 4 == 0;
+      args.reports = is_plain ? nullptr : &reports;
       args.out_token_ids = std::get<0>(result).data();
       args.out_row_status = std::get<9>(result).data();
       EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();

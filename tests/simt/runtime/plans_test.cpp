@@ -297,6 +297,8 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
               streamed.parameters.temperature.array = temperatures;
               ASSERT_LE(opened_.workspace_bytes(streamed), room)
                   << num_rows << " streamed rows of " << num_cols << " columns";
+              streamed.input.kind = SAMPLER_PROBABILITIES;
+              ASSERT_LE(opened_.workspace_bytes(streamed), room) << "probabilities";
               contract::FilterRequest held;
               held.input = request.input;
               held.parameters.top_k.value = 50;
