@@ -297,6 +297,7 @@ GPU_OPERATIONS = {
     "greedy": "greedy",
     "top_k50_top_p0.9": "top-k 50 + top-p 0.9",
     "top_p0.9": "top-p 0.9",
+    "top_p0.9_probabilities": "top-p 0.9 of probabilities",
     "temperature": "temperature",
     "min_p0.05": "min-p 0.05",
     "joint": "joint",

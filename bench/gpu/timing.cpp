@@ -245,6 +245,8 @@ const Work kWorks[] = {
      params(1.0f, 0, 1.0f, 0.0f)},
     {"residual", SAMPLER_PROBABILITIES, true, 2, 2, &residual, params(1.0f, 0, 1.0f, 0.0f)},
     {"all_outputs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report, params(1.0f, 50, 0.9f, 0.0f)},
+    {"top_p0.9_probabilities", SAMPLER_PROBABILITIES, false, 1, 1, &sample,
+     params(1.0f, 0, 0.9f, 0.0f)},
     {"penalties1000", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
        of->top_k = 50, of->top_p = 0.9f;
        of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
