@@ -24,11 +24,7 @@ class FilterTeam {
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     end_ = end;
-    for (index_ = begin; index_ < end_; ++index_) run_row();
-    for (; place_ < num_places_; place_ += uint32_t(team_.ctx.num_teams())) {
-      index_ = list_[place_];
-      run_row();
-    }
+    for (index_ = begin; index_ < end_ || take_listed(); ++index_) run_row();
   }
 
   // run() also processes rows of a list: teams take turns, this one starts at its own index.
@@ -40,6 +36,14 @@ class FilterTeam {
 
  protected:
   using Row = TeamRow<Context, StoredRow>;
+
+  // Moves to the next row of the list, if there is one.
+  SAMPLER_DEVICE bool take_listed() {
+    if (place_ >= num_places_) return false;
+    index_ = list_[place_];
+    place_ += uint32_t(team_.ctx.num_teams());
+    return true;
+  }
 
   SAMPLER_DEVICE_CALL void run_row() {
     const StoredRow stored = stored_row(contract::row_view(request_.input, index_));

@@ -126,6 +126,7 @@ check_package() {
     sort --check --version-sort 2>/dev/null ||
     skip "cargo 1.90 is needed to package crates that depend on each other without a registry"
   export CARGO_TARGET_DIR=$work_dir/package
+  rm -rf "$CARGO_HOME/registry" # where an earlier package of the same version would stand for this one
   crates package --workspace --allow-dirty
   folder=$(mktemp -d)
   # shellcheck disable=SC2064  # The folder of now.

@@ -154,6 +154,12 @@ class Reference {
     }
     args.pipeline = &pipeline;
     args.reports = &reports;
+    std::size_t bytes = 0;
+    EXPECT_EQ(sampler_sample_workspace_size(sampler_, &args, &bytes), SAMPLER_OK)
+        << sampler_last_error();
+    std::vector<char> workspace(bytes);
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = bytes;
     EXPECT_EQ(sampler_sample(sampler_, &args), SAMPLER_OK) << sampler_last_error();
     return token;
   }
