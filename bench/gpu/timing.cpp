@@ -259,7 +259,7 @@ const Work kWorks[] = {
     {"top_n_sigma1", SAMPLER_LOGITS, false, 1, 1, &sample,
      params_with([](auto *of) { of->top_n_sigma = 1.0f; })},
     {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
-       sampler_params_preset(of, sizeof *of, "llama.cpp");
+       if (sampler_params_preset(of, sizeof *of, "llama.cpp") != SAMPLER_OK) std::abort();
        of->temperature = 0.8f, of->top_k = 40, of->top_p = 0.95f, of->min_p = 0.05f;
        of->repetition_penalty = 1.1f, of->xtc_probability = 0.5f;
      })},

@@ -207,7 +207,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     // tokens are listed. Else it is the tokens above a bound.
     const bool is_binned = what == StreamNeed::kTotal && has_top_p_alone();
     const float p = state().parameters.top_p;
-    const ValueBins bins = ValueBins::of(scale(), 1.0f - p);
+    const ValueBins bins = ValueBins::of(scale(), 1.0f - (p > 0.0f ? p : 0.0f));
     uint64_t total = 0;
     if (what == StreamNeed::kTotal) {
       total = this->weight_of_team(is_binned ? weigh_by_value(row, bins)

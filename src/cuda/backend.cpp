@@ -242,11 +242,12 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
 }
 
 // Whether a request runs on the kernels with stages, which have registers to spare. So do draws
-// from probabilities where rows are held.
+// from probabilities where rows are held, unless some are of one row, whose work they share.
 bool is_staged(const contract::SampleRequest &request, const Device &device) {
   return request.pipeline || request.reports || request.out_observations ||
          request.random.are_watermarks ||
          (request.input.kind == SAMPLER_PROBABILITIES &&
+          request.num_rows <= request.input.num_rows &&
           held_of(kernels::StagedSampleRequest(request), device).is_on());
 }
 bool is_staged(const contract::FilterRequest &request, const Device &) {

@@ -67,19 +67,35 @@ Heap heap;
 
 constexpr std::size_t kHeapBytes = std::size_t(6) << 30, kStackBytes = std::size_t(64) << 20;
 
-// Registers the data of the program itself, which comes first and has no name.
+void register_range(std::uintptr_t begin, std::uintptr_t end, bool writes) {
+  if (!gpu_suites::reach(reinterpret_cast<void *>(begin), end - begin, writes)) {
+    std::printf("the device does not reach the program's %s data\n", writes ? "own" : "constant");
+  }
+}
+
+// Registers the data of the program itself, which comes first and has no name. The loader makes the
+// beginning of what can be written read-only (RELRO).
 int register_data(dl_phdr_info *info, std::size_t, void *) {
   constexpr std::uintptr_t kPage = 4096;
+  const auto down = [](std::uintptr_t address) { return address / kPage * kPage; };
+  std::uintptr_t end_of_relro = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto &part = info->dlpi_phdr[i];
+    if (part.p_type == PT_GNU_RELRO) {
+      end_of_relro = down(info->dlpi_addr + part.p_vaddr + part.p_memsz);
+    }
+  }
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto &part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) != 0) continue;
-    const std::uintptr_t begin = (info->dlpi_addr + part.p_vaddr) / kPage * kPage;
-    const std::uintptr_t end =
-        (info->dlpi_addr + part.p_vaddr + part.p_memsz + kPage - 1) / kPage * kPage;
+    std::uintptr_t begin = down(info->dlpi_addr + part.p_vaddr);
+    const std::uintptr_t end = down(info->dlpi_addr + part.p_vaddr + part.p_memsz + kPage - 1);
     const bool writes = (part.p_flags & PF_W) != 0;
-    if (!gpu_suites::reach(reinterpret_cast<void *>(begin), end - begin, writes)) {
-      std::printf("the device does not reach the program's %s data\n", writes ? "own" : "constant");
+    if (writes && begin < end_of_relro && end_of_relro < end) {
+      register_range(begin, end_of_relro, false);
+      begin = end_of_relro;
     }
+    register_range(begin, end, writes);
   }
   return 1;  // no other object
 }
@@ -131,6 +147,10 @@ int main(int argc, char **argv) {
     return 77;
   }
   std::printf("compute capability %d.%d\n", capability / 10, capability % 10);
+  if (capability < 90) {
+    std::printf("skipped: the suites expect clusters of thread blocks\n");
+    return 77;
+  }
   if (gpu_suites::reaches_all_memory()) return RUN_ALL_TESTS();
   char *const memory = static_cast<char *>(gpu_suites::allocate_reached(kHeapBytes + kStackBytes));
   if (!memory) {

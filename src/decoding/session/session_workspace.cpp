@@ -158,6 +158,8 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
       own.row_params = &forced;
     }
     asked.add(own);
+    own.reports = nullptr;
+    asked.add(own);
   };
   ask(draw);
   sampler_verify_args chains = verify;

@@ -122,7 +122,7 @@ struct FilterCase {
       if (content == Content::kInfinite) input.set(place(row, bad), kInfinity);
       temperature.push_back(one_of(0.0f, 0.8f, 1.0f, is_ordinary ? 0.7f : 1.7f));
       top_k.push_back(one_of(0, 1, 50, is_ordinary ? 200 : 1000));
-      top_p.push_back(one_of(1.0f, 0.9f, 0.5f));
+      top_p.push_back(one_of(1.0f, 0.9f, 0.5f, 0.0f, -1e30f, -kInfinity));
       min_p.push_back(one_of(0.0f, 0.0f, 0.05f, 1.0f));
     }
     if (!is_ordinary && random() % 8 == 0) temperature[0] = -1.0f;  // a bad row
