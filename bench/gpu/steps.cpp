@@ -163,7 +163,7 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
   std::vector<Step> steps = {
       {"facts", 20, {program, "--facts", "--json", in_folder("facts.json")}},
       {"once", 30, {program, "--check-only", "--small", "--check-budget", "20"}},
-      {"suites", 90, {beside + "gpu_suites"}},
+      {"suites", 60, {beside + "gpu_suites"}},
       {"times", 90, {program, "--time-only", "--budget", "70", "--json", in_folder("times.json")}},
       {"profile",
        110,
@@ -171,7 +171,7 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
         "regex:(operation|spread)_kernel", "--force-overwrite", "--export", in_folder("profile"),
         program, "--time-only", "--budget", "1", "--filter", "top_k50_top_p0.9/B=64/V=128256/f32",
         "--json", ""}},
-      {"check", 160, {program, "--check-only", "--check-budget", "140"}},
+      {"check", 110, {program, "--check-only", "--check-budget", "95"}},
   };
   for (const char *tool : {"memcheck", "racecheck", "synccheck", "initcheck"}) {
     steps.push_back(sanitizer_step(tool, program));
