@@ -211,7 +211,7 @@ sampler_status verify(sampler_t sampler, const Call &call) {
   args.draft = rows_of(call, call.draft, call.num_rows * kNumDrafts);
   return sampler_verify(sampler, &args);
 }
-// Of drafts without probabilities, as a lookup makes them.
+// Drafts without probabilities, as a lookup makes them.
 sampler_status verify_lookup(sampler_t sampler, const Call &call) {
   const sampler_verify_args args = verify_args(call);
   return sampler_verify(sampler, &args);

@@ -346,7 +346,7 @@ class WindowBlock : protected ReportBlock<Context> {
   SAMPLER_DEVICE float listed_value(int64_t place) const {
     return contract::value_of_rank(shared.row.list[place]);
   }
-  // Of the list's tokens at places [begin, end), once they are added up.
+  // The weight of the list's tokens at places [begin, end), once they are added up.
   SAMPLER_DEVICE uint64_t listed_weight(int64_t begin, int64_t end) const {
     if (begin >= end) return 0;
     return shared.row.sums[end - 1] - (begin > 0 ? shared.row.sums[begin - 1] : 0);

@@ -265,7 +265,7 @@ TEST(WindowPass, ReweighAllSignificands) {
   }
 }
 
-// Of tokens near each other and near the wanted probability, and of others.
+// Tokens near each other and near the wanted probability, and others.
 TEST(WindowPass, WeighAdaptive) {
   std::mt19937 random(seeded(5));
   std::normal_distribution<float> normal;

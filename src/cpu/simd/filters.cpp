@@ -346,7 +346,7 @@ float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_le
   const bool are_few = passes_.count(maxima, 0, maxima.count, bound) <= kMostGroups;
   float above = max();
   if (!are_few) above = passes_.find_range(row_, 0, row_.count, bound, kInfinity).least;
-  // Of groups with larger values, that of the maxima is no element of the range.
+  // A group with larger values has a maximum that is no element of the range.
   const RowView &source = are_few ? maxima : row_;
   const ValueRange range = passes_.find_range(source, 0, source.count, at_least, most);
   float below = range.count > 0 ? range.largest : -kInfinity;

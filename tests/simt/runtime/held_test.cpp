@@ -160,6 +160,17 @@ struct FilterCase {
     output_kind = SAMPLER_OUTPUT_PROBABILITIES;
   }
 
+  sampler_rows view() const {
+    sampler_rows result = {};
+    result.values = input.at(lead);
+    result.num_rows = num_rows;
+    result.num_cols = num_cols;
+    result.row_stride = stride;
+    result.dtype = input.dtype;
+    result.kind = kind_of_input;
+    return result;
+  }
+
   std::size_t place(int row, int i) const {
     return lead + std::size_t(row * stride) + std::size_t(i);
   }
@@ -183,12 +194,7 @@ struct FilterCase {
     rows.top_p = top_p.data();
     rows.min_p = min_p.data();
     sampler_filter_args args = sized<sampler_filter_args>();
-    args.input.values = input.at(lead);
-    args.input.num_rows = num_rows;
-    args.input.num_cols = num_cols;
-    args.input.row_stride = stride;
-    args.input.dtype = input.dtype;
-    args.input.kind = kind_of_input;
+    args.input = view();
     args.params = &params;
     if (by_row) args.row_params = &rows;
     args.output_kind = output_kind;
@@ -396,12 +402,7 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
         reports.out_kept_probabilities = floats(std::get<8>(result));
       }
       sampler_sample_args args = sized<sampler_sample_args>();
-      args.input.values = rows.input.at(rows.lead);
-      args.input.num_rows = rows.num_rows;
-      args.input.num_cols = rows.num_cols;
-      args.input.row_stride = rows.stride;
-      args.input.dtype = rows.input.dtype;
-      args.input.kind = rows.kind_of_input;
+      args.input = rows.view();
       args.params = &rows.params;
       args.random.seed = seed;
       // Draws from probabilities are held without reports, too.
@@ -506,11 +507,7 @@ struct StagedCase {
     reports.out_kept_counts = result.kept.data();
     reports.out_observations = reinterpret_cast<float *>(result.observations.data());
     sampler_sample_args args = sized<sampler_sample_args>();
-    args.input.values = rows.input.at(rows.lead);
-    args.input.num_rows = rows.num_rows;
-    args.input.num_cols = rows.num_cols;
-    args.input.row_stride = rows.stride;
-    args.input.dtype = rows.input.dtype;
+    args.input = rows.view();
     args.params = &params;
     args.random.seed = 5;
     args.reports = &reports;
@@ -575,11 +572,7 @@ TEST_P(HeldRows, OfFirstTokensEqualTheCpu) {
                                     std::vector<std::int32_t>(std::size_t(rows.num_rows)),
                                     std::vector<sampler_row_status>(std::size_t(rows.num_rows)));
       sampler_select_args args = sized<sampler_select_args>();
-      args.input.values = rows.input.at(rows.lead);
-      args.input.num_rows = rows.num_rows;
-      args.input.num_cols = rows.num_cols;
-      args.input.row_stride = rows.stride;
-      args.input.dtype = rows.input.dtype;
+      args.input = rows.view();
       args.num_selected = k;
       if (seed % 3 == 0) args.selected_counts = counts.data();
       args.output_dtype = rows.output_dtype;
