@@ -1,7 +1,7 @@
 """Instructions that the device code takes for each element of a row, counted in its machine code.
 
-usage: count_sass.py show OBJECT ARCHITECTURE
-       count_sass.py check OBJECT ARCHITECTURE COMPILER TABLE [--write]
+usage: count_sass.py show ARCHITECTURE OBJECT...
+       count_sass.py check ARCHITECTURE COMPILER TABLE [--write] OBJECT...
 
 OBJECT is an object file or a library compiled with -lineinfo, whose kernels for ARCHITECTURE (90 for sm_90)
 the CUDA toolkit's cuobjdump and nvdisasm disassemble; or a listing, NAME.sass (sass_listing.py).
@@ -703,7 +703,7 @@ def count(kernels):
                     raise ValueError(f"{name} of {kernel.name}: no way through the loop reads the row")
                 for element, numbers in counted.items():
                     if numbers:
-                        key = (short_name(kernel.name).split(" ")[0].lower().replace("staged", "staged-"), name, element)
+                        key = (short_name(kernel.name).split(" ")[0], name, element)
                         table[key] = worst(table.get(key, numbers), numbers)
     for name in sorted(set(RARE) - called):
         raise ValueError(f"{name} is to be left out as rare, but no kernel has it")
@@ -779,14 +779,18 @@ def write(path, table, architecture, compiler):
         write_table(table, file)
 
 
-def read_kernels(path, architecture):
-    if path.endswith(".sass"):
-        with open(path) as file:
-            return sass_listing.read_listing(file)
-    return sass_listing.read_object(path, architecture)
+def read_kernels(paths, architecture):
+    kernels = []
+    for path in paths:
+        if path.endswith(".sass"):
+            with open(path) as file:
+                kernels += sass_listing.read_listing(file)
+        else:
+            kernels += sass_listing.read_object(path, architecture)
+    return kernels
 
 
-def check(path, architecture, compiler, table_path, writes):
+def check(architecture, compiler, table_path, paths, writes):
     compiler = ".".join(compiler.split(".")[:2])
     if not writes:
         expected_compiler, expected = read_table(table_path)
@@ -794,7 +798,7 @@ def check(path, architecture, compiler, table_path, writes):
             print(f"skipped: {table_path} is of compiler {expected_compiler}, this is {compiler}")
             return SKIPPED
     try:
-        kernels = read_kernels(path, architecture)
+        kernels = read_kernels(paths, architecture)
     except FileNotFoundError as error:
         print(f"skipped: {error}")
         return SKIPPED
@@ -807,16 +811,19 @@ def check(path, architecture, compiler, table_path, writes):
     for fault in faults:
         print(fault)
     if faults:
-        print(f"where that is as it should be: {' '.join(sys.argv)} --write")
+        print(f"where that is as it should be: {' '.join([*sys.argv[:5], '--write', *paths])}")
     return 1 if faults else 0
 
 
 def main(arguments):
-    if len(arguments) == 3 and arguments[0] == "show":
-        write_table(count(read_kernels(arguments[1], arguments[2])), sys.stdout)
+    if len(arguments) >= 3 and arguments[0] == "show":
+        write_table(count(read_kernels(arguments[2:], arguments[1])), sys.stdout)
         return 0
-    if len(arguments) in (5, 6) and arguments[0] == "check" and arguments[5:] in ([], ["--write"]):
-        return check(*arguments[1:5], writes=len(arguments) == 6)
+    if len(arguments) >= 5 and arguments[0] == "check":
+        writes = arguments[4] == "--write"
+        paths = arguments[5:] if writes else arguments[4:]
+        if paths:
+            return check(*arguments[1:4], paths, writes)
     sys.exit(__doc__)
 
 

@@ -68,14 +68,11 @@ def read_kernels(lines):
 
 
 def short_name(mangled):
-    """Of operation_kernel<clustered, Request>: the request, and whether it is for clusters; that of
-    Staged<Request> begins so; of spread_kernel<clustered>, "Spread"."""
-    match = re.search(r"operation_kernelILb([01])\w*?8contract\d+(\w+?)Request", mangled)
-    match = match or re.search(r"(?<=\d)spread_kernelILb([01])()", mangled)
+    """Of plain_kernel<clustered> and staged_kernel<clustered>, "plain" and "staged", and whether it is for clusters."""
+    match = re.search(r"(?<=\d)(plain|staged)_kernelILb([01])", mangled)
     if not match:
         return mangled
-    staged = "Staged" if "6StagedI" in mangled else ""
-    return staged + (match[2] or "Spread") + (" in clusters" if match[1] == "1" else "")
+    return match[1] + (" in clusters" if match[2] == "1" else "")
 
 
 def shared_memory_faults(kernel, name, program):

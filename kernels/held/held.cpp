@@ -132,7 +132,7 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
                     num_rows <= kMostBlocks / size;
   if (!fits) return Held();
   if (is_sample(kind)) {  // teams have memory of their own
-    const KernelShape &shape = device.kernels[kHeldSampleKernels];
+    const KernelShape &shape = device.of(KernelSet::kHeldSample);
     const int64_t at_once = shape.share_of((long long)(held.shared_bytes())).teams_of(size);
     if (at_once == 0) return Held();
     held.num_teams = std::min(num_rows, at_once);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "held/held.h"
+#include "launch/general.h"
 #include "operations/unmask.cuh"
 #include "stream/stream.h"
 
@@ -33,11 +34,14 @@ cudaError_t launch_one(Operation operation, const void *request, const Plan &pla
                        cudaStream_t stream) {
   LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
   if (plan.num_left && plan.may_overlap) config.overlap();
-  const bool clustered = plan.team_size > 1;
-  const void *const kernel = plan.spread.num_slices > 0
-                                 ? spread_kernel_address(clustered)
-                                 : operation_kernel_address(operation, clustered);
-  return enqueue(kernel, config, request, &plan);
+  if (plan.spread.num_slices > 0) operation = Operation::kSpread;
+  const void *const kernel = general_kernel_address(operation, plan.team_size > 1);
+  if (kernels_of(operation) == KernelSet::kPlain) {
+    const PlainRequest one(operation, request);
+    return enqueue(kernel, config, &one, &plan);
+  }
+  const StagedRequest one(operation, request);
+  return enqueue(kernel, config, &one, &plan);
 }
 
 cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
@@ -80,6 +84,11 @@ cudaError_t launch_held_and_rest(const Request &request, const Held &held, const
 }
 
 }  // namespace
+
+const void *general_kernel_address(Operation operation, bool clustered) {
+  return kernels_of(operation) == KernelSet::kPlain ? plain_kernel_address(clustered)
+                                                    : staged_kernel_address(clustered);
+}
 
 LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,
                            cudaStream_t stream) {

@@ -18,17 +18,11 @@ enum class HeldKind : int;
 
 // ---- Kernels by their addresses in the runtime -------------------------------------------------
 
-// Takes the operation's request and a Plan.
-const void *operation_kernel_address(Operation operation, bool clustered);
-
-// Verification, in a unit of its own.
-const void *verify_kernel_address(bool clustered);
-
-// Sharded rows, in a unit of their own.
-const void *shard_kernel_address(bool clustered);
-
-// Spread rows. Takes a SampleRequest and a Plan.
-const void *spread_kernel_address(bool clustered);
+// General kernels. Take a PlainRequest or a StagedRequest, and a Plan.
+const void *plain_kernel_address(bool clustered);
+const void *staged_kernel_address(bool clustered);
+// That of an operation.
+const void *general_kernel_address(Operation operation, bool clustered);
 
 // Take an Upload of kUploadWords or kSmallUploadWords.
 const void *upload_kernel_address();

@@ -39,8 +39,8 @@ class Planner {
  public:
   Planner(const DeviceShape &device, const Extent &extent)
       : device_(device),
-        kernel_(device.kernels[int(extent.operation)]),
-        spread_(device.kernels[kSpreadKernels]),
+        kernel_(device.of(kernels_of(extent.operation))),
+        spread_(device.of(kernels_of(Operation::kSpread))),
         extent_(extent) {}
 
   Plan plan() const {

@@ -28,6 +28,9 @@ SAMPLER_HD constexpr int ring_bytes(int num_threads) {
   return num_threads / 32 * kRingTiles * kTile * int(sizeof(float));
 }
 
+// Sampling from spread rows, which two launches do.
+struct SpreadRequest : contract::SampleRequest {};
+
 // Layout of a launch, chosen by make_plan, read by host and device.
 struct Plan {
   int team_size = 1;  // blocks of a cluster, a power of two
@@ -53,32 +56,30 @@ struct Extent {
   bool is_left = false;      // few rows, if any; their number is on the device
 };
 
-SAMPLER_HD constexpr Operation operation_of(const contract::SampleRequest &) {
-  return Operation::kSample;
-}
-SAMPLER_HD constexpr Operation operation_of(const contract::FilterRequest &) {
-  return Operation::kRows;
-}
-SAMPLER_HD constexpr Operation operation_of(const StagedSampleRequest &) {
-  return Operation::kStagedSample;
-}
-SAMPLER_HD constexpr Operation operation_of(const StagedFilterRequest &) {
-  return Operation::kStagedRows;
-}
-SAMPLER_HD constexpr Operation operation_of(const contract::SelectRequest &) {
-  return Operation::kSelect;
-}
-SAMPLER_HD constexpr Operation operation_of(const contract::VerifyRequest &) {
-  return Operation::kChain;
-}
-SAMPLER_HD constexpr Operation operation_of(const ExtendedVerifyRequest &) {
-  return Operation::kVerify;
-}
-SAMPLER_HD constexpr Operation operation_of(const ShardRequest &) {
-  return Operation::kShard;
-}
-SAMPLER_HD constexpr Operation operation_of(const contract::ResidualRequest &) {
-  return Operation::kResidual;
+template <class Request>
+constexpr Operation kOperationOf = Operation::kSample;
+template <>
+inline constexpr Operation kOperationOf<contract::FilterRequest> = Operation::kRows;
+template <>
+inline constexpr Operation kOperationOf<contract::SelectRequest> = Operation::kSelect;
+template <>
+inline constexpr Operation kOperationOf<contract::VerifyRequest> = Operation::kChain;
+template <>
+inline constexpr Operation kOperationOf<contract::ResidualRequest> = Operation::kResidual;
+template <>
+inline constexpr Operation kOperationOf<StagedSampleRequest> = Operation::kStagedSample;
+template <>
+inline constexpr Operation kOperationOf<StagedFilterRequest> = Operation::kStagedRows;
+template <>
+inline constexpr Operation kOperationOf<ExtendedVerifyRequest> = Operation::kVerify;
+template <>
+inline constexpr Operation kOperationOf<ShardRequest> = Operation::kShard;
+template <>
+inline constexpr Operation kOperationOf<SpreadRequest> = Operation::kSpread;
+
+template <class Request>
+SAMPLER_HD constexpr Operation operation_of(const Request &) {
+  return kOperationOf<Request>;
 }
 
 template <class Request>
@@ -119,13 +120,6 @@ SAMPLER_HD inline Extent extent_of(const ShardRequest &request) {
       call.has_own_values() ? sampler_dtype(SAMPLER_F32) : call.input().dtype;
   return {request.plan.num_rows, call.num_cols, int(contract::size_of(dtype)), false,
           operation_of(request)};
-}
-
-// Calls f(request) with an empty request of each operation that a device has.
-template <class F>
-void for_each_operation(const F &f) {
-  contract::AnyRequest::for_each_operation(f);
-  f(StagedSampleRequest()), f(StagedFilterRequest()), f(ExtendedVerifyRequest()), f(ShardRequest());
 }
 
 // Tiles of a row per block, and the bytes of a block's part and of its group maxima.

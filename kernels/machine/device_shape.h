@@ -4,7 +4,6 @@
 
 namespace sampler::kernels {
 
-// Stages, verification beyond dense chains, and sharded rows have kernels of their own.
 enum class Operation {
   kSample,
   kRows,
@@ -15,15 +14,20 @@ enum class Operation {
   kStagedRows,
   kVerify,
   kShard,
-  kNumOperations
+  kSpread,  // sampling from few long rows, in two launches
 };
-constexpr int kNumOperations = int(Operation::kNumOperations);
 
-// The kernels of spread rows follow those of the operations.
-constexpr int kSpreadKernels = kNumOperations;
-// Then those of edited rows that are held.
-constexpr int kHeldSampleKernels = kSpreadKernels + 1;
-constexpr int kNumKernelShapes = kNumOperations + 2;
+// Kernels by which launches are planned. Those of kPlain take rows as given, two blocks at once of
+// a multiprocessor; those of kStaged do the other operations; those of kHeldSample draw from edited
+// rows that are held.
+enum class KernelSet { kPlain, kStaged, kHeldSample };
+constexpr int kNumKernelSets = 3;
+
+constexpr KernelSet kernels_of(Operation operation) {
+  const bool is_plain = operation == Operation::kSample || operation == Operation::kRows ||
+                        operation == Operation::kSelect || operation == Operation::kResidual;
+  return is_plain ? KernelSet::kPlain : KernelSet::kStaged;
+}
 
 // Teams have 1, 2, 4, 8 or 16 blocks. Clusters of more than 8 are not portable: a device may have
 // none.
@@ -43,7 +47,7 @@ struct Share {
   int teams_of(int team_size) const { return teams_at_once[index_of_team_size(team_size)]; }
 };
 
-// The kernels of one operation, or of spread rows.
+// The kernels of a set, without clusters and with them.
 struct KernelShape {
   static constexpr int kNumShares = 2;
   // Smaller first: of one of two blocks, then of a block alone on its multiprocessor.
@@ -64,7 +68,10 @@ struct DeviceShape {
   int stream_blocks[4] = {};  // concurrent blocks of streamed rows, by StreamKind; 0: not streamed
   int held_bytes = 0;         // most dynamic shared memory of a block of held rows
   int held_team = 0;          // most blocks of a team of those; 0: rows are not held
-  KernelShape kernels[kNumKernelShapes];
+  KernelShape kernels[kNumKernelSets];
+
+  KernelShape &of(KernelSet set) { return kernels[int(set)]; }
+  const KernelShape &of(KernelSet set) const { return kernels[int(set)]; }
 };
 
 }  // namespace sampler::kernels

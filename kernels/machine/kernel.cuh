@@ -1,5 +1,5 @@
-// Kernel bodies: a grid of teams, each with a run of rows, for all operations; the two launches of
-// spread rows.
+// Bodies of the general kernels, by operation: a grid of teams, each with a run of rows; the two
+// launches of spread rows.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct OperationOf<contract::ResidualRequest, Context> {
 };
 
 template <class Context, class Request>
-SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Plan &plan) {
+SAMPLER_DEVICE_CALL void run_operation(Context &ctx, const Request &request, const Plan &plan) {
   TeamShared &shared = ctx.template shared<TeamShared>();
   Team<Context> team(ctx, shared);
   const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
@@ -80,9 +80,9 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
                 num_own * (ctx.team() + 1) / ctx.num_teams());
 }
 
-// Body of the two launches of spread rows.
 template <class Context>
-SAMPLER_DEVICE void run_spread(Context &ctx, const SampleRequest &request, const Plan &plan) {
+SAMPLER_DEVICE_CALL void run_operation(Context &ctx, const SpreadRequest &request,
+                                       const Plan &plan) {
   TeamShared &shared = ctx.template shared<TeamShared>();
   Team<Context> team(ctx, shared);
   const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};

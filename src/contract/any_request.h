@@ -22,13 +22,6 @@ class AnyRequest {
     return std::visit([&](const auto *request) { return f(*request); }, request_);
   }
 
-  // Calls f(request) with an empty request of each operation.
-  template <class F>
-  static void for_each_operation(const F &f) {
-    f(SampleRequest()), f(FilterRequest()), f(SelectRequest()), f(VerifyRequest()),
-        f(ResidualRequest());
-  }
-
  private:
   std::variant<const SampleRequest *, const FilterRequest *, const SelectRequest *,
                const VerifyRequest *, const ResidualRequest *>

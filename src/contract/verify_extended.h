@@ -101,7 +101,7 @@ class Verifier {
   // ---- A sequence
 
   // Drafts after the first `most_drafts` are ignored.
-  SAMPLER_HD uint32_t begin(int64_t sequence, int32_t most_drafts) {
+  SAMPLER_HD_CALL uint32_t begin(int64_t sequence, int32_t most_drafts) {
     bad_position_ = kNone;
     chain_ = {};
     chain_.row = sequence;
@@ -165,7 +165,7 @@ class Verifier {
   }
 
   // Descends from the root while a child is accepted.
-  SAMPLER_HD uint32_t walk() {
+  SAMPLER_HD_CALL uint32_t walk() {
     for (int32_t position = 0;;) {
       int32_t next = kNone;
       int64_t token = -1;
@@ -180,7 +180,7 @@ class Verifier {
   }
 
   // `next`: the accepted child, as a position; or kNone, and `token` is emitted instead.
-  SAMPLER_HD uint32_t decide(int32_t position, int32_t *next, int64_t *token) {
+  SAMPLER_HD_CALL uint32_t decide(int32_t position, int32_t *next, int64_t *token) {
     const int64_t forced = forced_token(position);
     if (forced >= 0) return decide_forced(position, forced, next, token);
     if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) return decide_synthetic(position, next, token);
@@ -224,7 +224,7 @@ class Verifier {
   // ---- Rules
 
   // The token that is decided beforehand; negative: none.
-  SAMPLER_HD int64_t forced_token(int32_t position) const {
+  SAMPLER_HD_CALL int64_t forced_token(int32_t position) const {
     if (!extended_.forced_token_ids) return -1;
     return load_id(extended_.forced_token_ids, request_.out_token_ids.type,
                    first_output() + position);
@@ -276,7 +276,7 @@ class Verifier {
   }
 
   // Whether the token is within relaxed_top_k, and within relaxed_delta of the highest probability.
-  SAMPLER_HD bool is_relaxed(int64_t id) {
+  SAMPLER_HD_CALL bool is_relaxed(int64_t id) {
     const float p = probability(id);
     if (!(p > 0.0f)) return false;
     const float most = probability(id_of_rank(models_.first()));
@@ -338,7 +338,7 @@ class Verifier {
   }
 
   // The standard test of one draft. Siblings may have been rejected before.
-  SAMPLER_HD uint32_t judge(int32_t position, int32_t child, bool *is_accepted) {
+  SAMPLER_HD_CALL uint32_t judge(int32_t position, int32_t child, bool *is_accepted) {
     const int64_t id = draft_id(child - 1);
     float p = 0.0f, q = 0.0f;
     uint32_t status = look_up_target(position, id, &p);
@@ -349,7 +349,7 @@ class Verifier {
   }
 
   // The open row becomes the residual, for the next sibling or the last token.
-  SAMPLER_HD uint32_t reject(int32_t position, int32_t child) {
+  SAMPLER_HD_CALL uint32_t reject(int32_t position, int32_t child) {
     uint32_t status = is_changed_ ? uint32_t(SAMPLER_ROW_OK) : open(position);
     if (status == SAMPLER_ROW_OK && request_.draft.values) status = open_draft(position, child);
     if (status == SAMPLER_ROW_OK) subtract_child(child, 1.0f);
@@ -357,7 +357,7 @@ class Verifier {
   }
 
   // The open row becomes max(factor * p - q, 0).
-  SAMPLER_HD void subtract_child(int32_t child, float factor) {
+  SAMPLER_HD_CALL void subtract_child(int32_t child, float factor) {
     const bool has_draft = request_.draft.values != nullptr;
     change(factor, has_draft, [&] {
       if (!has_draft) models_.remove(draft_id(child - 1));
@@ -377,7 +377,7 @@ class Verifier {
   }
 
   // Draws the token after the last accepted draft.
-  SAMPLER_HD uint32_t find_token(int32_t position, int64_t *token) {
+  SAMPLER_HD_CALL uint32_t find_token(int32_t position, int64_t *token) {
     if (!is_changed_) {
       const uint32_t status = open(position);
       if (status != SAMPLER_ROW_OK) return status;
@@ -393,7 +393,7 @@ class Verifier {
   }
 
   // Counts the drafts after the first rejection that would each be accepted on its own.
-  SAMPLER_HD void count_accepted() {
+  SAMPLER_HD_CALL void count_accepted() {
     chain_.accepted = depth_;
     const bool is_counted =
         request_.out_accepted_counts && !extended_.has_trees() && rule_ == SAMPLER_ACCEPT_STANDARD;
@@ -429,7 +429,7 @@ class Verifier {
   // ---- Rules that verify a whole chain
 
   // Restarts and accepts the first `count` drafts.
-  SAMPLER_HD uint32_t accept_prefix(int32_t count) {
+  SAMPLER_HD_CALL uint32_t accept_prefix(int32_t count) {
     forget_rows();
     depth_ = 0;
     uint32_t status = models_.begin_text(slot_);
@@ -440,7 +440,7 @@ class Verifier {
     return status;
   }
 
-  SAMPLER_HD uint32_t verify_block() {
+  SAMPLER_HD_CALL uint32_t verify_block() {
     int32_t length = 0;  // drafts before the first invalid id
     while (length < chain_.length && is_token(draft_id(length))) ++length;
     double ratio = 1.0, best_ratio = 1.0;
@@ -474,7 +474,7 @@ class Verifier {
   }
 
   // The row becomes max(ratio * p - q, 0), and `left` its sum. Unchanged if that is 0 everywhere.
-  SAMPLER_HD uint32_t take_residual(int32_t position, double ratio, double *left) {
+  SAMPLER_HD_CALL uint32_t take_residual(int32_t position, double ratio, double *left) {
     uint32_t status = open(position);
     if (status == SAMPLER_ROW_OK && request_.draft.values) {
       status = open_draft(position, position + 1);
@@ -485,7 +485,7 @@ class Verifier {
     return SAMPLER_ROW_OK;
   }
 
-  SAMPLER_HD uint32_t verify_deferred() {
+  SAMPLER_HD_CALL uint32_t verify_deferred() {
     const int32_t window = extended_.numbers.deferred_window;
     int32_t count = 0, deferred = kNone;
     for (; count < chain_.length; ++count) {
@@ -513,7 +513,7 @@ class Verifier {
   }
 
   // Whether the decision on a rejected draft is deferred to the next drafts.
-  SAMPLER_HD uint32_t check_deferral(int32_t position, int64_t id, bool *is_deferred) {
+  SAMPLER_HD_CALL uint32_t check_deferral(int32_t position, int64_t id, bool *is_deferred) {
     if (!is_token(id)) return SAMPLER_ROW_OK;
     float q = 0.0f;
     uint32_t status = open(position);
@@ -536,7 +536,7 @@ class Verifier {
     if (extended_.has_trees() && models_.workers().index == 0) memory_.positions[depth_] = position;
   }
 
-  SAMPLER_HD uint32_t accept(int32_t position, int64_t id, bool is_final) {
+  SAMPLER_HD_CALL uint32_t accept(int32_t position, int64_t id, bool is_final) {
     float observation = quiet_nan();
     if (models_.is_adaptive() || (is_final && models_.has_outputs())) {
       const uint32_t status = open_as_loaded(position);
@@ -552,7 +552,7 @@ class Verifier {
   }
 
   // Emits and reports the last token.
-  SAMPLER_HD uint32_t finish(int32_t position, int64_t token) {
+  SAMPLER_HD_CALL uint32_t finish(int32_t position, int64_t token) {
     if (models_.has_outputs()) {
       const uint32_t status = open_as_loaded(position);
       if (status != SAMPLER_ROW_OK) return status;
@@ -562,7 +562,7 @@ class Verifier {
     chain_.last_token = token;
     return SAMPLER_ROW_OK;
   }
-  SAMPLER_HD uint32_t finish_with_token(int32_t position) {
+  SAMPLER_HD_CALL uint32_t finish_with_token(int32_t position) {
     int64_t token = -1;
     const uint32_t status = find_token(position, &token);
     return status == SAMPLER_ROW_OK ? finish(position, token) : status;
@@ -579,7 +579,7 @@ class Verifier {
     return depth < depth_ ? draft_id(position_at(depth + 1) - 1) : chain_.last_token;
   }
 
-  SAMPLER_HD void write(uint32_t status) {
+  SAMPLER_HD_CALL void write(uint32_t status) {
     const bool is_good = status == SAMPLER_ROW_OK;
     const int32_t num_places = int32_t(request_.num_drafts) + 1;
     const int32_t num_tokens = is_good ? depth_ + 1 : depth_;
@@ -634,7 +634,7 @@ class Verifier {
   }
 
   // Loads the target's row at a position, with the accepted drafts in the history.
-  SAMPLER_HD uint32_t open(int32_t position, bool asks_for_draws = true) {
+  SAMPLER_HD_CALL uint32_t open(int32_t position, bool asks_for_draws = true) {
     if (open_ == position && !is_changed_) return SAMPLER_ROW_OK;
     open_ = kNone;
     is_changed_ = is_empty_ = false;
@@ -665,7 +665,7 @@ class Verifier {
   }
 
   // Probability of a token in the open row.
-  SAMPLER_HD float probability(int64_t id) {
+  SAMPLER_HD_CALL float probability(int64_t id) {
     if (is_empty_) return 0.0f;
     return models_.probability(id, is_changed_ ? RowState::kChanged : RowState::kOpened);
   }
@@ -674,14 +674,14 @@ class Verifier {
   SAMPLER_HD bool reads_elements(const Rows &rows) const {
     return rows.kind == SAMPLER_PROBABILITIES && !rows.ids;
   }
-  SAMPLER_HD static uint32_t look_up(const RowView &view, int64_t num_cols, int64_t id,
-                                     float *probability) {
+  SAMPLER_HD_CALL static uint32_t look_up(const RowView &view, int64_t num_cols, int64_t id,
+                                          float *probability) {
     if (!has_valid_count(view, num_cols)) return SAMPLER_ROW_INVALID_CANDIDATE;
     *probability = id < view.count ? view.value(id) : 0.0f;
     return is_valid_value(view.kind, *probability) ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;
   }
 
-  SAMPLER_HD uint32_t look_up_target(int32_t position, int64_t id, float *p) {
+  SAMPLER_HD_CALL uint32_t look_up_target(int32_t position, int64_t id, float *p) {
     const bool reads_one = reads_elements(request_.target) && open_ != position &&
                            !models_.has_pipeline() && !models_.has_outputs();
     if (reads_one) {
@@ -702,7 +702,7 @@ class Verifier {
     return find_child(position, [](int32_t) { return true; }) != child;
   }
 
-  SAMPLER_HD uint32_t look_up_draft(int32_t position, int32_t child, int64_t id, float *q) {
+  SAMPLER_HD_CALL uint32_t look_up_draft(int32_t position, int32_t child, int64_t id, float *q) {
     *q = 1.0f;
     if (!request_.draft.values) return SAMPLER_ROW_OK;
     const bool is_whole = !extended_.excludes_siblings() || !follows_others(position, child);
@@ -719,7 +719,7 @@ class Verifier {
   }
 
   // Loads the draft row that a child was drawn from.
-  SAMPLER_HD uint32_t open_draft(int32_t position, int32_t child) {
+  SAMPLER_HD_CALL uint32_t open_draft(int32_t position, int32_t child) {
     if (open_draft_ == child) return SAMPLER_ROW_OK;
     open_draft_ = kNone;
     RowView view;

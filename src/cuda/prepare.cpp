@@ -11,6 +11,7 @@ namespace sampler::cuda {
 
 namespace {
 
+using kernels::KernelSet;
 using kernels::KernelShape;
 using kernels::Share;
 
@@ -118,7 +119,7 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
 
 Outcome prepare_held(const Attributes &attributes, kernels::DeviceShape *out) {
   const void *const sample = kernels::held_kernel_address(SAMPLER_F32, kernels::HeldKind::kSample);
-  Outcome outcome = prepare(sample, sample, attributes, &out->kernels[kernels::kHeldSampleKernels]);
+  Outcome outcome = prepare(sample, sample, attributes, &out->of(KernelSet::kHeldSample));
   out->held_bytes = attributes.shared_memory.per_block;
   out->held_team = kernels::kMostHeldTeam;
   kernels::for_each_held_kernel([&](auto dtype, auto kind) {
@@ -164,15 +165,13 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
   });
   if (outcome.error == cudaSuccess) outcome = prepare_streams(attributes, out);
   if (outcome.error == cudaSuccess) outcome = prepare_held(attributes, out);
-  for (int i = 0; i < kernels::kNumOperations && outcome.error == cudaSuccess; ++i) {
-    const auto operation = kernels::Operation(i);
-    outcome =
-        prepare(kernels::operation_kernel_address(operation, false),
-                kernels::operation_kernel_address(operation, true), attributes, &out->kernels[i]);
+  if (outcome.error == cudaSuccess) {
+    outcome = prepare(kernels::plain_kernel_address(false), kernels::plain_kernel_address(true),
+                      attributes, &out->of(KernelSet::kPlain));
   }
   if (outcome.error == cudaSuccess) {
-    outcome = prepare(kernels::spread_kernel_address(false), kernels::spread_kernel_address(true),
-                      attributes, &out->kernels[kernels::kSpreadKernels]);
+    outcome = prepare(kernels::staged_kernel_address(false), kernels::staged_kernel_address(true),
+                      attributes, &out->of(KernelSet::kStaged));
   }
   return outcome;
 }

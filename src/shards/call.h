@@ -31,22 +31,22 @@ struct ShardCall {
   int64_t num_ranks = 1;
   int64_t max_top_k = 0;  // 0: all columns
 
-  SAMPLER_HD const Rows &input() const {
+  SAMPLER_HD_CALL const Rows &input() const {
     if (residual) return residual->target;
     if (verify) return verify->target;
     return sample ? sample->input : filter ? filter->input : select->input;
   }
   SAMPLER_HD int64_t total_cols() const { return input().num_cols; }
   // Number of output rows.
-  SAMPLER_HD int64_t num_rows() const {
+  SAMPLER_HD_CALL int64_t num_rows() const {
     return sample ? sample->num_rows : verify ? verify->num_rows : input().num_rows;
   }
 
   // For a sample, a filter or a verification.
-  SAMPLER_HD const Parameters &parameters() const {
+  SAMPLER_HD_CALL const Parameters &parameters() const {
     return sample ? sample->parameters : verify ? verify->parameters : filter->parameters;
   }
-  SAMPLER_HD const Slots &slots() const {
+  SAMPLER_HD_CALL const Slots &slots() const {
     return sample ? sample->slots : verify ? verify->slots : filter->slots;
   }
 
@@ -172,7 +172,7 @@ struct ShardPlan {
     return 1 + (has_digits ? kNumDigits : 0) + has_sums + has_token + has_rank;
   }
 
-  SAMPLER_HD ShardPart part(int round) const {
+  SAMPLER_HD_CALL ShardPart part(int round) const {
     if (round == 0) return ShardPart::kStart;
     int left = round - 1;
     if (has_digits && left < kNumDigits) return ShardPart::kDigit;
@@ -210,7 +210,7 @@ struct ShardPlan {
     }
   }
 
-  SAMPLER_HD size_t message_bytes(int round) const {
+  SAMPLER_HD_CALL size_t message_bytes(int round) const {
     if (round >= num_exchanges()) return 0;
     return sizeof(ShardHeader) + size_t(num_rows) * row_bytes(part(round));
   }

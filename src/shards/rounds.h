@@ -121,7 +121,7 @@ class ShardRounds {
 
   // ---- This rank's part of a row
 
-  SAMPLER_HD RowView given_view() const {
+  SAMPLER_HD_CALL RowView given_view() const {
     // Values may be null on a rank without columns.
     if (call_.num_cols == 0) return own_part(row_view(call_.input(), 0, 0));
     if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
@@ -129,12 +129,12 @@ class ShardRounds {
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
     return own_part(row_view(call_.input(), index));
   }
-  SAMPLER_HD RowView own_part(RowView view) const {
+  SAMPLER_HD_CALL RowView own_part(RowView view) const {
     view.count = int32_t(call_.num_cols);
     return view;
   }
   // The row after its edits.
-  SAMPLER_HD RowView view() const {
+  SAMPLER_HD_CALL RowView view() const {
     if (!memory_.edited || row_.uses_given) return given_view();
     return {edited(), nullptr, int32_t(call_.num_cols), SAMPLER_F32, SAMPLER_ID_I32, kind()};
   }
@@ -142,7 +142,7 @@ class ShardRounds {
 
   SAMPLER_HD sampler_input_kind kind() const { return call_.input().kind; }
   SAMPLER_HD Rank lowest() const { return lowest_cut(kind()); }
-  SAMPLER_HD RowScale scale_at(Rank first, float temperature) const {
+  SAMPLER_HD_CALL RowScale scale_at(Rank first, float temperature) const {
     return row_scale(kind(), value_of_rank(first), temperature);
   }
   // Scales of the draw, of the filters' input, and of reports on the whole row.
@@ -168,7 +168,7 @@ class ShardRounds {
   }
 
   // A rank without columns has an empty row.
-  SAMPLER_HD uint32_t load(const RowView &own, int64_t num_first, Rank *first) const {
+  SAMPLER_HD_CALL uint32_t load(const RowView &own, int64_t num_first, Rank *first) const {
     *first = 0;
     if (own.count == 0) return SAMPLER_ROW_EMPTY;
     return columns_.load(own, call_.select ? Use::kOrder : Use::kDraw, num_first, first);
@@ -181,11 +181,11 @@ class ShardRounds {
     return round_.send + sizeof(ShardHeader) + size_t(output_) * row_bytes;
   }
   template <class Part>
-  SAMPLER_HD void send(const Part &part, size_t offset = 0) const {
+  SAMPLER_HD_CALL void send(const Part &part, size_t offset = 0) const {
     if (is_first()) *reinterpret_cast<Part *>(sent_row() + offset) = part;
   }
 
-  SAMPLER_HD void write() {
+  SAMPLER_HD_CALL void write() {
     const ShardPart part = plan_.part(round_.number);
     uint64_t *const words = reinterpret_cast<uint64_t *>(sent_row());
     for_each(int64_t(plan_.row_bytes(part) / sizeof(uint64_t)), [&](int64_t i) { words[i] = 0; });
@@ -217,7 +217,7 @@ class ShardRounds {
     }
   }
 
-  SAMPLER_HD uint32_t check_row(RowParameters *parameters) const {
+  SAMPLER_HD_CALL uint32_t check_row(RowParameters *parameters) const {
     if (call_.select) return SAMPLER_ROW_OK;
     if (call_.sample && call_.sample->row_indices) {
       const int32_t index = call_.sample->row_indices[output_];
@@ -232,7 +232,7 @@ class ShardRounds {
                                                            : SAMPLER_ROW_INVALID_PARAMETER;
   }
 
-  SAMPLER_HD uint64_t digest_row(const RowParameters &parameters) {
+  SAMPLER_HD_CALL uint64_t digest_row(const RowParameters &parameters) {
     if (call_.select)
       return digest_number(
           call_.select->selected_counts ? int64_t(call_.select->selected_counts[output_]) : 0);
@@ -251,7 +251,7 @@ class ShardRounds {
     return digest.value();
   }
 
-  SAMPLER_HD void write_start() {
+  SAMPLER_HD_CALL void write_start() {
     RowParameters parameters = {};
     ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, 0, 0, 0, 0};
     start.given_status = check_row(&parameters);
@@ -282,8 +282,8 @@ class ShardRounds {
     send(start);
   }
 
-  SAMPLER_HD void write_candidates(const RowView &given, const RowView &seen, Rank first,
-                                   int64_t num_tokens) {
+  SAMPLER_HD_CALL void write_candidates(const RowView &given, const RowView &seen, Rank first,
+                                        int64_t num_tokens) {
     const ShardList to = candidates_at(sent_row(), plan_.num_candidates);
     const bool has_values = plan_.has_values;
     const int64_t first_id = call_.first_id;
@@ -300,7 +300,7 @@ class ShardRounds {
   }
 
   // Number of tokens with the value of the last candidate, which may exceed the candidates.
-  SAMPLER_HD int32_t ties_of_last(const RowView &seen, int64_t num_tokens) {
+  SAMPLER_HD_CALL int32_t ties_of_last(const RowView &seen, int64_t num_tokens) {
     const int64_t num_listed = smaller(plan_.num_candidates, num_tokens);
     if (!plan_.has_ties || num_listed == 0) return 0;
     workers().wait();  // the candidates have been written
@@ -308,7 +308,7 @@ class ShardRounds {
     return int32_t(columns_.count_ties(seen, key_of_rank(last)));
   }
 
-  SAMPLER_HD void write_digit() {
+  SAMPLER_HD_CALL void write_digit() {
     const RowScale scale = filter_scale();
     const bool sees_min_p =
         rules().order == SAMPLER_FILTERS_MIN_P_FIRST && min_p_is_on(row_.parameters.min_p);
@@ -326,7 +326,7 @@ class ShardRounds {
                                 min_p_threshold(row_.parameters.min_p, first));
   }
 
-  SAMPLER_HD void write_sums(size_t offset) {
+  SAMPLER_HD_CALL void write_sums(size_t offset) {
     ShardSums sums = {};
     if (call_.reports_row()) {
       const EntropySums all = weigh(reported_view(), reported_scale(), lowest());
@@ -347,12 +347,12 @@ class ShardRounds {
   }
 
   // The weight, and the surprise if entropies are reported.
-  SAMPLER_HD EntropySums weigh(const RowView &own, const RowScale &scale, Rank cut) const {
+  SAMPLER_HD_CALL EntropySums weigh(const RowView &own, const RowScale &scale, Rank cut) const {
     if (call_.wants_entropies()) return columns_.entropy_sums(own, scale, cut);
     return {columns_.weight(own, scale, cut), 0};
   }
 
-  SAMPLER_HD void write_token() {
+  SAMPLER_HD_CALL void write_token() {
     ShardToken token = {0.0f, -1, 0.0f, 0.0f};
     const RowView own = view();
     const RowScale scale = draw_scale();
@@ -376,7 +376,7 @@ class ShardRounds {
   }
   // Number of tokens on all ranks before a token of this rank, which is listed or has the cut's
   // value.
-  SAMPLER_HD uint64_t num_before(const RowView &own, Rank rank) {
+  SAMPLER_HD_CALL uint64_t num_before(const RowView &own, Rank rank) {
     const Rank *const ranks = list().ranks;
     const Rank above_ties = rank_of_key(row_.cut.key + 1);
     const int64_t first_tie = first_below(ranks, 0, row_.num_listed, above_ties);
@@ -389,7 +389,7 @@ class ShardRounds {
     return {random(), call_.sample->random.are_watermarks};
   }
 
-  SAMPLER_HD void write_num_before() {
+  SAMPLER_HD_CALL void write_num_before() {
     const float value = call_.reports_given() ? row_.given_value : row_.value;
     const Rank rank = rank_of(value, uint32_t(row_.token));
     send(ShardNumBefore{uint64_t(columns_.count(reported_view(), rank + 1))});
@@ -397,7 +397,7 @@ class ShardRounds {
 
   // ---- Receiving
 
-  SAMPLER_HD void read() {
+  SAMPLER_HD_CALL void read() {
     const bool is_next = row_.stamp == shard_stamp(round_.number);
     if (!is_next || !round_.is_agreed) {
       row_ = {};
@@ -427,13 +427,13 @@ class ShardRounds {
     }
   }
 
-  SAMPLER_HD ShardList list() const {
+  SAMPLER_HD_CALL ShardList list() const {
     const int64_t first = output_ * plan_.num_candidates;
     return {memory_.listed.ranks + first,
             plan_.has_values ? memory_.listed.values + first : nullptr};
   }
 
-  SAMPLER_HD void read_start() {
+  SAMPLER_HD_CALL void read_start() {
     row_ = {};
     ShardStart all = {SAMPLER_ROW_EMPTY,
                       SAMPLER_ROW_EMPTY,
@@ -475,7 +475,7 @@ class ShardRounds {
 
   // ---- Cuts
 
-  SAMPLER_HD void choose_way() {
+  SAMPLER_HD_CALL void choose_way() {
     RowParameters parameters = call_.parameters().of(slot());
     if (call_.pipeline) parameters = call_.pipeline->adapted(parameters, slot());
     row_.parameters = parameters;
@@ -501,7 +501,7 @@ class ShardRounds {
 
   // Counts top-k's ties on all ranks. A rank with more of them than it could list has one as its
   // last candidate.
-  SAMPLER_HD void count_ties() {
+  SAMPLER_HD_CALL void count_ties() {
     const uint32_t key = key_of_rank(list().ranks[num_deciding() - 1]);
     const auto ties_of = [this, key](int64_t rank) -> uint64_t {
       const int64_t num_listed = messages_.num_candidates_of(rank);
@@ -545,7 +545,7 @@ class ShardRounds {
   };
 
   // Cuts a listed row. `seen_weight`: input weight of JOINT's top-p.
-  SAMPLER_HD void decide_by_list(uint64_t seen_weight) {
+  SAMPLER_HD_CALL void decide_by_list(uint64_t seen_weight) {
     const Listed listed = {this, list().ranks};
     const int64_t num_deciding = this->num_deciding(), first_tie = first_tie_of_last();
     uint64_t num_ties = uint64_t(num_deciding - first_tie);
@@ -589,7 +589,7 @@ class ShardRounds {
     if (has_cut()) keep_ties(first_tie);
   }
 
-  SAMPLER_HD void weigh_list(int64_t count) {
+  SAMPLER_HD_CALL void weigh_list(int64_t count) {
     const RowScale scale = draw_scale();
     const Rank *const ranks = list().ranks;
     EntropySums own;
@@ -599,7 +599,7 @@ class ShardRounds {
   }
 
   // Draws from the kept tokens, all of which are listed.
-  SAMPLER_HD void draw_from_list() {
+  SAMPLER_HD_CALL void draw_from_list() {
     const ShardList list = this->list();
     Rank drawn = list.ranks[0];
     if (!row_.greedy) {
@@ -615,7 +615,7 @@ class ShardRounds {
   }
 
   // The token with the largest Gumbel score among the first `count`; the lowest id among equals.
-  SAMPLER_HD Rank best_of_list(int64_t count) const {
+  SAMPLER_HD_CALL Rank best_of_list(int64_t count) const {
     const GumbelStream random = gumbel_random();
     const RowScale scale = draw_scale();
     const Rank *const ranks = list().ranks;
@@ -634,13 +634,13 @@ class ShardRounds {
     return columns_.max(own == best ? own_token : 0);
   }
 
-  SAMPLER_HD uint64_t draw_target(uint64_t weight) const {
+  SAMPLER_HD_CALL uint64_t draw_target(uint64_t weight) const {
     const uint64_t word =
         call_.verify ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
     return contract::draw_target(word, weight);
   }
 
-  SAMPLER_HD void read_digit() {
+  SAMPLER_HD_CALL void read_digit() {
     const int digit = digit_of(round_.number - 1);
     uint64_t own_seen = 0;
     for_each(kNumDigitValues, [&](int64_t v) {
@@ -661,7 +661,7 @@ class ShardRounds {
 
   // Sets the cut to the key at which top-p's weight is reached, with this rank's number of ties. A
   // min-p cut above that key remains: all its tokens reach min-p's weight.
-  SAMPLER_HD void finish_search(int value) {
+  SAMPLER_HD_CALL void finish_search(int value) {
     const uint32_t key = row_.search.key;
     if (key < row_.cut.key) return;
     if (rules().top_p_ties == SAMPLER_TIES_KEEP) {
@@ -683,7 +683,7 @@ class ShardRounds {
   struct KeptWeights {
     uint64_t seen, before, own;
   };
-  SAMPLER_HD KeptWeights add_sums(size_t offset) {
+  SAMPLER_HD_CALL KeptWeights add_sums(size_t offset) {
     ShardSums all = {};
     uint64_t kept_before = 0, kept_own = 0;
     for (int64_t rank = 0; rank < call_.num_ranks; ++rank) {
@@ -707,7 +707,7 @@ class ShardRounds {
     return {all.seen_weight, kept_before, kept_own};
   }
 
-  SAMPLER_HD void read_sums() {
+  SAMPLER_HD_CALL void read_sums() {
     const KeptWeights kept = add_sums(0);
     if (row_.found != ShardFound::kListed) {
       choose_owner(kept.before, kept.own);
@@ -717,7 +717,7 @@ class ShardRounds {
   }
 
   // Distributes the kept ties among the ranks, for a row that keeps ties beyond its list.
-  SAMPLER_HD void share_ties() {
+  SAMPLER_HD_CALL void share_ties() {
     const RowScale scale = draw_scale();
     const Rank *const ranks = list().ranks;
     const uint64_t ties = row_.cut.ties;
@@ -746,7 +746,7 @@ class ShardRounds {
     row_.target = target - before;
   }
 
-  SAMPLER_HD void read_token() {
+  SAMPLER_HD_CALL void read_token() {
     const bool by_score = call_.draws_by_score();
     ShardToken best = {0.0f, -1, 0.0f, 0.0f};
     messages_.template for_each<ShardToken>([&](int64_t rank, const ShardToken &own) {
@@ -773,14 +773,14 @@ class ShardRounds {
     return request.draft.values ? -1
                                 : load_id(request.draft_token_ids, request.token_id_type, output_);
   }
-  SAMPLER_HD bool has_valid_draft() const {
+  SAMPLER_HD_CALL bool has_valid_draft() const {
     const int64_t id = removed();
     return call_.residual->draft.values || (id >= 0 && id < call_.total_cols());
   }
 
   // given_status is the status of p, edited_status that of q; the candidate is the residual's first
   // token.
-  SAMPLER_HD void write_residual_start() {
+  SAMPLER_HD_CALL void write_residual_start() {
     ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, digest_number(removed()), 0, 0, 0};
     const RowView p = given_view();
     RowView q = {};
@@ -801,7 +801,7 @@ class ShardRounds {
     send(start);
   }
 
-  SAMPLER_HD void choose_residual(const ShardStart &all) {
+  SAMPLER_HD_CALL void choose_residual(const ShardStart &all) {
     row_.status = all.given_status;
     if (row_.status == SAMPLER_ROW_OK && all.edited_status != SAMPLER_ROW_EMPTY) {
       row_.status = all.edited_status;
@@ -815,13 +815,13 @@ class ShardRounds {
 
   // ---- Verification
 
-  SAMPLER_HD void read_chain() {
+  SAMPLER_HD_CALL void read_chain() {
     row_ = {};
     row_.status = Chains(call_, output_, *this, columns_).read(&row_);
   }
 
   // The chain with the results so far.
-  SAMPLER_HD Chain chain() const {
+  SAMPLER_HD_CALL Chain chain() const {
     Chain chain = make_chain(*call_.verify, output_);
     chain.emitted = row_.emitted;
     chain.accepted = row_.accepted;
@@ -838,7 +838,7 @@ class ShardRounds {
     columns_.subtract(given_view(), q, rejected_draft(request, chain), edited());
   }
 
-  SAMPLER_HD void write_chain() const {
+  SAMPLER_HD_CALL void write_chain() const {
     const VerifyRequest &request = *call_.verify;
     const Chain chain = this->chain();
     const int64_t first = output_ * (request.num_drafts + 1);
@@ -853,7 +853,7 @@ class ShardRounds {
 
   SAMPLER_HD bool is_good() const { return row_.status == SAMPLER_ROW_OK; }
 
-  SAMPLER_HD void write_outputs() {
+  SAMPLER_HD_CALL void write_outputs() {
     if (call_.residual) return write_residual();
     if (call_.verify) return write_chain();
     if (call_.select) return write_selected();
@@ -862,7 +862,7 @@ class ShardRounds {
     if (call_.reports) write_top();
   }
 
-  SAMPLER_HD void write_token_outputs() const {
+  SAMPLER_HD_CALL void write_token_outputs() const {
     const SampleRequest &to = *call_.sample;
     const bool good = is_good();
     store_id(to.out_token_ids, output_, good ? row_.token : to.bad_row_token);
@@ -900,7 +900,7 @@ class ShardRounds {
     return entropy_in_nats({row_.reported_weight, row_.reported_surprise});
   }
 
-  SAMPLER_HD void write_top() const {
+  SAMPLER_HD_CALL void write_top() const {
     const Reports &to = *call_.reports;
     const int64_t in_distribution = reports_processed() ? row_.kept_count : row_.num_listed;
     const int64_t count = is_good() ? smaller(row_.num_listed, in_distribution) : 0;
@@ -918,7 +918,7 @@ class ShardRounds {
     });
   }
 
-  SAMPLER_HD void write_filtered() const {
+  SAMPLER_HD_CALL void write_filtered() const {
     const FilterRequest &to = *call_.filter;
     const bool is_mask = to.output_kind == SAMPLER_OUTPUT_VALUES;
     if (is_first()) {
@@ -939,7 +939,7 @@ class ShardRounds {
     columns_.write_probabilities(output_, own, kept);
   }
 
-  SAMPLER_HD void write_residual() const {
+  SAMPLER_HD_CALL void write_residual() const {
     const uint32_t invalid_draft =
         has_valid_draft() ? uint32_t(SAMPLER_ROW_OK) : uint32_t(SAMPLER_ROW_INVALID_DRAFT);
     if (is_first() && call_.residual->out_row_status) {
@@ -953,7 +953,7 @@ class ShardRounds {
         {draw_scale(), lowest(), row_.kept_weight, normalizer(row_.kept_weight), false});
   }
 
-  SAMPLER_HD void write_selected() const {
+  SAMPLER_HD_CALL void write_selected() const {
     const SelectRequest &to = *call_.select;
     const int32_t own = to.selected_counts ? to.selected_counts[output_] : 0;
     const int64_t wanted = own <= 0 || own >= to.num_selected ? to.num_selected : own;

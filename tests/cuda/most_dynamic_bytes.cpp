@@ -21,7 +21,7 @@ int main(int num_arguments, char **arguments) {
   memory.reserved_per_block = 1024;
   kernels::DeviceShape device;
   device.num_multiprocessors = 132;
-  kernels::KernelShape &shape = device.kernels[0];
+  kernels::KernelShape &shape = device.of(kernels::KernelSet::kPlain);
   kernels::divide_shared_memory(memory, static_bytes, &shape);
 
   int most = 0;

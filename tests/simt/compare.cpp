@@ -107,7 +107,9 @@ struct alignas(kernels::kSpreadAlignment) Line {
 template <class Context, class Request>
 void run_kernel(Context &ctx, const Request &request, const kernels::Plan &plan) {
   if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
-    if (plan.spread.num_slices > 0) return kernels::run_spread(ctx, request, plan);
+    if (plan.spread.num_slices > 0) {
+      return kernels::run_operation(ctx, kernels::SpreadRequest{request}, plan);
+    }
   }
   kernels::run_operation(ctx, request, plan);
 }

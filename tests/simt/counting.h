@@ -116,113 +116,114 @@ class CountingContext : public simt::SimtContext<kThreads_> {
       : Base(base), shared_bytes_(shared_bytes), books_(books) {}
   ~CountingContext() { close_interval(); }
 
-  void sync(Place place = Place::here()) {
+  void sync(Place place = Place::here()) const {
     count_barrier(1);
     Base::sync(place);
   }
-  void team_sync(Place place = Place::here()) {
+  void team_sync(Place place = Place::here()) const {
     count_barrier(0);
     if (is_first()) ++books_->costs().team_barriers;
     Base::team_sync(place);
   }
-  std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) {
+  std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) const {
     count_barrier(kBarriersOfReduction);
     return Base::block_sum(value, place);
   }
-  std::uint64_t block_max(std::uint64_t value, Place place = Place::here()) {
+  std::uint64_t block_max(std::uint64_t value, Place place = Place::here()) const {
     count_barrier(kBarriersOfReduction);
     return Base::block_max(value, place);
   }
   std::uint64_t block_exclusive_sum(std::uint64_t value, std::uint64_t *total,
-                                    Place place = Place::here()) {
+                                    Place place = Place::here()) const {
     count_barrier(kBarriersOfScan);
     return Base::block_exclusive_sum(value, total, place);
   }
-  std::uint32_t block_count(bool predicate, Place place = Place::here()) {
+  std::uint32_t block_count(bool predicate, Place place = Place::here()) const {
     count_barrier(1);
     return Base::block_count(predicate, place);
   }
 
-  std::uint32_t ballot(bool predicate, Place place = Place::here()) {
+  std::uint32_t ballot(bool predicate, Place place = Place::here()) const {
     count_collective();
     return Base::ballot(predicate, place);
   }
-  std::uint64_t warp_broadcast(std::uint64_t value, int lane, Place place = Place::here()) {
+  std::uint64_t warp_broadcast(std::uint64_t value, int lane, Place place = Place::here()) const {
     count_collective();
     return Base::warp_broadcast(value, lane, place);
   }
-  std::uint64_t warp_inclusive_sum(std::uint64_t value, Place place = Place::here()) {
+  std::uint64_t warp_inclusive_sum(std::uint64_t value, Place place = Place::here()) const {
     count_collective();
     return Base::warp_inclusive_sum(value, place);
   }
-  std::uint64_t warp_sum(std::uint64_t value, Place place = Place::here()) {
+  std::uint64_t warp_sum(std::uint64_t value, Place place = Place::here()) const {
     count_collective();
     return Base::warp_sum(value, place);
   }
-  std::uint32_t warp_max(std::uint32_t value, Place place = Place::here()) {
+  std::uint32_t warp_max(std::uint32_t value, Place place = Place::here()) const {
     count_collective();
     return Base::warp_max(value, place);
   }
-  std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) {
+  std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) const {
     count_collective();
     return Base::warp_match(value, place);
   }
 
   template <class T>
-  T atomic_add(T *address, T value) {
+  T atomic_add(T *address, T value) const {
     if (is_shared(address)) {
       books_->add_atomic(warp_of_team(), moment_, turn_++, address);
     }
     return Base::atomic_add(address, value);
   }
 
-  std::uint32_t atomic_or(std::uint32_t *address, std::uint32_t value) {
+  std::uint32_t atomic_or(std::uint32_t *address, std::uint32_t value) const {
     ++books_->costs().marked;
     return Base::atomic_or(address, value);
   }
 
-  std::uint32_t atomic_max(std::uint32_t *address, std::uint32_t value) {
+  std::uint32_t atomic_max(std::uint32_t *address, std::uint32_t value) const {
     books_->add_atomic(warp_of_team(), moment_, turn_++, address);
     return Base::atomic_max(address, value);
   }
 
-  void add_to_shared(std::uint32_t *address, std::uint32_t value, Place place = Place::here()) {
+  void add_to_shared(std::uint32_t *address, std::uint32_t value,
+                     Place place = Place::here()) const {
     books_->add_atomic(warp_of_team(), moment_, turn_++, address);
     Base::add_to_shared(address, value, place);
   }
   void add_to_shared(sampler::kernels::TwoWords *address, std::uint64_t value,
-                     Place place = Place::here()) {
+                     Place place = Place::here()) const {
     books_->add_atomic(warp_of_team(), moment_, turn_++, &address->low);
     books_->add_atomic(warp_of_team(), moment_, turn_++, &address->high);
     Base::add_to_shared(address, value, place);
   }
 
   template <class T>
-  T load_vector(const T *address, Place place = Place::here()) {
+  T load_vector(const T *address, Place place = Place::here()) const {
     next_moment();
     ++num_vectors_;
     if (!is_shared(address)) books_->costs().copied_bytes += sizeof(T);
     return Base::load_vector(address, place);
   }
   template <class T>
-  T load_shared(const T *address, Place place = Place::here()) {
+  T load_shared(const T *address, Place place = Place::here()) const {
     next_moment();
     ++num_vectors_;
     return Base::load_shared(address, place);
   }
   template <class T>
-  void copy_async(T *shared, const T *global, Place place = Place::here()) {
+  void copy_async(T *shared, const T *global, Place place = Place::here()) const {
     books_->costs().copied_bytes += sizeof(T);
     Base::copy_async(shared, global, place);
   }
 
-  void count_id() { ++num_ids_; }
+  void count_id() const { ++num_ids_; }
 
-  void count_scores() {
+  void count_scores() const {
     if (this->lane() == 0) ++books_->costs().scored;
   }
 
-  void count_sort(int count) {
+  void count_sort(int count) const {
     if (this->thread() != 0) return;
     uint64_t size = 2, steps = 1;
     for (uint64_t log2 = 1; size < uint64_t(count); steps += ++log2) size *= 2;
@@ -238,35 +239,35 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     return false;
   }
 
-  void next_moment() {
+  void next_moment() const {
     ++moment_;
     turn_ = 0;
   }
   int warp_of_team() const { return this->cluster_rank() * Base::kWarps + this->warp(); }
-  void close_interval() {
+  void close_interval() const {
     books_->add_reads(warp_of_team(), num_intervals_++, num_vectors_, num_ids_);
     num_vectors_ = num_ids_ = 0;
   }
   bool is_first() const { return this->cluster_rank() == 0 && this->thread() == 0; }
-  void count_barrier(uint64_t num_block_barriers) {
+  void count_barrier(uint64_t num_block_barriers) const {
     next_moment();
     close_interval();
     if (!is_first()) return;
     ++books_->costs().barriers;
     books_->costs().block_barriers += num_block_barriers;
   }
-  void count_collective() {
+  void count_collective() const {
     next_moment();
     ++books_->costs().warp_steps;
   }
 
   std::size_t shared_bytes_;
   Books *books_;
-  uint64_t moment_ = 0;
-  uint32_t turn_ = 0;
-  uint64_t num_intervals_ = 0;
-  uint64_t num_vectors_ = 0;
-  uint64_t num_ids_ = 0;
+  mutable uint64_t moment_ = 0;
+  mutable uint32_t turn_ = 0;
+  mutable uint64_t num_intervals_ = 0;
+  mutable uint64_t num_vectors_ = 0;
+  mutable uint64_t num_ids_ = 0;
 };
 
 }  // namespace simt_test

@@ -14,9 +14,9 @@ sys.path.insert(0, sys.argv.pop(1))
 import count_sass  # noqa: E402
 import sass_listing  # noqa: E402
 
-KERNEL = "_ZN16operation_kernelILb0ENS_8contract13SampleRequestEEEvT0_"
-LOAD = "kernel@launch.cu > load_row(int)@distribution.cuh > TeamRow::load_each()@row.cuh"
-WEIGH = "kernel@launch.cu > add_kept<IdOrder>(int)@distribution.cuh > TeamRow::for_each()@row.cuh"
+KERNEL = "_ZN12plain_kernelILb0EEEvNS_5OneOfE"
+LOAD = "kernel@plain.cu > load_row(int)@distribution.cuh > TeamRow::load_each()@row.cuh"
+WEIGH = "kernel@plain.cu > add_kept<IdOrder>(int)@distribution.cuh > TeamRow::for_each()@row.cuh"
 
 
 def listing(*lines):
@@ -34,7 +34,7 @@ def listing(*lines):
 
 
 def loop(*body):
-    return listing("in kernel@launch.cu", "MOV R1, RZ", ".L_loop:", *body, "@P0 BRA `(.L_loop)", "EXIT")
+    return listing("in kernel@plain.cu", "MOV R1, RZ", ".L_loop:", *body, "@P0 BRA `(.L_loop)", "EXIT")
 
 
 def read(chain=LOAD):
@@ -52,12 +52,12 @@ class Counting(unittest.TestCase):
         return count_sass.count(sass_listing.read_listing(lines))
 
     def numbers(self, lines, name="load_row", element="f32"):
-        return self.count(lines)["sample", name, element]
+        return self.count(lines)["plain", name, element]
 
     def test_a_loop_of_one_block(self):
         table = self.count(loop(*PLAIN))
-        self.assertEqual(list(table), [("sample", "load_row", "f32")])
-        self.assertEqual(table["sample", "load_row", "f32"],
+        self.assertEqual(list(table), [("plain", "load_row", "f32")])
+        self.assertEqual(table["plain", "load_row", "f32"],
                          {"least": 1, "work": 1, "most": 1, "copying": 0, "skip": None, "local": 0,
                           "read": 16, "copy": None, "write": None})
 
@@ -180,7 +180,7 @@ class Counting(unittest.TestCase):
             *["IMAD.U32 R4, R4, 0x10000, RZ"] * 2, ".L_on:", "in " + LOAD, "NOP"))
         most = {element: numbers["most"] * 4 for (_, _, element), numbers in table.items()}
         self.assertEqual(most, {"f32": 5, "f16": 10, "bf16": 7})
-        self.assertEqual(table["sample", "load_row", "f16"]["read"], 8)
+        self.assertEqual(table["plain", "load_row", "f16"]["read"], 8)
 
     def test_types_that_are_told_by_how_they_are_widened(self):
         table = self.count(loop(*read(), "@P1 BRA `(.L_half)", "FADD R4, R4, R5", "BRA `(.L_on)", ".L_half:",
@@ -218,7 +218,7 @@ class Counting(unittest.TestCase):
 
     def test_names(self):
         lines = loop(*read(WEIGH), f"in {WEIGH} > contract::weight(float)@weight.h", "FADD R3, R3, R4")
-        self.assertEqual(list(self.count(lines)), [("sample", "add_kept,by-id,weights", "f32")])
+        self.assertEqual(list(self.count(lines)), [("plain", "add_kept,by-id,weights", "f32")])
 
     def test_the_worst_of_several_places_counts(self):
         lines = loop(*PLAIN, "LDL R3, [R1]")
@@ -235,7 +235,7 @@ class Counting(unittest.TestCase):
 
 
 class Comparing(unittest.TestCase):
-    KEY = ("sample", "load_row", "f32")
+    KEY = ("plain", "load_row", "f32")
     NUMBERS = {"least": 10.0, "work": 15.0, "most": 20.0, "copying": 0, "skip": None, "local": 0,
                "read": 16, "copy": 16, "write": None}
 
@@ -272,7 +272,7 @@ class Checking(unittest.TestCase):
 
     def check(self, lines, compiler="13.0.88", writes=False):
         self.object.write_text("\n".join(lines))
-        return count_sass.check(str(self.object), "90", compiler, str(self.table), writes)
+        return count_sass.check("90", compiler, str(self.table), [str(self.object)], writes)
 
     def test_a_table_that_was_written_holds_until_a_number_rises(self):
         self.assertEqual(self.check(loop(*PLAIN), writes=True), 0)

@@ -304,7 +304,7 @@ class NothingIsComputedLater {
 
  private:
   runtime::Kernel &kernel_of(bool clustered) const {
-    return runtime::kernel_at(kernels::operation_kernel_address(operation_, clustered));
+    return runtime::kernel_at(kernels::general_kernel_address(operation_, clustered));
   }
   kernels::Operation operation_;
   runtime::Kernel before_[2];

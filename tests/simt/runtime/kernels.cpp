@@ -1,8 +1,8 @@
-// Stands for kernels/launch/launch.cu, verify.cu and shard.cu: the same kernels, which run on
-// fibers.
+// Stands for the units of the CUDA compiler: the same kernels, which run on fibers.
 #include <type_traits>
 
 #include "held/held.cuh"
+#include "launch/general.h"
 #include "launch/launch.h"
 #include "machine/kernel.cuh"
 #include "operations/shard.cuh"
@@ -20,10 +20,9 @@ namespace {
 namespace runtime = simt::runtime;
 using runtime::Grid;
 
-// An address for each of the two kernels of a request, with clusters and without.
-template <class Request>
-const char kernel_addresses[2] = {};
-const char spread_kernel_addresses[2] = {};
+// An address for each of the two general kernels of a set, with clusters and without.
+const char plain_kernel_addresses[2] = {};
+const char staged_kernel_addresses[2] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
 const char pack_kernel_addresses[1] = {};
@@ -31,13 +30,14 @@ const char unmask_kernel_addresses[1] = {};
 template <class Request>
 const char state_kernel_addresses[1] = {};
 
-// body(ctx, request, plan) in every thread.
-template <class Request, class Body>
-runtime::Work bind_body(const Grid &grid, void **arguments, const Body &body) {
+template <class Request>
+runtime::Work bind_general(const Grid &grid, void **arguments) {
   const auto &request = *static_cast<const Request *>(arguments[0]);
   const auto &plan = *static_cast<const Plan *>(arguments[1]);
-  return [grid, request, plan, body](uint64_t seed) {
-    const auto kernel = [&](auto &ctx) { body(ctx, request, plan); };
+  return [grid, request, plan](uint64_t seed) {
+    const auto kernel = [&](auto &ctx) {
+      request.visit([&](const auto &one) { run_operation(ctx, one, plan); });
+    };
     const auto run = [&](auto threads) {
       simt::launch<decltype(threads)::value>(grid.num_teams, grid.team_size, grid.dynamic_bytes,
                                              seed, kernel);
@@ -48,21 +48,6 @@ runtime::Work bind_body(const Grid &grid, void **arguments, const Body &body) {
       run(std::integral_constant<int, 64>());
     }
   };
-}
-
-template <class Request>
-runtime::Work bind_operation(const Grid &grid, void **arguments) {
-  return bind_body<Request>(grid, arguments,
-                            [](auto &ctx, const Request &request, const Plan &plan) {
-                              run_operation(ctx, request, plan);
-                            });
-}
-
-runtime::Work bind_spread(const Grid &grid, void **arguments) {
-  return bind_body<SampleRequest>(grid, arguments,
-                                  [](auto &ctx, const SampleRequest &request, const Plan &plan) {
-                                    run_spread(ctx, request, plan);
-                                  });
 }
 
 template <int kWords>
@@ -157,32 +142,18 @@ runtime::Work bind_state(const Grid &grid, void **arguments) {
   };
 }
 
-// Two blocks have a multiprocessor's registers, or one: as kernels/launch/launch.cu has it.
+// Two blocks have a multiprocessor's registers, or one: as plain.cu and staged.cu have it.
 constexpr int kHalfOfRegisters = 128, kAllRegisters = 255;
 
 template <class Request>
-runtime::Kernel row_kernel(int num_registers) {
+void add_general(const char (&addresses)[2], int num_registers) {
   runtime::Kernel kernel;
   kernel.static_shared_bytes = 112;  // what the block collectives take on hardware
   kernel.num_registers = num_registers;
   kernel.max_threads = kBlockThreads;
   kernel.parameter_bytes = sizeof(Request) + sizeof(Plan);
-  return kernel;
-}
-
-template <class Request>
-void add_operation() {
-  const bool has_all = std::is_same_v<Request, contract::VerifyRequest> ||
-                       std::is_same_v<Request, ShardRequest> || kHasStages<Request>;
-  runtime::Kernel kernel = row_kernel<Request>(has_all ? kAllRegisters : kHalfOfRegisters);
-  kernel.bind = bind_operation<Request>;
-  for (const char &address : kernel_addresses<Request>) runtime::add_kernel(&address, kernel);
-}
-
-void add_spread() {
-  runtime::Kernel kernel = row_kernel<SampleRequest>(kAllRegisters);
-  kernel.bind = bind_spread;
-  for (const char &address : spread_kernel_addresses) runtime::add_kernel(&address, kernel);
+  kernel.bind = bind_general<Request>;
+  for (const char &address : addresses) runtime::add_kernel(&address, kernel);
 }
 
 template <int kWords>
@@ -256,8 +227,8 @@ void add_state() {
 [[maybe_unused]] const bool are_added = [] {
   contract::for_each_state_request(
       [](const auto &request) { add_state<std::decay_t<decltype(request)>>(); });
-  for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
-  add_spread();
+  add_general<PlainRequest>(plain_kernel_addresses, kHalfOfRegisters);
+  add_general<StagedRequest>(staged_kernel_addresses, kAllRegisters);
   add_streams();
   add_held();
   add_pack();
@@ -269,17 +240,12 @@ void add_state() {
 
 }  // namespace
 
-const void *operation_kernel_address(Operation operation, bool clustered) {
-  const void *address = nullptr;
-  for_each_operation([&](const auto &request) {
-    if (operation_of(request) != operation) return;
-    address = &kernel_addresses<std::decay_t<decltype(request)>>[clustered];
-  });
-  return address;
+const void *plain_kernel_address(bool clustered) {
+  return &plain_kernel_addresses[clustered];
 }
 
-const void *spread_kernel_address(bool clustered) {
-  return &spread_kernel_addresses[clustered];
+const void *staged_kernel_address(bool clustered) {
+  return &staged_kernel_addresses[clustered];
 }
 
 template <class Request>

@@ -442,21 +442,15 @@ class StaticSharedMemory : public testing::TestWithParam<Machine> {};
 
 TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
   const auto set_static_bytes = [](int bytes) {
-    sampler::kernels::for_each_operation([&](const auto &request) {
-      for (const bool clustered : {false, true}) {
-        const void *const address = sampler::kernels::operation_kernel_address(
-            sampler::kernels::operation_of(request), clustered);
-        runtime::kernel_at(address).static_shared_bytes = bytes;
-      }
-    });
     for (const bool clustered : {false, true}) {
-      const void *const address = sampler::kernels::spread_kernel_address(clustered);
-      runtime::kernel_at(address).static_shared_bytes = bytes;
+      runtime::kernel_at(sampler::kernels::plain_kernel_address(clustered)).static_shared_bytes =
+          bytes;
+      runtime::kernel_at(sampler::kernels::staged_kernel_address(clustered)).static_shared_bytes =
+          bytes;
     }
   };
-  const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
-                                            sampler::kernels::Operation::kSample, true))
-                         .static_shared_bytes;
+  const int before =
+      runtime::kernel_at(sampler::kernels::plain_kernel_address(true)).static_shared_bytes;
   for (const int bytes : {0, 2352, 16000}) {
     set_static_bytes(bytes);
     Opened opened(GetParam().device);
