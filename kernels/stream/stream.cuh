@@ -238,6 +238,15 @@ class StreamBlock : RankedList<Context, StreamShared> {
     finish_slot();
   }
 
+  template <bool kIsLast>
+  SAMPLER_DEVICE void load(const Row &row, int tile, Vector (&raw)[Row::kVectors]) const {
+    if (row.is_whole(tile)) {
+      row.template load<kIsLast>(ctx, tile, raw);
+    } else {
+      row.load_any(ctx, tile, raw);
+    }
+  }
+
   // Calls f(tile, its lane's group) for each tile, with kVectorsAtOnce vectors in flight.
   template <int kVectorsAtOnce, class F>
   SAMPLER_DEVICE void for_each_tile(const F &f) const {
@@ -249,11 +258,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       SAMPLER_KEEP_ROLLED
       for (int tile = item().begin + ctx.warp(); tile < end; tile += kWarps) {
         Vector raw[Row::kVectors];
-        if (row.is_whole(tile)) {
-          row.template load<true>(ctx, tile, raw);
-        } else {
-          row.load_any(ctx, tile, raw);
-        }
+        load<true>(row, tile, raw);
         f(tile, raw);
       }
     } else {
@@ -272,7 +277,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
           SAMPLER_KEEP_ROLLED
           for (int i = tile; i <= last && i < end; i += kWarps) {
             Vector raw[Row::kVectors];
-            row.load_any(ctx, i, raw);
+            load<false>(row, i, raw);
             f(i, raw);
           }
         }

@@ -5,7 +5,8 @@
 // of a hard row is at most twice the ordinary one's of the same operation, type, width and team; of
 // a row of which a filter keeps most, or of which most ties at its cut, so that nothing can be
 // passed over, at most twice what the ordinary row costs without filters, if that is more. What is
-// allowed beyond that stands with its reason at the cost. Kernels that hold rows are counted, too.
+// allowed beyond that stands with its reason at the cost. Kernels that hold or stream rows are
+// counted, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@
 #include "launch/plan.h"
 #include "machine/kernel.cuh"
 #include "state/rows.h"
+#include "stream/stream.cuh"
 
 namespace simt_test {
 namespace {
@@ -42,21 +44,24 @@ using namespace sampler::contract;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int kThreads = kernels::kBlockThreads;
 
+// The kernels that are counted.
+enum class By { kGeneral, kHeld, kStreamed };
+
 // Width, type and team of a launch.
 struct Case {
   int64_t num_cols;
   sampler_dtype dtype;
   int team_size;
-  bool stays;            // in shared memory, if it fits
-  bool is_held = false;  // by the kernels of held rows
+  bool stays;  // in shared memory, if it fits
+  By by = By::kGeneral;
 
   std::string description() const {
     const char *types[] = {"f32", "f16", "bf16"};
     return "V " + std::to_string(num_cols) + " " + types[int(dtype)] + " team of " +
            std::to_string(team_size) +
-           (is_held ? " held"
-            : stays ? ""
-                    : " streamed");
+           (by == By::kHeld               ? " held"
+            : by == By::kGeneral && stays ? ""
+                                          : " streamed");
   }
 };
 
@@ -398,8 +403,32 @@ kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
   return plan;
 }
 
-// Of the kernels that hold rows; nothing for requests that they do not take. A row that they leave
-// costs as much as the general kernel takes besides.
+// Of kernels that are not the general ones: nothing for requests that they do not take, and without
+// what the general kernel takes for rows that they leave.
+template <class Request>
+Costs costs_of_streamed(const Case &setup, const Request &request) {
+  Costs costs;
+  if constexpr (std::is_same_v<Request, SampleRequest>) {
+    const int element_bytes = setup.dtype == SAMPLER_F32 ? 4 : 2;
+    kernels::Stream stream =
+        kernels::plan_stream(kernels::stream_kind(request), 1, setup.num_cols, element_bytes, 132);
+    std::vector<char> memory(stream.bytes() + kernels::kStreamAlignment);
+    stream.memory = memory.data() + -uintptr_t(memory.data()) % kernels::kStreamAlignment;
+    std::vector<Books> books(static_cast<size_t>(stream.num_blocks));
+    kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
+      if (dtype != setup.dtype || kind != stream.kind) return;
+      simt::launch_blocks<kThreads>(
+          stream.num_blocks, 3, sizeof(kernels::StreamShared), 1, [&](auto &ctx) {
+            CountingContext<kThreads> counting(ctx, sizeof(kernels::StreamShared),
+                                               &books[size_t(ctx.team())]);
+            kernels::run_stream<dtype(), kind()>(counting, request, stream);
+          });
+    });
+    for (Books &of_block : books) costs.add(of_block.close(element_bytes));
+  }
+  return costs;
+}
+
 template <class Request>
 Costs costs_of_held(const Case &setup, const Request &request) {
   kernels::HeldKind kind = kernels::HeldKind::kNone;
@@ -438,7 +467,8 @@ Costs costs_of_held(const Case &setup, const Request &request) {
 
 template <class Request>
 Costs costs_of(const Case &setup, const Request &request) {
-  if (setup.is_held) return costs_of_held(setup, request);
+  if (setup.by == By::kHeld) return costs_of_held(setup, request);
+  if (setup.by == By::kStreamed) return costs_of_streamed(setup, request);
   kernels::Plan plan = plan_of(setup, kernels::extent_of(request));
   std::vector<uint32_t> bitmap;
   if (kernels::needs_bitmaps(kernels::extent_of(request))) {
@@ -868,20 +898,21 @@ struct Cost {
   uint64_t (*allowance)(const Case &, const Costs &usual);
 };
 
-// Held: a warp's tokens of a list may crowd into one bin. The adds and the work hold what that
-// costs.
+// Held or streamed: a warp's tokens of a list may crowd into one bin. The adds and the work hold
+// what that costs.
 uint64_t a_crowded_warp(const Case &setup, const Costs &) {
-  return setup.is_held ? 32 : 0;
+  return setup.by == By::kGeneral ? 0 : 32;
 }
 // To find the last of tokens of one value, and to draw, one warp looks through its part.
 uint64_t part_of_a_warp(const Case &setup, const Costs &) {
   const uint64_t num_warps = uint64_t(setup.team_size * kThreads / 32);
   return 2 * (uint64_t(setup.num_cols) / num_warps + kernels::kTile);
 }
-// The search among the group maxima. Held: lists whose values crowd into few bins are sorted by
-// pairs, in 66 barriers of 2,048 tokens; a list takes at most 64 barriers of an ordinary call.
+// The search among the group maxima. Held or streamed: lists whose values crowd into few bins are
+// sorted by pairs, in 66 barriers of 2,048 tokens; a list takes at most 64 barriers of an ordinary
+// call.
 uint64_t a_search(const Case &setup, const Costs &usual) {
-  return setup.is_held ? 66 * (1 + usual.barriers / 64) : 8;
+  return setup.by == By::kGeneral ? 8 : 66 * (1 + usual.barriers / 64);
 }
 uint64_t streamed_part(const Case &setup, const Costs &usual) {
   return setup.stays ? 0 : part_of_a_warp(setup, usual);
@@ -891,11 +922,18 @@ uint64_t streamed_part(const Case &setup, const Costs &usual) {
 uint64_t a_sort(const Case &, const Costs &) {
   return 55 * 512;
 }
-// A warp's part, and the sort.
+// Streamed: the elements that are sampled where top-p keeps more than a list. All may fall into few
+// bins, and an ordinary row's list may be enough.
+uint64_t a_sample(const Case &setup) {
+  const int64_t elements = kernels::kSampledVectors * (setup.dtype == SAMPLER_F32 ? 4 : 8);
+  return setup.by == By::kStreamed ? uint64_t(std::min(setup.num_cols, elements)) : 0;
+}
+// A warp's part, the sort and the sample.
 uint64_t work_of_a_part(const Case &setup, const Costs &usual) {
   Costs part;
-  part.visited = part_of_a_warp(setup, usual);
+  part.visited = part_of_a_warp(setup, usual) + a_sample(setup);
   part.compared = a_sort(setup, usual);
+  part.atomic_steps = a_sample(setup);
   return work_of(part);
 }
 // A warp whose tokens become better and better scores some again and again. The work holds what
@@ -906,8 +944,8 @@ uint64_t run_a_warp(const Case &setup, const Costs &) {
 // One for each 32 elements that the usual row visits. Of top-k an ordinary row adds next to
 // nothing, since its threads' largest leave few tokens in question, and any histogram of all is a
 // hundred times as much. It is a quarter of what a pass costs without it; the work holds both.
-uint64_t one_a_warp(const Case &, const Costs &usual) {
-  return usual.visited / 32;
+uint64_t one_a_warp(const Case &setup, const Costs &usual) {
+  return usual.visited / 32 + a_sample(setup);
 }
 
 const Cost kCosts[] = {
@@ -946,9 +984,11 @@ void expect_at_most_twice(const Case &setup, int part, const std::vector<Operati
     hard.push_back(kHardRows[i].make(setup));
   }
   std::printf("%s\n", setup.description().c_str());
+  int num_counted = 0;
   for (const Operation &operation : operations) {
     const Costs usual = operation.run(setup, ordinary_row);
-    if (usual.visited == 0) continue;  // not held
+    if (usual.visited == 0) continue;  // of other kernels
+    ++num_counted;
     Costs without_filters = usual;
     if (operation.without_filters) {
       without_filters = operation_of(operation.without_filters).run(setup, ordinary_row);
@@ -981,12 +1021,13 @@ void expect_at_most_twice(const Case &setup, int part, const std::vector<Operati
     }
     std::printf("\n");
   }
+  EXPECT_GE(num_counted, 5);
 }
 
 TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const auto [setup, part] = GetParam();
   expect_at_most_twice(setup, part, kOperations);
-  if (setup.is_held) expect_at_most_twice(setup, part, kStagedOperations);
+  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations);
 }
 
 // Windows take a number of passes that is bounded by construction: one to copy the row, to count
@@ -1142,15 +1183,17 @@ constexpr Case kCases[] = {{32000, SAMPLER_F32, 1, true},
                            {32000, SAMPLER_F16, 1, false},
                            {128256, SAMPLER_F32, 8, true},
                            {128256, SAMPLER_BF16, 2, true}};
-constexpr Case kHeldCases[] = {{128256, SAMPLER_F32, 8, true, true},
-                               {32000, SAMPLER_BF16, 2, true, true}};
+constexpr Case kOtherCases[] = {{128256, SAMPLER_F32, 8, true, By::kHeld},
+                                {32000, SAMPLER_BF16, 2, true, By::kHeld},
+                                {128256, SAMPLER_F32, 1, false, By::kStreamed},
+                                {32000, SAMPLER_BF16, 1, false, By::kStreamed}};
 INSTANTIATE_TEST_SUITE_P(Cases, Complexity, testing::ValuesIn(kCases),
                          [](const auto &one) { return std::to_string(one.index); });
 INSTANTIATE_TEST_SUITE_P(Cases, HardRows,
                          testing::Combine(testing::ValuesIn(kCases), testing::Range(0, kNumParts)),
                          [](const auto &one) { return std::to_string(one.index); });
-INSTANTIATE_TEST_SUITE_P(Held, HardRows,
-                         testing::Combine(testing::ValuesIn(kHeldCases),
+INSTANTIATE_TEST_SUITE_P(HeldOrStreamed, HardRows,
+                         testing::Combine(testing::ValuesIn(kOtherCases),
                                           testing::Range(0, kNumParts)),
                          [](const auto &one) { return std::to_string(one.index); });
 

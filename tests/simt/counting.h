@@ -30,6 +30,17 @@ struct Costs {
   uint64_t warp_steps = 0;      // collectives of a warp, all warps'
   uint64_t marked = 0;          // candidates' ids marked in device memory, each lane's
   uint64_t scored = 0;          // times that a warp scores a token of each lane for a Gumbel draw
+
+  // Of another block, which runs beside this one.
+  void add(const Costs &other) {
+    visited += other.visited, copied += other.copied, copied_bytes += other.copied_bytes;
+    compared += other.compared, atomics += other.atomics, atomic_steps += other.atomic_steps;
+    warp_steps += other.warp_steps, marked += other.marked, scored += other.scored;
+    most_turns = std::max(most_turns, other.most_turns);
+    barriers = std::max(barriers, other.barriers);
+    team_barriers = std::max(team_barriers, other.team_barriers);
+    block_barriers = std::max(block_barriers, other.block_barriers);
+  }
 };
 
 class Books {
@@ -210,6 +221,23 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     next_moment();
     ++num_vectors_;
     return Base::load_shared(address, place);
+  }
+  template <class T>
+  T load_streamed(const T *address, Place place = Place::here()) const {
+    return load_vector(address, place);
+  }
+  template <class T>
+  T load_last(const T *address, Place place = Place::here()) const {
+    return load_vector(address, place);
+  }
+  // Words are those of counters.
+  template <class T>
+  T load_fresh(const T *address) const {
+    if constexpr (sizeof(T) < sizeof(sampler::kernels::Vector)) {
+      return Base::load_fresh(address);
+    } else {
+      return load_vector(address);
+    }
   }
   template <class T>
   void copy_async(T *shared, const T *global, Place place = Place::here()) const {
