@@ -12,11 +12,11 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 
-#include "bpe.h"
 #include "engine_parameters.h"
 #include "engine_values.h"
 #include "error.h"
@@ -24,6 +24,7 @@
 #include "json_file.h"
 #include "picture.h"
 #include "row_file.h"
+#include "tokenizer.h"
 
 namespace {
 
@@ -120,7 +121,7 @@ void declare_sampling(CLI::App *app, Arguments *arguments) {
 
 void declare_output(CLI::App *app, Arguments *arguments) {
   app->add_option("--tokenizer", arguments->tokenizer,
-                  "Folder with vocab.json and merges.txt of GPT-2's kind: shows the tokens' texts")
+                  "Folder with a model's tokenizer: shows the tokens' texts")
       ->type_name("DIR");
   app->add_option("--top", arguments->num_tokens, "Tokens to show, the likeliest after the edits")
       ->capture_default_str()
@@ -236,12 +237,12 @@ explain::Explanation answer(const Arguments &arguments) {
 
 void run(const Arguments &arguments) {
   const explain::Explanation explanation = answer(arguments);
-  std::optional<generate::BpeTokenizer> tokenizer;
+  std::unique_ptr<generate::Tokenizer> tokenizer;
   if (!arguments.tokenizer.empty()) {
-    tokenizer.emplace(arguments.tokenizer, int(explanation.tokens.size()));
+    tokenizer = generate::read_tokenizer(arguments.tokenizer, int(explanation.tokens.size()));
   }
   const auto text = [&](std::int32_t id) {
-    return tokenizer ? generate::in_readable_quotes(tokenizer->token_bytes(id)) : "";
+    return tokenizer ? generate::in_readable_quotes(tokenizer->token_name(id)) : "";
   };
   explain::print(explanation, std::size_t(arguments.num_tokens), text, std::cout);
   if (!std::cout.flush()) throw Error("the table cannot be written to standard output");

@@ -18,7 +18,7 @@ namespace generate {
 
 namespace {
 
-constexpr std::string_view kEndOfText = "<|endoftext|>";
+constexpr char kEndOfText[] = "<|endoftext|>";
 constexpr char kWordPattern[] =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -87,7 +87,7 @@ void BpeTokenizer::FreeCode::operator()(pcre2_real_code_8 *code) const {
 }
 
 BpeTokenizer::BpeTokenizer(const std::filesystem::path &directory, int vocab_size)
-    : word_pattern_(compile_word_pattern()) {
+    : Tokenizer(vocab_size), word_pattern_(compile_word_pattern()) {
   read_vocab(directory / "vocab.json", vocab_size);
   read_merges(directory / "merges.txt");
 }
@@ -96,7 +96,6 @@ void BpeTokenizer::read_vocab(const std::filesystem::path &path, int vocab_size)
   const ByteAlphabet alphabet;
   const nlohmann::json vocab = read_json_object(path);
   std::vector<bool> taken(static_cast<std::size_t>(vocab_size));
-  bytes_of_id_.resize(static_cast<std::size_t>(vocab_size));
   for (const auto &[token, json_id] : vocab.items()) {
     const std::string where = path.string() + ": token " + in_quotes(token);
     if (!json_id.is_number_unsigned() ||
@@ -114,8 +113,8 @@ void BpeTokenizer::read_vocab(const std::filesystem::path &path, int vocab_size)
     const auto found = id_of_token_.find(alphabet.character(byte));
     id_of_byte_[byte] = found == id_of_token_.end() ? -1 : found->second;
   }
-  const auto found = id_of_token_.find(std::string(kEndOfText));
-  if (found != id_of_token_.end()) end_of_text_ = found->second;
+  begin_token_ = end_token_ = find_token(kEndOfText);
+  if (end_token_) named_.add(kEndOfText, *end_token_);
 }
 
 void BpeTokenizer::read_merges(const std::filesystem::path &path) {
@@ -179,13 +178,19 @@ void BpeTokenizer::split_utf8(std::string_view text, std::vector<std::string_vie
 
 std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
   std::vector<std::int32_t> ids;
-  while (true) {
-    const std::size_t special = end_of_text_ ? text.find(kEndOfText) : text.npos;
-    for (const std::string_view word : split(text.substr(0, special))) encode_word(word, &ids);
-    if (special == text.npos) return ids;
-    ids.push_back(*end_of_text_);
-    text.remove_prefix(special + kEndOfText.size());
+  for (const NamedTokens::Part &part : named_.split(text)) {
+    if (part.id) {
+      ids.push_back(*part.id);
+      continue;
+    }
+    for (const std::string_view word : split(part.text)) encode_word(word, &ids);
   }
+  return ids;
+}
+
+std::optional<std::int32_t> BpeTokenizer::find_token(const std::string &name) const {
+  const auto found = id_of_token_.find(name);
+  return found == id_of_token_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const BpeTokenizer::Merge *BpeTokenizer::find_merge(std::int32_t left, std::int32_t right) const {

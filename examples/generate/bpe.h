@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tokenizer.h"
+
 struct pcre2_real_code_8;
 
 namespace generate {
@@ -18,21 +20,15 @@ namespace generate {
 // GPT-2's byte-level BPE: the text is split into words, and the bytes of each word are merged pair
 // by pair, the pair that stands first in merges.txt first. Any bytes can be encoded, and decoding
 // the tokens gives the same bytes.
-class BpeTokenizer {
+class BpeTokenizer : public Tokenizer {
  public:
   // Reads vocab.json and merges.txt of `directory`. Ids must lie in [0, vocab_size).
   BpeTokenizer(const std::filesystem::path &directory, int vocab_size);
 
   // <|endoftext|> in the text becomes that token, as everywhere with GPT-2.
-  std::vector<std::int32_t> encode(std::string_view text) const;
+  std::vector<std::int32_t> encode(std::string_view text) const override;
 
-  // The bytes that a token stands for; "" for an id without one.
-  const std::string &token_bytes(std::int32_t id) const {
-    return bytes_of_id_[static_cast<std::size_t>(id)];
-  }
-
-  // The id of <|endoftext|>, if the vocabulary has it.
-  std::optional<std::int32_t> end_of_text() const { return end_of_text_; }
+  std::optional<std::int32_t> find_token(const std::string &name) const override;
 
   // The words whose bytes are merged. Bytes that are not valid UTF-8 make words of their own.
   std::vector<std::string_view> split(std::string_view text) const;
@@ -54,12 +50,11 @@ class BpeTokenizer {
 
   std::unique_ptr<pcre2_real_code_8, FreeCode> word_pattern_;
   std::unordered_map<std::string, std::int32_t> id_of_token_;
-  std::vector<std::string> bytes_of_id_;
   // -1 for a byte that the vocabulary lacks.
   std::array<std::int32_t, 256> id_of_byte_;
   // By left id << 32 | right id.
   std::unordered_map<std::uint64_t, Merge> merges_;
-  std::optional<std::int32_t> end_of_text_;
+  NamedTokens named_;
 };
 
 }  // namespace generate

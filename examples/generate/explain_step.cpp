@@ -50,14 +50,14 @@ void StepExplainer::look_at(const Continuation &continuation, const float *logit
   explanation_ = std::move(explanation);
 }
 
-void StepExplainer::print(const BpeTokenizer &tokenizer, std::ostream &out) const {
+void StepExplainer::print(const Tokenizer &tokenizer, std::ostream &out) const {
   if (!explanation_) {
     throw Error("--explain is " + std::to_string(step_) +
                 "; it must be less than the number of new tokens, and the text ended before");
   }
-  out << "\nstep " << step_ << ", after " << in_readable_quotes(tokenizer.token_bytes(text_.back()))
+  out << "\nstep " << step_ << ", after " << in_readable_quotes(tokenizer.token_name(text_.back()))
       << ":\n";
-  const auto text = [&](std::int32_t id) { return in_readable_quotes(tokenizer.token_bytes(id)); };
+  const auto text = [&](std::int32_t id) { return in_readable_quotes(tokenizer.token_name(id)); };
   explain::print(*explanation_, kNumTokens, text, out);
 }
 

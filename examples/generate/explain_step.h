@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "bpe.h"
 #include "explanation.h"
 #include "generation.h"
+#include "tokenizer.h"
 
 namespace generate {
 
@@ -26,7 +26,7 @@ class StepExplainer {
   void look_at(const Continuation &continuation, const float *logits, std::int64_t num_cols);
 
   // Throws Error where the text ended before the step.
-  void print(const BpeTokenizer &tokenizer, std::ostream &out) const;
+  void print(const Tokenizer &tokenizer, std::ostream &out) const;
 
  private:
   int step_;

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bpe.h"
 #include "error.h"
 #include "explain_step.h"
 #include "generation.h"
@@ -19,11 +18,11 @@
 #include "printer.h"
 #include "ranks.h"
 #include "report.h"
+#include "tokenizer.h"
 
 namespace {
 
 using generate::Arguments;
-using generate::BpeTokenizer;
 using generate::Comparison;
 using generate::Continuation;
 using generate::Error;
@@ -35,22 +34,20 @@ using generate::Mode;
 using generate::Printer;
 using generate::Ranks;
 using generate::StepExplainer;
+using generate::Tokenizer;
 using Prompts = std::vector<std::vector<std::int32_t>>;
 
-std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std::string &prompt) {
-  std::vector<std::int32_t> ids = tokenizer.encode(prompt);
-  if (!ids.empty()) return ids;
-  if (!tokenizer.end_of_text()) {
-    throw Error("an empty prompt needs <|endoftext|>, which vocab.json lacks");
-  }
-  return {*tokenizer.end_of_text()};
+std::vector<std::int32_t> encode_prompt(const Tokenizer &tokenizer, const std::string &prompt) {
+  const auto ids = tokenizer.encode_prompt(prompt, tokenizer.adds_begin_token());
+  if (ids.empty()) throw Error("an empty prompt needs a beginning token, which the model lacks");
+  return ids;
 }
 
 // The model's end token ends a text, unless --end-ids or the engine's parameters say otherwise.
-void set_end(const Gpt2Model &model, const BpeTokenizer &tokenizer, bool has_end_ids,
+void set_end(const Gpt2Model &model, const Tokenizer &tokenizer, bool has_end_ids,
              GenerationOptions *options) {
   std::optional<std::int32_t> end = model.config().eos_token_id;
-  if (!end) end = tokenizer.end_of_text();
+  if (!end) end = tokenizer.end_token();
   if (!has_end_ids && !(options->engine && options->engine->ignores_end)) options->end_token = end;
   if (!options->engine) return;
   engine_parameters::check_vocabulary(*options->engine, model.config().vocab_size);
@@ -93,17 +90,17 @@ void run(Arguments arguments, Ranks *ranks) {
   const Gpt2Model model(arguments.model);
   std::optional<Gpt2Model> drafter;
   if (options.mode == Mode::kSpeculative) drafter.emplace(arguments.draft);
-  const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
-  set_end(model, tokenizer, arguments.has_end_ids, &options);
+  const auto tokenizer = generate::read_tokenizer(arguments.model, model.config().vocab_size);
+  set_end(model, *tokenizer, arguments.has_end_ids, &options);
 
   if (prints) {
     for (const std::string &note : arguments.notes) std::cerr << "generate: " << note << '\n';
   }
   Prompts prompts;
   for (const std::string &prompt : arguments.prompts) {
-    prompts.push_back(encode_prompt(tokenizer, prompt));
+    prompts.push_back(encode_prompt(*tokenizer, prompt));
   }
-  Printer printer(tokenizer, arguments, model.config().n_positions);
+  Printer printer(*tokenizer, prompts, arguments, model.config().n_positions);
   Listeners listeners;
   if (prints) {
     listeners.on_tokens = [&](std::size_t index, const Continuation &continuation) {
@@ -130,7 +127,7 @@ void run(Arguments arguments, Ranks *ranks) {
   if (!prints) return;
   if (arguments.trace) printer.print_texts();
   if (options.has_logprobs) printer.print_logprobs(generation.continuations);
-  if (explainer) explainer->print(tokenizer, std::cout);
+  if (explainer) explainer->print(*tokenizer, std::cout);
   if (!std::cout) throw Error("the text cannot be written to standard output");
   std::optional<Comparison> comparison;
   if (options.mode != Mode::kAutoregressive) {

@@ -153,7 +153,7 @@ class Declaration {
   void declare_texts() {
     GenerationOptions &generation = arguments_->generation;
     app_->add_option("--model", arguments_->model,
-                     "Folder with config.json, model.safetensors, vocab.json and merges.txt")
+                     "Folder with config.json, model.safetensors and a tokenizer")
         ->type_name("DIR")
         ->required();
     app_->add_option(

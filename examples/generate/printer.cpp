@@ -10,14 +10,15 @@
 
 namespace generate {
 
-Printer::Printer(const BpeTokenizer &tokenizer, const Arguments &arguments, int context)
+Printer::Printer(const Tokenizer &tokenizer, const std::vector<std::vector<std::int32_t>> &prompts,
+                 const Arguments &arguments, int context)
     : tokenizer_(tokenizer),
       arguments_(arguments),
       context_(context),
       num_samples_(static_cast<std::size_t>(arguments.generation.num_samples)) {
-  for (const std::string &prompt : arguments.prompts) {
-    Text text;
-    text.printable = text.stream.push(prompt);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    Text text = {TokenText(tokenizer, prompts[i])};
+    text.printable = text.stream.push(arguments.prompts[i]);
     texts_.insert(texts_.end(), num_samples_, text);
   }
 }
@@ -27,7 +28,7 @@ void Printer::add_text(std::size_t index, const Continuation &continuation) {
   const std::vector<std::int32_t> &tokens = continuation.new_tokens;
   const bool has_end_token = continuation.finish_reason == SAMPLER_FINISH_END_TOKEN;
   for (; text.num_tokens < tokens.size() - has_end_token; ++text.num_tokens) {
-    text.printable += text.stream.push(tokenizer_.token_bytes(tokens[text.num_tokens]));
+    text.printable += text.stream.push(text.tokens.push(tokens[text.num_tokens]));
   }
   // Beams come once, ended; one that was not found has no reason.
   if (continuation.finish_reason != SAMPLER_FINISH_NONE ||
@@ -52,7 +53,7 @@ std::string Printer::describe_end(const Continuation &continuation) const {
   std::ostringstream end;
   end << tokens.size() << (tokens.size() == 1 ? " new token" : " new tokens");
   if (continuation.finish_reason == SAMPLER_FINISH_END_TOKEN) {
-    end << ", ended with " << tokenizer_.token_bytes(tokens.back());
+    end << ", ended with " << tokenizer_.token_name(tokens.back());
   } else if (continuation.finish_reason == SAMPLER_FINISH_CONTEXT) {
     end << ", stopped at the context limit of " << context_ << " tokens";
   }
@@ -88,7 +89,7 @@ void Printer::print_logprobs(const std::vector<Continuation> &continuations) con
       value << std::setw(14) << std::setprecision(std::numeric_limits<float>::max_digits10)
             << continuation.logprobs[j];
       std::cout << value.str() << " "
-                << in_readable_quotes(tokenizer_.token_bytes(continuation.new_tokens[j])) << "\n";
+                << in_readable_quotes(tokenizer_.token_name(continuation.new_tokens[j])) << "\n";
     }
   }
 }
@@ -115,7 +116,7 @@ void Printer::print_round(const sampler_trace_round &round) const {
 
 // ` +" token"`, with escapes as in JSON.
 std::string Printer::marked(const Mark &mark, std::int32_t token_id) const {
-  const std::string text = in_readable_quotes(tokenizer_.token_bytes(token_id));
+  const std::string text = in_readable_quotes(tokenizer_.token_name(token_id));
   if (!arguments_.colour) return std::string(" ") + mark.sign + text;
   return " \033[" + std::to_string(mark.colour) + "m" + mark.sign + text + "\033[0m";
 }

@@ -2,12 +2,13 @@
 #define GENERATE_PRINTER_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "bpe.h"
 #include "generation.h"
 #include "options.h"
+#include "tokenizer.h"
 #include "utf8.h"
 
 namespace generate {
@@ -16,7 +17,9 @@ namespace generate {
 // those before it have ended. With a trace, a line for each round, and all texts at the end.
 class Printer {
  public:
-  Printer(const BpeTokenizer &tokenizer, const Arguments &arguments, int context);
+  // `prompts` are the tokens of the arguments' prompts.
+  Printer(const Tokenizer &tokenizer, const std::vector<std::vector<std::int32_t>> &prompts,
+          const Arguments &arguments, int context);
 
   // Takes the continuation `index`, which has new tokens or has ended, and prints what can be
   // printed now; with a trace nothing.
@@ -35,11 +38,12 @@ class Printer {
 
  private:
   struct Text {
-    Utf8Stream stream;
-    std::string printable;
+    TokenText tokens;
+    Utf8Stream stream = {};
+    std::string printable = "";
     std::size_t num_tokens = 0;  // in it, or printed
     // How it ended; empty until then.
-    std::string end;
+    std::string end = "";
   };
   struct Mark {
     char sign;
@@ -51,7 +55,7 @@ class Printer {
   void print_finished_blocks();
   std::string marked(const Mark &mark, std::int32_t token_id) const;
 
-  const BpeTokenizer &tokenizer_;
+  const Tokenizer &tokenizer_;
   const Arguments &arguments_;
   int context_;
   std::size_t num_samples_;

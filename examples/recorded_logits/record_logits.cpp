@@ -14,9 +14,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "bpe.h"
 #include "error.h"
 #include "gpt2.h"
+#include "tokenizer.h"
 
 namespace {
 
@@ -68,11 +68,11 @@ std::int32_t draw(sampler_t sampler, const std::vector<std::uint16_t> &row, int 
 // Writes each step's row to `file` and prints the text.
 void record(const char *model_dir, std::ostream *file) {
   const generate::Gpt2Model model(model_dir);
-  const generate::BpeTokenizer tokenizer(model_dir, model.config().vocab_size);
+  const auto tokenizer = generate::read_tokenizer(model_dir, model.config().vocab_size);
   const auto num_cols = static_cast<std::size_t>(model.config().vocab_size);
   const Sampler sampler = make_sampler(model.config().vocab_size);
   generate::Gpt2Sequence sequence(model.config());
-  std::vector<std::int32_t> new_tokens = tokenizer.encode(kPrompt);
+  std::vector<std::int32_t> new_tokens = tokenizer->encode(kPrompt);
   std::vector<float> logits(num_cols);
   std::vector<std::uint16_t> row(num_cols);
   std::printf("%s", kPrompt);
@@ -83,7 +83,7 @@ void record(const char *model_dir, std::ostream *file) {
     file->write(reinterpret_cast<const char *>(row.data()),
                 static_cast<std::streamsize>(row.size() * sizeof row[0]));
     new_tokens = {draw(sampler.get(), row, step)};
-    std::printf("%s", tokenizer.token_bytes(new_tokens[0]).c_str());
+    std::printf("%s", tokenizer->token_bytes(new_tokens[0]).c_str());
   }
   std::printf("\n");
 }

@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,10 +22,11 @@ namespace server {
 
 namespace {
 
-using generate::BpeTokenizer;
 using generate::Gpt2Model;
 using generate::Gpt2Sequence;
+using generate::Tokenizer;
 using generate::TokenSpan;
+using generate::TokenText;
 
 std::size_t size(std::int64_t number) {
   return static_cast<std::size_t>(number);
@@ -97,7 +99,7 @@ class BiasLists {
 // What the engine's thread does, without its queue.
 class Engine::Scheduler {
  public:
-  Scheduler(const Gpt2Model &model, const BpeTokenizer &tokenizer,
+  Scheduler(const Gpt2Model &model, const Tokenizer &tokenizer,
             std::optional<std::int32_t> end_token, const EngineOptions &options)
       : model_(model),
         tokenizer_(tokenizer),
@@ -190,6 +192,7 @@ class Engine::Scheduler {
   struct Running {
     std::shared_ptr<Completion> completion;
     int choice;
+    TokenText tokens;
     StoppingText text;
     std::optional<RegexGuide> guide;
     int num_followers;            // choices that wait until this one's prompt is in its cache
@@ -249,13 +252,18 @@ class Engine::Scheduler {
     check(sampler_session_add(session_.get(), &add, &sequence));
     if (cached) cache(sequence) = *cached;
     biases_.set(sequence, request.biases);
-    running_[size(sequence)] = Running{completion, choice, StoppingText(request.stops),
-                                       request.guide, choice == 0 ? request.num_choices - 1 : 0};
+    running_[size(sequence)] = Running{completion,
+                                       choice,
+                                       TokenText(tokenizer_, request.prompt),
+                                       StoppingText(request.stops),
+                                       request.guide,
+                                       choice == 0 ? request.num_choices - 1 : 0};
     start_mask(&*running_[size(sequence)]);
   }
 
   void start_mask(Running *running) {
-    if (running->guide) running->mask = mask_thread_->start(*running->guide);
+    if (running->guide)
+      running->mask = mask_thread_->start(*running->guide, running->tokens.is_at_start());
   }
 
   void add_followers(const Followers &followers) {
@@ -426,7 +434,7 @@ class Engine::Scheduler {
         progress.finish_reason = "stop";
         break;
       }
-      const std::string &bytes = tokenizer_.token_bytes(out_token_ids_[place]);
+      const std::string_view bytes = running.tokens.push(out_token_ids_[place]);
       progress.text += running.text.push(bytes);
       if (running.guide) running.guide->push(bytes);
       if (running.text.has_stopped()) {
@@ -459,7 +467,7 @@ class Engine::Scheduler {
   }
 
   const Gpt2Model &model_;
-  const BpeTokenizer &tokenizer_;
+  const Tokenizer &tokenizer_;
   const std::optional<std::int32_t> end_token_;
   const EngineOptions options_;
   // By sequence.
@@ -491,7 +499,7 @@ class Engine::Scheduler {
   std::unique_ptr<MaskThread> mask_thread_;  // none without an end token
 };
 
-Engine::Engine(const Gpt2Model &model, const BpeTokenizer &tokenizer,
+Engine::Engine(const Gpt2Model &model, const Tokenizer &tokenizer,
                std::optional<std::int32_t> end_token, const EngineOptions &options)
     : options_(options),
       scheduler_(std::make_unique<Scheduler>(model, tokenizer, end_token, options)),

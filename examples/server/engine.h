@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "bpe.h"
 #include "completion.h"
 #include "gpt2.h"
+#include "tokenizer.h"
 
 namespace server {
 
@@ -37,7 +37,7 @@ struct EngineOptions {
 // between steps.
 class Engine {
  public:
-  Engine(const generate::Gpt2Model &model, const generate::BpeTokenizer &tokenizer,
+  Engine(const generate::Gpt2Model &model, const generate::Tokenizer &tokenizer,
          std::optional<std::int32_t> end_token, const EngineOptions &options);
   ~Engine();
   Engine(const Engine &) = delete;

@@ -12,12 +12,12 @@
 #include <exception>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "bpe.h"
 #include "chat_template.h"
 #include "engine.h"
 #include "error.h"
@@ -25,13 +25,14 @@
 #include "http_server.h"
 #include "in_range.h"
 #include "service.h"
+#include "tokenizer.h"
 
 namespace {
 
-using generate::BpeTokenizer;
 using generate::Error;
 using generate::Gpt2Model;
 using generate::in_range;
+using generate::Tokenizer;
 
 struct Arguments {
   std::string model;
@@ -47,7 +48,7 @@ std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) 
   CLI::App app("Serves a GPT-2 over HTTP; libsampler draws the tokens.", "sampler-server");
   server::EngineOptions &engine = arguments->engine;
   app.add_option("--model", arguments->model,
-                 "Folder with config.json, model.safetensors, vocab.json and merges.txt")
+                 "Folder with config.json, model.safetensors and a tokenizer")
       ->type_name("DIR")
       ->required();
   app.add_option("--name", arguments->name,
@@ -126,9 +127,11 @@ void end_within(std::chrono::milliseconds time) {
 void run(const Arguments &arguments) {
   const sigset_t signals = block_signals();
   const Gpt2Model model(arguments.model);
-  const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
+  const std::unique_ptr<Tokenizer> owned =
+      generate::read_tokenizer(arguments.model, model.config().vocab_size);
+  const Tokenizer &tokenizer = *owned;
   std::optional<std::int32_t> end_token = model.config().eos_token_id;
-  if (!end_token) end_token = tokenizer.end_of_text();
+  if (!end_token) end_token = tokenizer.end_token();
   server::Limits limits = {arguments.name,
                            model.config().vocab_size,
                            model.config().n_positions,

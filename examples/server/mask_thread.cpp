@@ -4,12 +4,16 @@
 
 namespace server {
 
-MaskThread::MaskThread(const generate::BpeTokenizer &tokenizer, std::int32_t vocabulary_size,
+MaskThread::MaskThread(const generate::Tokenizer &tokenizer, std::int32_t vocabulary_size,
                        std::int32_t end_token)
-    : tokens_(tokenizer, vocabulary_size),
+    : tokens_(tokenizer, vocabulary_size, false),
       vocabulary_size_(vocabulary_size),
-      end_token_(end_token),
-      thread_([this] { run(); }) {}
+      end_token_(end_token) {
+  if (tokenizer.first_space() != generate::Tokenizer::FirstSpace::kKept) {
+    first_tokens_.emplace(tokenizer, vocabulary_size, true);
+  }
+  thread_ = std::thread([this] { run(); });
+}
 
 MaskThread::~MaskThread() {
   {
@@ -20,9 +24,10 @@ MaskThread::~MaskThread() {
   thread_.join();
 }
 
-std::future<Mask> MaskThread::start(const RegexGuide &guide) {
+std::future<Mask> MaskThread::start(const RegexGuide &guide, bool at_start) {
+  const SortedTokens *const tokens = at_start && first_tokens_ ? &*first_tokens_ : &tokens_;
   std::packaged_task<Mask()> task(
-      [this, guide] { return guide.mask(tokens_, vocabulary_size_, end_token_); });
+      [this, guide, tokens] { return guide.mask(*tokens, vocabulary_size_, end_token_); });
   std::future<Mask> mask = task.get_future();
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -4,9 +4,11 @@
 
 namespace server {
 
-SortedTokens::SortedTokens(const generate::BpeTokenizer &tokenizer, std::int32_t vocabulary_size) {
+SortedTokens::SortedTokens(const generate::Tokenizer &tokenizer, std::int32_t vocabulary_size,
+                           bool at_start) {
   for (std::int32_t id = 0; id < vocabulary_size; ++id) {
-    const std::string &bytes = tokenizer.token_bytes(id);
+    const std::string_view bytes =
+        at_start ? tokenizer.first_token_bytes(id) : tokenizer.token_bytes(id);
     if (bytes.empty()) continue;
     tokens_.push_back({bytes, id, 0});
     longest_ = std::max(longest_, bytes.size());

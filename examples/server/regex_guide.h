@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bpe.h"
 #include "regex_automaton.h"
+#include "tokenizer.h"
 
 namespace server {
 
@@ -18,7 +18,8 @@ namespace server {
 // is looked at once for all of them.
 class SortedTokens {
  public:
-  SortedTokens(const generate::BpeTokenizer &tokenizer, std::int32_t vocabulary_size);
+  // at_start: with the bytes that they have where nothing precedes them.
+  SortedTokens(const generate::Tokenizer &tokenizer, std::int32_t vocabulary_size, bool at_start);
 
  private:
   friend class RegexGuide;

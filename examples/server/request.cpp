@@ -97,36 +97,41 @@ struct Prompt {
   std::string text;
 };
 
-Prompt prompt_of_text(const std::string &text, const generate::BpeTokenizer &tokenizer) {
-  std::vector<std::int32_t> ids = tokenizer.encode(text);
-  if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
-  if (ids.empty()) fail("prompt", "prompt is empty; the vocabulary has no <|endoftext|>");
+Prompt prompt_of_text(const std::string &text, const generate::Tokenizer &tokenizer,
+                      bool adds_begin_token) {
+  std::vector<std::int32_t> ids = tokenizer.encode_prompt(text, adds_begin_token);
+  if (ids.empty()) fail("prompt", "prompt is empty; the vocabulary has no token for that");
   return {std::move(ids), text};
 }
 
 // None: it is no list of ids.
-std::optional<Prompt> prompt_of_ids(const Json &list, const generate::BpeTokenizer &tokenizer,
+std::optional<Prompt> prompt_of_ids(const Json &list, const generate::Tokenizer &tokenizer,
                                     int vocabulary_size) {
   if (!list.is_array() || list.empty()) return std::nullopt;
   Prompt prompt;
+  generate::TokenText text(tokenizer, {});
   for (const Json &id : list) {
     if (!id.is_number_unsigned() ||
         id.get<std::uint64_t>() >= static_cast<std::uint64_t>(vocabulary_size)) {
       return std::nullopt;
     }
     prompt.ids.push_back(id.get<std::int32_t>());
-    prompt.text += tokenizer.token_bytes(prompt.ids.back());
+    prompt.text += text.push(prompt.ids.back());
   }
   return prompt;
 }
 
 // A text or a list of ids, or a list of these.
-std::vector<Prompt> read_prompts(Members *members, const generate::BpeTokenizer &tokenizer,
+std::vector<Prompt> read_prompts(Members *members, const generate::Tokenizer &tokenizer,
                                  const Limits &limits) {
   const Json *const member = members->find("prompt");
   if (!member) fail("prompt", "prompt is missing");
+  const auto of_text = [&tokenizer](const Json &text) {
+    return prompt_of_text(text.get_ref<const std::string &>(), tokenizer,
+                          tokenizer.adds_begin_token());
+  };
   if (member->is_string()) {
-    return {prompt_of_text(member->get_ref<const std::string &>(), tokenizer)};
+    return {of_text(*member)};
   }
   if (auto prompt = prompt_of_ids(*member, tokenizer, limits.vocabulary_size)) return {*prompt};
   const std::string rule = "prompt must be a string, a list of token ids in [0, " +
@@ -139,7 +144,7 @@ std::vector<Prompt> read_prompts(Members *members, const generate::BpeTokenizer 
   std::vector<Prompt> prompts;
   for (const Json &one : *member) {
     if (one.is_string()) {
-      prompts.push_back(prompt_of_text(one.get_ref<const std::string &>(), tokenizer));
+      prompts.push_back(of_text(one));
     } else if (auto prompt = prompt_of_ids(one, tokenizer, limits.vocabulary_size)) {
       prompts.push_back(std::move(*prompt));
     } else {
@@ -313,7 +318,7 @@ void check_response_format(Members *members) {
 
 }  // namespace
 
-ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+ServedRequest read_request(std::string_view body, const generate::Tokenizer &tokenizer,
                            const Limits &limits) {
   const Json json = parse(body);
   Members members(json);
@@ -351,7 +356,7 @@ ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &
   return served;
 }
 
-ServedRequest read_chat_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+ServedRequest read_chat_request(std::string_view body, const generate::Tokenizer &tokenizer,
                                 const Limits &limits, ChatTemplate *chat_template) {
   if (!chat_template) throw HttpError(404, limits.why_no_chats);
   const Json json = parse(body);
@@ -377,8 +382,9 @@ ServedRequest read_chat_request(std::string_view body, const generate::BpeTokeni
   if (has_logprobs) served.num_logprobs = request.num_logprobs = num_top;
   read_sampling(&members, limits, &request, &served);
   members.reject_unknown();
-  // Last, since it takes the longest.
-  const std::vector<Prompt> prompts = {prompt_of_text(chat_template->render(variables), tokenizer)};
+  // Last, since it takes the longest. A template has the beginning token itself.
+  const std::vector<Prompt> prompts = {
+      prompt_of_text(chat_template->render(variables), tokenizer, false)};
   const std::int64_t room = room_after(prompts, "messages", limits);
   request.max_tokens = members.integer<std::int64_t>(tokens_name, room, 1, room);
   request.prompt = prompts[0].ids;

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bpe.h"
 #include "chat_template.h"
 #include "completion.h"
+#include "tokenizer.h"
 
 namespace server {
 
@@ -40,11 +40,11 @@ struct ServedRequest {
 // Reads the body of POST /v1/completions. Throws HttpError where it is wrong, or asks for what
 // there is not. A member that is null is as if it were not there; without "seed" the seed is a
 // random one.
-ServedRequest read_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+ServedRequest read_request(std::string_view body, const generate::Tokenizer &tokenizer,
                            const Limits &limits);
 
 // The same of POST /v1/chat/completions. `chat_template` null: there are no chats.
-ServedRequest read_chat_request(std::string_view body, const generate::BpeTokenizer &tokenizer,
+ServedRequest read_chat_request(std::string_view body, const generate::Tokenizer &tokenizer,
                                 const Limits &limits, ChatTemplate *chat_template);
 
 }  // namespace server

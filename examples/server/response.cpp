@@ -44,14 +44,17 @@ Json model_list(const std::string &model_name, std::time_t created) {
   return {{"object", "list"}, {"data", Json::array({model})}};
 }
 
-Answer::Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
+Answer::Answer(ServedRequest request, const generate::Tokenizer &tokenizer,
                const std::string &model_name, const std::string &id, std::time_t created)
     : request_(std::move(request)),
       tokenizer_(tokenizer),
       model_name_(model_name),
       id_(id),
-      created_(created),
-      choices_(static_cast<std::size_t>(request_.num_written())) {
+      created_(created) {
+  for (const CompletionRequest &one : request_.prompts) {
+    const Choice choice = {generate::TokenText(tokenizer, one.prompt)};
+    choices_.insert(choices_.end(), static_cast<std::size_t>(one.num_choices), choice);
+  }
   if (!request_.num_logprobs) return;
   for (Choice &choice : choices_) {
     choice.logprobs = request_.is_chat ? Json{{"content", Json::array()}} : no_logprobs();
@@ -168,7 +171,7 @@ Json Answer::logprobs_of(const Progress &progress, Choice *choice) const {
     logprobs["token_logprobs"].push_back(token.logprob);
     logprobs["top_logprobs"].push_back(top);
     logprobs["text_offset"].push_back(choice->num_characters);
-    choice->num_characters += num_characters(choice->stream.push(tokenizer_.token_bytes(token.id)));
+    choice->num_characters += num_characters(choice->stream.push(choice->tokens.push(token.id)));
   }
   return logprobs;
 }
@@ -193,7 +196,7 @@ Json Answer::chat_logprobs_of(const Progress &progress) const {
 
 // A token's bytes, which need not be characters.
 std::string Answer::token_text(std::int32_t id) const {
-  const std::string &bytes = tokenizer_.token_bytes(id);
+  const std::string &bytes = tokenizer_.token_name(id);
   for (std::string_view rest = bytes; !rest.empty();) {
     const generate::Utf8Character character = generate::scan_utf8_character(rest);
     if (character.kind != generate::Utf8Character::kComplete) {

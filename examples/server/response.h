@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "bpe.h"
 #include "completion.h"
 #include "request.h"
+#include "tokenizer.h"
 #include "utf8.h"
 
 namespace server {
@@ -26,8 +26,8 @@ Json model_list(const std::string &model_name, std::time_t created);
 // Turns the progress of a request into answers: a chunk for each, or all of it as one.
 class Answer {
  public:
-  Answer(ServedRequest request, const generate::BpeTokenizer &tokenizer,
-         const std::string &model_name, const std::string &id, std::time_t created);
+  Answer(ServedRequest request, const generate::Tokenizer &tokenizer, const std::string &model_name,
+         const std::string &id, std::time_t created);
 
   // Adds what a step gave a choice to the answer, and returns it as a choice of a chunk, of a chat
   // where the request is one.
@@ -44,13 +44,14 @@ class Answer {
 
  private:
   struct Choice {
-    std::string text;
-    std::string finish_reason;
-    Json logprobs;
+    generate::TokenText tokens;
+    std::string text = "";
+    std::string finish_reason = "";
+    Json logprobs = {};
     std::size_t num_tokens = 0;
     double logprob = 0.0;  // of all tokens
     // Characters of all tokens, by which each token's place in the text is counted.
-    generate::Utf8Stream stream;
+    generate::Utf8Stream stream = {};
     std::size_t num_characters = 0;
   };
 
@@ -67,7 +68,7 @@ class Answer {
   std::string token_text(std::int32_t id) const;
 
   const ServedRequest request_;
-  const generate::BpeTokenizer &tokenizer_;
+  const generate::Tokenizer &tokenizer_;
   std::string model_name_;
   std::string id_;
   std::time_t created_;

@@ -36,7 +36,7 @@ std::string event(const std::string &data) {
 
 }  // namespace
 
-Service::Service(const generate::BpeTokenizer &tokenizer, Limits limits,
+Service::Service(const generate::Tokenizer &tokenizer, Limits limits,
                  std::unique_ptr<ChatTemplate> chat_template, Engine *engine)
     : tokenizer_(tokenizer),
       limits_(std::move(limits)),

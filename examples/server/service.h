@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 
-#include "bpe.h"
 #include "completion.h"
 #include "engine.h"
 #include "http_server.h"
 #include "request.h"
 #include "response.h"
+#include "tokenizer.h"
 
 namespace server {
 
@@ -22,7 +22,7 @@ namespace server {
 class Service {
  public:
   // `chat_template` null: there are no chats.
-  Service(const generate::BpeTokenizer &tokenizer, Limits limits,
+  Service(const generate::Tokenizer &tokenizer, Limits limits,
           std::unique_ptr<ChatTemplate> chat_template, Engine *engine);
 
   // Adds its handlers. The service must outlive the server.
@@ -38,7 +38,7 @@ class Service {
               const std::shared_ptr<void> &open, httplib::Response *http_response);
   Answer new_answer(ServedRequest request);
 
-  const generate::BpeTokenizer &tokenizer_;
+  const generate::Tokenizer &tokenizer_;
   const Limits limits_;
   const std::unique_ptr<ChatTemplate> chat_template_;
   Engine *const engine_;

@@ -186,7 +186,7 @@ TEST(Bpe, EndOfTextIsOneToken) {
   ASSERT_EQ(ids.size(), 4u);
   EXPECT_EQ(ids[1], 2047);
   EXPECT_EQ(ids[2], 2047);
-  EXPECT_EQ(shakespeare().end_of_text(), 2047);
+  EXPECT_EQ(shakespeare().end_token(), 2047);
   EXPECT_EQ(shakespeare().encode("<|endoftext|").front(), shakespeare().encode("<").front());
 }
 
@@ -261,7 +261,7 @@ TEST_F(BpeFiles, AByteWithoutATokenCannotBeEncoded) {
   const BpeTokenizer tokenizer(dir_.path(), 10);
   EXPECT_EQ(tokenizer.encode("aa"), (std::vector<std::int32_t>{0, 0}));
   EXPECT_EQ(tokenizer.token_bytes(9), "");
-  EXPECT_EQ(tokenizer.end_of_text(), std::nullopt);
+  EXPECT_EQ(tokenizer.end_token(), std::nullopt);
   EXPECT_EQ(error_of([&] { tokenizer.encode("a\xC3"); }), "vocab.json has no token for byte 195");
 }
 

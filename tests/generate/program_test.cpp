@@ -573,7 +573,7 @@ TEST_F(ProgramModel, BadFilesEndTheProgramWithOneLine) {
 TEST_F(ProgramModel, AnEmptyPromptNeedsEndOfText) {
   files_.vocab.replace(files_.vocab.find("<|endoftext|>"), 13, "<|no end!!!|>");
   EXPECT_EQ(run_changed({}).err,
-            "generate: an empty prompt needs <|endoftext|>, which vocab.json lacks\n");
+            "generate: an empty prompt needs a beginning token, which the model lacks\n");
   EXPECT_EQ(run_changed({"--prompt=a"}).exit_status, 0);
 }
 
