@@ -53,10 +53,12 @@ want_mpi() {
   want openmpi-bin command -v mpirun
 }
 
-# examples/server is not built without the first, and has no chats without the second.
+# examples/server is not built without the first, has no chats without the second, and no models with a SentencePiece
+# tokenizer without the third.
 need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib
   want python3-jinja2 python3 -I -c 'import jinja2'
+  want libsentencepiece-dev has_header sentencepiece_trainer.h
 }
 
 # The reference is not looked at without them.
