@@ -6,7 +6,6 @@
 #include <functional>
 #include <new>
 #include <queue>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -17,10 +16,6 @@
 namespace generate {
 
 namespace {
-
-constexpr char kEndOfText[] = "<|endoftext|>";
-constexpr char kWordPattern[] =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 // The files write bytes as characters: printable ones of Latin-1 as themselves, the others, in
 // order, as the characters from U+0100 on.
@@ -61,23 +56,36 @@ class ByteAlphabet {
     return bytes;
   }
 
+  std::string token_of_bytes(std::string_view bytes) const {
+    std::string token;
+    for (const char byte : bytes) token += character(static_cast<unsigned char>(byte));
+    return token;
+  }
+
  private:
   std::array<std::string, 256> character_of_byte_;
   std::unordered_map<std::string, char> byte_of_character_;
 };
 
+const ByteAlphabet &byte_alphabet() {
+  static const ByteAlphabet alphabet;
+  return alphabet;
+}
+
 std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
   return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
 }
 
-pcre2_code *compile_word_pattern() {
+pcre2_code *compile(const std::string &pattern, const std::string &place) {
   int error_code;
   std::size_t error_offset;
-  pcre2_code *code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWordPattern), PCRE2_ZERO_TERMINATED,
-                    PCRE2_UTF | PCRE2_UCP, &error_code, &error_offset, nullptr);
-  if (code == nullptr) throw Error("PCRE2 cannot compile the word pattern: it lacks Unicode");
-  return code;
+  pcre2_code *code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                   PCRE2_UTF | PCRE2_UCP, &error_code, &error_offset, nullptr);
+  if (code != nullptr) return code;
+  PCRE2_UCHAR message[120];
+  pcre2_get_error_message(error_code, message, sizeof message);
+  throw Error(place + ": PCRE2 cannot compile the pattern " + in_quotes(pattern) + ": " +
+              reinterpret_cast<const char *>(message));
 }
 
 }  // namespace
@@ -87,17 +95,33 @@ void BpeTokenizer::FreeCode::operator()(pcre2_real_code_8 *code) const {
 }
 
 BpeTokenizer::BpeTokenizer(const std::filesystem::path &directory, int vocab_size)
-    : Tokenizer(vocab_size), word_pattern_(compile_word_pattern()) {
-  read_vocab(directory / "vocab.json", vocab_size);
-  read_merges(directory / "merges.txt");
+    : BpeTokenizer(read_vocab_and_merges(directory), vocab_size) {}
+
+BpeTokenizer::BpeTokenizer(const BpeFile &file, int vocab_size)
+    : Tokenizer(vocab_size),
+      vocab_name_(file.vocab_name),
+      takes_whole_words_(file.takes_whole_words),
+      adds_first_space_(file.adds_first_space) {
+  for (const std::string &pattern : file.patterns) {
+    word_patterns_.emplace_back(compile(pattern, file.vocab_place));
+  }
+  read_vocab(file, vocab_size);
+  read_merges(file);
+  begin_token_ = end_token_ = find_token(kEndOfText);
+  if (!file.begin) return;
+  begin_token_ = find_token(*file.begin);
+  adds_begin_token_ = true;
+  if (!begin_token_) {
+    throw Error(file.vocab_place + ": has no token " + in_quotes(*file.begin) +
+                ", which prompts begin with");
+  }
 }
 
-void BpeTokenizer::read_vocab(const std::filesystem::path &path, int vocab_size) {
-  const ByteAlphabet alphabet;
-  const nlohmann::json vocab = read_json_object(path);
+void BpeTokenizer::read_vocab(const BpeFile &file, int vocab_size) {
+  const ByteAlphabet &alphabet = byte_alphabet();
   std::vector<bool> taken(static_cast<std::size_t>(vocab_size));
-  for (const auto &[token, json_id] : vocab.items()) {
-    const std::string where = path.string() + ": token " + in_quotes(token);
+  for (const auto &[token, json_id] : file.vocab.items()) {
+    const std::string where = file.vocab_place + ": token " + in_quotes(token);
     if (!json_id.is_number_unsigned() ||
         json_id.get<std::uint64_t>() >= static_cast<std::uint64_t>(vocab_size)) {
       throw Error(where + " has id " + json_id.dump() + "; ids are integers in [0, " +
@@ -113,32 +137,32 @@ void BpeTokenizer::read_vocab(const std::filesystem::path &path, int vocab_size)
     const auto found = id_of_token_.find(alphabet.character(byte));
     id_of_byte_[byte] = found == id_of_token_.end() ? -1 : found->second;
   }
-  begin_token_ = end_token_ = find_token(kEndOfText);
-  if (end_token_) named_.add(kEndOfText, *end_token_);
+  // Added tokens may stand in the vocabulary too.
+  for (const auto &[name, id] : file.added) {
+    const auto [known, is_new] = id_of_token_.emplace(name, id);
+    if (known->second != id || (is_new && taken[static_cast<std::size_t>(id)])) {
+      throw Error(file.vocab_place + ": the added token " + in_quotes(name) + " has id " +
+                  std::to_string(id) + ", and the vocabulary says otherwise");
+    }
+    taken[static_cast<std::size_t>(id)] = true;
+    bytes_of_id_[static_cast<std::size_t>(id)] = name;
+    named_.add(name, id);
+  }
 }
 
-void BpeTokenizer::read_merges(const std::filesystem::path &path) {
-  std::istringstream text(read_file(path));
-  std::string line;
-  for (int line_number = 1; std::getline(text, line); ++line_number) {
-    const std::string where = path.string() + ":" + std::to_string(line_number) + ": ";
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty() || (line_number == 1 && line.rfind("#version", 0) == 0)) continue;
-    const std::size_t space = line.find(' ');
-    if (space == 0 || space >= line.size() - 1 || space != line.rfind(' ')) {
-      throw Error(where + "two tokens with a space between them are needed");
-    }
+void BpeTokenizer::read_merges(const BpeFile &file) {
+  std::int32_t rank = 0;
+  for (const BpeFile::Merge &merge : file.merges) {
+    const auto where = [&] { return file.merges_place + std::to_string(merge.number) + ": "; };
     const auto id_of = [&](const std::string &token) {
       const auto found = id_of_token_.find(token);
-      if (found == id_of_token_.end())
-        throw Error(where + in_quotes(token) + " is not in vocab.json");
-      return found->second;
+      if (found != id_of_token_.end()) return found->second;
+      throw Error(where() + in_quotes(token) + " is not in " + file.vocab_name);
     };
-    const std::string left = line.substr(0, space);
-    const std::string right = line.substr(space + 1);
-    const Merge merge = {line_number, id_of(left + right)};
-    if (!merges_.emplace(pair_key(id_of(left), id_of(right)), merge).second) {
-      throw Error(where + "this pair stands in an earlier line too");
+    const Merge ranked = {rank++, id_of(merge.left + merge.right)};
+    if (!merges_.emplace(pair_key(id_of(merge.left), id_of(merge.right)), ranked).second) {
+      throw Error(where() + "this pair stands " +
+                  (file.vocab_name == "vocab.json" ? "in an earlier line too" : "earlier too"));
     }
   }
 }
@@ -153,27 +177,41 @@ std::vector<std::string_view> BpeTokenizer::split(std::string_view text) const {
       const bool complete = character.kind == Utf8Character::kComplete;
       (complete ? valid : invalid) += character.num_bytes;
     }
-    split_utf8(text.substr(0, valid), &words);
+    for (const std::string_view word : split_utf8(text.substr(0, valid))) words.push_back(word);
     if (invalid > 0) words.push_back(text.substr(valid, invalid));
     text.remove_prefix(valid + invalid);
   }
   return words;
 }
 
-// Every character matches one of the pattern's alternatives, so the matches fill the text.
-void BpeTokenizer::split_utf8(std::string_view text, std::vector<std::string_view> *words) const {
-  const std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data *)> match(
-      pcre2_match_data_create_from_pattern(word_pattern_.get(), nullptr), pcre2_match_data_free);
-  if (match == nullptr) throw std::bad_alloc();
-  for (std::size_t begin = 0; begin < text.size();) {
-    const int result =
-        pcre2_match(word_pattern_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                    begin, PCRE2_NO_UTF_CHECK | PCRE2_ANCHORED, match.get(), nullptr);
-    if (result < 0) throw Error("PCRE2 error " + std::to_string(result) + " in a prompt");
-    const std::size_t end = pcre2_get_ovector_pointer(match.get())[1];
-    words->push_back(text.substr(begin, end - begin));
-    begin = end;
+std::vector<std::string_view> BpeTokenizer::split_utf8(std::string_view text) const {
+  std::vector<std::string_view> words;
+  if (!text.empty()) words.push_back(text);
+  for (const Code &pattern : word_patterns_) {
+    const std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data *)> match(
+        pcre2_match_data_create_from_pattern(pattern.get(), nullptr), pcre2_match_data_free);
+    if (match == nullptr) throw std::bad_alloc();
+    std::vector<std::string_view> parts;
+    for (const std::string_view word : words) {
+      for (std::size_t begin = 0; begin < word.size();) {
+        const int result =
+            pcre2_match(pattern.get(), reinterpret_cast<PCRE2_SPTR>(word.data()), word.size(),
+                        begin, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, match.get(), nullptr);
+        if (result < 0 && result != PCRE2_ERROR_NOMATCH) {
+          throw Error("PCRE2 error " + std::to_string(result) + " in a prompt");
+        }
+        const bool has_match = result >= 0;
+        const std::size_t *const found = pcre2_get_ovector_pointer(match.get());
+        const std::size_t from = has_match ? found[0] : word.size();
+        const std::size_t to = has_match ? found[1] : word.size();
+        if (from > begin) parts.push_back(word.substr(begin, from - begin));
+        if (to > from) parts.push_back(word.substr(from, to - from));
+        begin = to;
+      }
+    }
+    words = std::move(parts);
   }
+  return words;
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
@@ -183,7 +221,11 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
       ids.push_back(*part.id);
       continue;
     }
-    for (const std::string_view word : split(part.text)) encode_word(word, &ids);
+    std::string spaced;
+    if (adds_first_space_ && part.text.front() != ' ') spaced = " " + std::string(part.text);
+    for (const std::string_view word : split(spaced.empty() ? part.text : spaced)) {
+      encode_word(word, &ids);
+    }
   }
   return ids;
 }
@@ -201,6 +243,10 @@ const BpeTokenizer::Merge *BpeTokenizer::find_merge(std::int32_t left, std::int3
 // The tokens of a word form a linked list; a queue holds the pairs that can be merged, by rank and
 // then from left to right. So a word of a million letters takes no quadratic time.
 void BpeTokenizer::encode_word(std::string_view word, std::vector<std::int32_t> *ids) const {
+  if (takes_whole_words_) {
+    const auto whole = id_of_token_.find(byte_alphabet().token_of_bytes(word));
+    if (whole != id_of_token_.end()) return ids->push_back(whole->second);
+  }
   struct Node {
     std::int32_t id;  // -1 once merged into the node on its left
     int previous;
@@ -211,7 +257,7 @@ void BpeTokenizer::encode_word(std::string_view word, std::vector<std::int32_t> 
   for (int i = 0; i < end; ++i) {
     const auto byte = static_cast<unsigned char>(word[static_cast<std::size_t>(i)]);
     const std::int32_t id = id_of_byte_[byte];
-    if (id < 0) throw Error("vocab.json has no token for byte " + std::to_string(byte));
+    if (id < 0) throw Error(vocab_name_ + " has no token for byte " + std::to_string(byte));
     nodes.push_back({id, i - 1, i + 1});
   }
   const auto node = [&](int i) -> Node & { return nodes[static_cast<std::size_t>(i)]; };

@@ -11,21 +11,24 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bpe_file.h"
 #include "tokenizer.h"
 
 struct pcre2_real_code_8;
 
 namespace generate {
 
-// GPT-2's byte-level BPE: the text is split into words, and the bytes of each word are merged pair
-// by pair, the pair that stands first in merges.txt first. Any bytes can be encoded, and decoding
-// the tokens gives the same bytes.
+// Byte-level BPE, as GPT-2 has it: the text is split into words, and the bytes of each word are
+// merged pair by pair, the pair that stands first among the merges first. Any bytes can be encoded,
+// and decoding the tokens gives the same bytes.
 class BpeTokenizer : public Tokenizer {
  public:
   // Reads vocab.json and merges.txt of `directory`. Ids must lie in [0, vocab_size).
   BpeTokenizer(const std::filesystem::path &directory, int vocab_size);
 
-  // <|endoftext|> in the text becomes that token, as everywhere with GPT-2.
+  BpeTokenizer(const BpeFile &file, int vocab_size);
+
+  // <|endoftext|> in the text becomes that token, as everywhere with GPT-2; so do added tokens.
   std::vector<std::int32_t> encode(std::string_view text) const override;
 
   std::optional<std::int32_t> find_token(const std::string &name) const override;
@@ -42,13 +45,18 @@ class BpeTokenizer : public Tokenizer {
     void operator()(pcre2_real_code_8 *code) const;
   };
 
-  void read_vocab(const std::filesystem::path &path, int vocab_size);
-  void read_merges(const std::filesystem::path &path);
+  using Code = std::unique_ptr<pcre2_real_code_8, FreeCode>;
+
+  void read_vocab(const BpeFile &file, int vocab_size);
+  void read_merges(const BpeFile &file);
   const Merge *find_merge(std::int32_t left, std::int32_t right) const;
-  void split_utf8(std::string_view text, std::vector<std::string_view> *words) const;
+  std::vector<std::string_view> split_utf8(std::string_view text) const;
   void encode_word(std::string_view word, std::vector<std::int32_t> *ids) const;
 
-  std::unique_ptr<pcre2_real_code_8, FreeCode> word_pattern_;
+  std::string vocab_name_;
+  bool takes_whole_words_;
+  bool adds_first_space_;
+  std::vector<Code> word_patterns_;
   std::unordered_map<std::string, std::int32_t> id_of_token_;
   // -1 for a byte that the vocabulary lacks.
   std::array<std::int32_t, 256> id_of_byte_;

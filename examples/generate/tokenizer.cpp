@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bpe.h"
+#include "bpe_file.h"
 #include "error.h"
 #include "json_file.h"
 #include "sentencepiece_tokenizer.h"
@@ -59,8 +60,12 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path &directory
     tokenizer = read_sentencepiece(directory / "spiece.model", vocab_size);
   } else if (has("tokenizer.model")) {
     tokenizer = read_sentencepiece(directory / "tokenizer.model", vocab_size);
+  } else if (has("tokenizer.json")) {
+    tokenizer = std::make_unique<BpeTokenizer>(
+        read_tokenizer_json(directory / "tokenizer.json", vocab_size), vocab_size);
   } else {
-    throw Error(directory.string() + ": no vocab.json, spiece.model or tokenizer.model");
+    throw Error(directory.string() +
+                ": no vocab.json, spiece.model, tokenizer.model or tokenizer.json");
   }
   tokenizer->read_config(directory / "tokenizer_config.json");
   return tokenizer;

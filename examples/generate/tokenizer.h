@@ -61,18 +61,18 @@ class Tokenizer {
   std::optional<std::int32_t> begin_token_;
   std::optional<std::int32_t> end_token_;
   FirstSpace first_space_ = FirstSpace::kKept;
+  bool adds_begin_token_ = false;
 
  private:
   friend std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path &, int);
 
   // What tokenizer_config.json says.
   void read_config(const std::filesystem::path &path);
-
-  bool adds_begin_token_ = false;
 };
 
-// The tokenizer of a model's folder: vocab.json and merges.txt, or a SentencePiece model. Throws
-// Error where there is none, where it is damaged, or where it has ids beyond [0, vocab_size).
+// The tokenizer of a model's folder: vocab.json and merges.txt, a SentencePiece model, or
+// tokenizer.json, the first of these that there is. Throws Error where there is none, where it is
+// damaged, or where it has ids beyond [0, vocab_size).
 std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path &directory, int vocab_size);
 
 // A text that grows token by token after a prompt.

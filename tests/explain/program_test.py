@@ -272,7 +272,7 @@ class ProgramTest(unittest.TestCase):
             ([row, "--seed", "-1"], '--seed: "-1" is given'),
             ([row, "--offset", "x"], '--offset: "x" is given'),
             ([row, "--top", "-1"], '--top: "-1" is given'),
-            ([row, "--tokenizer", no_tokenizer], f"{no_tokenizer}: no vocab.json, spiece.model or tokenizer.model"),
+            ([row, "--tokenizer", no_tokenizer], f"{no_tokenizer}: no vocab.json, spiece.model, tokenizer.model or tokenizer.json"),
             ([row, "--svg", "/nonexistent/plot.svg"], "--svg: /nonexistent/plot.svg cannot be "
                                                       "written"),
             ([row, "--bogus"], "--bogus"),

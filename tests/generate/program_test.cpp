@@ -577,6 +577,29 @@ TEST_F(ProgramModel, AnEmptyPromptNeedsEndOfText) {
   EXPECT_EQ(run_changed({"--prompt=a"}).exit_status, 0);
 }
 
+TEST(Program, ATokenizerJsonDoesInPlaceOfVocabularyAndMerges) {
+  ModelFiles files = ModelFiles::read("draft");
+  const TempDir dir;
+  files.write(dir.path());
+  std::filesystem::remove(dir.path() / "vocab.json");
+  std::filesystem::remove(dir.path() / "merges.txt");
+  const Strings arguments = {"--model", dir.path().string(), "--prompt=ROMEO:<|endoftext|>"};
+  EXPECT_EQ(run(arguments).err, "generate: " + dir.path().string() +
+                                    ": no vocab.json, spiece.model, tokenizer.model or "
+                                    "tokenizer.json\n");
+  Json merges = Json::array();
+  std::istringstream lines(files.merges.substr(files.merges.find('\n') + 1));
+  for (std::string line; std::getline(lines, line);) merges.push_back(line);
+  const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  const Json json = {
+      {"added_tokens", Json::array({{{"id", 2047}, {"content", "<|endoftext|>"}}})},
+      {"pre_tokenizer", byte_level},
+      {"decoder", byte_level},
+      {"model", {{"type", "BPE"}, {"vocab", Json::parse(files.vocab)}, {"merges", merges}}}};
+  write_bytes(dir.path() / "tokenizer.json", json.dump());
+  EXPECT_EQ(run(arguments).out, text_of("draft", {"--prompt=ROMEO:<|endoftext|>"}));
+}
+
 TEST(Program, AModelThatIsNotThereIsAnError) {
   const Outcome result = run({"--model=/nonexistent"});
   EXPECT_EQ(result.exit_status, 1);

@@ -70,7 +70,7 @@ class TokenizerFiles : public testing::Test {
 };
 
 TEST_F(TokenizerFiles, AFolderWithoutOneIsAnError) {
-  EXPECT_EQ(error(), ": no vocab.json, spiece.model or tokenizer.model");
+  EXPECT_EQ(error(), ": no vocab.json, spiece.model, tokenizer.model or tokenizer.json");
 }
 
 TEST_F(TokenizerFiles, SentencePieceModelsNeedTheLibrary) {
