@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "json_file.h"
+#include "lower_case.h"
 #include "sentencepiece_file.h"
 
 namespace generate {
@@ -60,7 +61,8 @@ class SentencePieceTokenizer : public Tokenizer {
         continue;
       }
       std::vector<int> encoded;
-      const auto status = pieces_.Encode(part.text, &encoded);
+      const std::string lower = lowers_case_ ? lower_case(part.text) : "";
+      const auto status = pieces_.Encode(lowers_case_ ? lower : part.text, &encoded);
       if (!status.ok()) throw Error(path_ + ": cannot encode a text: " + status.message());
       ids.insert(ids.end(), encoded.begin(), encoded.end());
     }

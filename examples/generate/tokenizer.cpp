@@ -41,13 +41,19 @@ void Tokenizer::read_config(const std::filesystem::path &path) {
   if (begin.is_object()) begin = value_of(begin, "content");
   const auto id = begin.is_string() ? find_token(begin.get<std::string>()) : std::nullopt;
   if (id) begin_token_ = id;
-  const nlohmann::json adds = value_of(config, "add_bos_token");
-  if (adds.is_null()) return;
-  const std::string where = path.string() + ": add_bos_token is ";
-  if (!adds.is_boolean()) throw Error(where + adds.dump() + "; it must be true or false");
-  adds_begin_token_ = adds.get<bool>();
+  const auto read_flag = [&](const char *name, bool *flag) {
+    const nlohmann::json value = value_of(config, name);
+    if (value.is_null()) return;
+    if (!value.is_boolean()) {
+      throw Error(path.string() + ": " + name + " is " + value.dump() +
+                  "; it must be true or false");
+    }
+    *flag = value.get<bool>();
+  };
+  read_flag("do_lower_case", &lowers_case_);
+  read_flag("add_bos_token", &adds_begin_token_);
   if (adds_begin_token_ && (!begin_token_ || (!begin.is_null() && !id))) {
-    throw Error(where + "true, and the vocabulary has no bos_token");
+    throw Error(path.string() + ": add_bos_token is true, and the vocabulary has no bos_token");
   }
 }
 

@@ -62,6 +62,7 @@ class Tokenizer {
   std::optional<std::int32_t> end_token_;
   FirstSpace first_space_ = FirstSpace::kKept;
   bool adds_begin_token_ = false;
+  bool lowers_case_ = false;  // texts; not the names of tokens in them
 
  private:
   friend std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path &, int);

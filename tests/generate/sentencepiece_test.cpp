@@ -162,6 +162,14 @@ TEST_P(SentencePiece, ABeginningTokenIsAddedWhereTheModelWantsIt) {
   EXPECT_EQ(generate::read_tokenizer(dir_.path(), kVocabSize)->encode_prompt("", true), Ids{2});
 }
 
+TEST_P(SentencePiece, TextsAreInSmallLettersWhereTheModelWantsThem) {
+  write_bytes(dir_.path() / "tokenizer_config.json", R"({"do_lower_case": true})");
+  const auto lower = generate::read_tokenizer(dir_.path(), kVocabSize);
+  EXPECT_EQ(lower->encode("The KING</s>ONCE \u00C9\xFFX"),
+            tokenizer_->encode("the king</s>once \u00E9\xFFx"));
+  EXPECT_NE(lower->encode("The KING"), tokenizer_->encode("The KING"));
+}
+
 // Another message with the same type goes on with the first one: its fields replace those before.
 TEST_P(SentencePiece, TablesThatPointBeyondTheirEndAndOtherTextsAfterDecodingAreRefused) {
   const auto field = [](char tag, const std::string &content) {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "lower_case.h"
+
 namespace {
 
 using generate::Utf8Stream;
@@ -15,6 +17,19 @@ std::string printable(const std::string &bytes, std::size_t chunk_bytes) {
     text += stream.push(bytes.substr(i, chunk_bytes));
   }
   return text + stream.finish();
+}
+
+TEST(LowerCase, ChangesCapitalLettersOfAnyScriptAndNothingElse) {
+  using generate::lower_case;
+  EXPECT_EQ(lower_case(""), "");
+  EXPECT_EQ(lower_case("ABC abc 123 $0 \\L"), "abc abc 123 $0 \\l");
+  EXPECT_EQ(lower_case("\u00C4\u00D6 \u03A3\u0416 \uFF21 \u96EA \U00010400"),
+            "\u00E4\u00F6 \u03C3\u0436 \uFF41 \u96EA \U00010428");
+  EXPECT_EQ(lower_case("\u1E9E\u2C2F\u023A"), "\u00DF\u2C5F\u2C65");  // of other sizes in UTF-8
+  EXPECT_EQ(lower_case(std::string("A\xFF\xC3\0Z\xE9\x9B", 7)),
+            std::string("a\xFF\xC3\0z\xE9\x9B", 7));
+  const std::string many(1'000'000, 'Q');
+  EXPECT_EQ(lower_case(many), std::string(many.size(), 'q'));
 }
 
 TEST(Utf8Stream, HoldsBackACharacterUntilItIsComplete) {
