@@ -12,6 +12,7 @@
 namespace generate {
 
 // What the files of a byte-level BPE say, before its tokens are looked up.
+// NOLINTNEXTLINE(bugprone-exception-escape): what moving JSON may throw is an assertion
 struct BpeFile {
   struct Merge {
     int number;  // in messages: its line, or its place from 1 on

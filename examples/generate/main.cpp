@@ -38,7 +38,7 @@ using generate::Tokenizer;
 using Prompts = std::vector<std::vector<std::int32_t>>;
 
 std::vector<std::int32_t> encode_prompt(const Tokenizer &tokenizer, const std::string &prompt) {
-  const auto ids = tokenizer.encode_prompt(prompt, tokenizer.adds_begin_token());
+  auto ids = tokenizer.encode_prompt(prompt, tokenizer.adds_begin_token());
   if (ids.empty()) throw Error("an empty prompt needs a beginning token, which the model lacks");
   return ids;
 }

@@ -55,6 +55,7 @@ std::vector<std::string> sentences_of(const std::filesystem::path &vocab_json) {
     if (begin != std::string::npos) words[id.get<int>()] = token.substr(begin);
   }
   std::vector<std::string> in_order;
+  in_order.reserve(words.size());
   for (const auto &[id, word] : words) in_order.push_back(word);
   std::mt19937 random(1);
   std::vector<std::string> sentences;
