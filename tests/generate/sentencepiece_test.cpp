@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sentencepiece_processor.h>
 
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -57,8 +59,9 @@ class SentencePiece : public testing::TestWithParam<const char *> {
       } else if (kind <= 2 && library_.IdToPiece(space) == "\u2581") {
         ids.push_back(space);
       } else if (kind == 3 && has_bytes) {
-        for (const char *byte : {"<0xE9>", "<0x9B>", "<0xAA>"})
+        for (const char *byte : {"<0xE9>", "<0x9B>", "<0xAA>"}) {
           ids.push_back(library_.PieceToId(byte));
+        }
       } else {
         const auto id = static_cast<std::int32_t>((*random)() % kNumPieces);
         if (!library_.IsByte(id)) ids.push_back(id);

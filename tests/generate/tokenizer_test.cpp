@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model_files.h"
