@@ -90,6 +90,16 @@ TEST_F(TokenizerJson, ItIsTheSameTokenizerAsThatOfVocabularyAndMerges) {
   EXPECT_EQ(tokenizer->encode_prompt("", false), Ids{2047});
 }
 
+TEST_F(TokenizerJson, AWordThatIsATokenNeedsNoMergesWhereTheFileSaysSo) {
+  Json json = {{"pre_tokenizer", gpt2_["pre_tokenizer"]},
+               {"model",
+                {{"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"abc", 4}, {"\u0120", 5}}},
+                 {"merges", {"a b"}}}}};
+  EXPECT_EQ(read(json)->encode("abc abc"), (Ids{3, 2, 5, 3, 2}));
+  json["model"]["ignore_merges"] = true;
+  EXPECT_EQ(read(json)->encode("abc abc"), (Ids{4, 5, 3, 2}));
+}
+
 TEST_F(TokenizerJson, AddedTokensAreTheirNames) {
   const auto qwen = read(whole(cases_[3]["tokenizer"]));
   EXPECT_EQ(qwen->encode("<|im_start|>"), Ids{2048});
