@@ -1310,7 +1310,7 @@ FAULTS = [
     Fault(
         "surprise_of_nothing",
         "tokens that weigh nothing have part in the entropy",
-        [("src/cpu/simd/passes/relative.h", "x = max(x, splat(contract::kLowestLog2));", "x = x;")],
+        [("src/cpu/simd/passes/relative.h", "x = as_floats(min_words(as_ints(x), lowest));", "x = x;")],
         [row_pass("SumEntropy")]),
     Fault(
         "shared_reports_written_once",
@@ -1616,7 +1616,7 @@ FAULTS = [
     Fault(
         "banned_tokens_weighed",
         "a bitmask's tokens are weighed by the mask of their neighbours",
-        [("src/cpu/simd/passes/relative.h", "allowed_of(words, first + j * kWidth)", "allowed_of(words, first)")],
+        [("src/cpu/simd/passes/relative.h", "allowed_by(bits + j)", "allowed_by(bits)")],
         [("simd_test", "WindowPass.WeighWhatIsAllowed")]),
     Fault(
         "slots_of_earlier_stages_forgotten",

@@ -37,7 +37,8 @@ uint32_t SimdRow::take_edits(const EditedRow &edited, EditedUse use) {
   const bool is_scanned = loaded_with_ == edited.allowed();
   float from = -kInfinity;
   if (weighs_edits_) {
-    const float seen_at_first = edited.seen(contract::id_of_rank(first_));
+    const float seen_at_first =
+        edited.num_slots() > 0 ? edited.seen(contract::id_of_rank(first_)) : max();
     if (is_scanned && seen_at_first == max() && largest_changed < max()) return SAMPLER_ROW_OK;
     // Draws need only the largest maximum, which is at least this; all others are upper bounds.
     from = std::max(largest_changed, seen_at_first);

@@ -115,7 +115,7 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return uint32_t(_mm256_movemask_ps(mask.lanes));
 }
-// Bits from `first` on. Sets the lanes' sign bits only, which is all that masks use.
+// Sets the lanes' sign bits only, which is all that choose() and bits() use.
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   const __m256i to_sign =
       _mm256_sub_epi32(_mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24), _mm256_set1_epi32(first));
@@ -171,9 +171,6 @@ SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
 }
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));
-}
-SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
-  return choose(mask, sub(a, b), other);
 }
 SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
   return _mm256_and_ps(mask.lanes, a);

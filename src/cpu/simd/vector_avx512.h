@@ -114,8 +114,12 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return mask;
 }
+// Tests lanes: moves from general registers take turns.
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
-  return Mask(bits >> first);
+  const Ints lanes =
+      _mm512_sllv_epi32(_mm512_set1_epi32(1 << first),
+                        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  return _mm512_test_epi32_mask(_mm512_set1_epi32(int32_t(bits)), lanes);
 }
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return _mm512_cmpeq_epi32_mask(a, b);
@@ -178,9 +182,6 @@ SAMPLER_INLINE Mask without(Mask a, Mask b) {
 }
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return _mm512_mask_cmp_ps_mask(ge(x, least), x, most, _CMP_LE_OQ);
-}
-SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
-  return _mm512_mask_sub_ps(other, mask, a, b);
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm512_mask_blend_ps(mask, b, a);

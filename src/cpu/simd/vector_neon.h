@@ -141,9 +141,6 @@ SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));
 }
-SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
-  return choose(mask, sub(a, b), other);
-}
 SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
   return vreinterpretq_f32_u32(vandq_u32(mask.lanes, vreinterpretq_u32_f32(a)));
 }

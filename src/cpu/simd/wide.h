@@ -118,13 +118,8 @@ SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
     return native::within(x.piece[i], least.piece[i], most.piece[i]);
   });
 }
-// a - b where the mask is set, elsewhere `other`.
-SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
-  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
-    return native::sub_where(mask.piece[i], a.piece[i], b.piece[i], other.piece[i]);
-  });
-}
-// Mask from the bits of an integer, one per lane from bit `first` on, for choose() and bits().
+// Mask from the bits of an integer, one per lane from bit `first` on, for choose() and bits(). Fast
+// only where `first` is a constant.
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::mask_of_bits(bits, first + i * native::kLanes);

@@ -52,8 +52,8 @@ uint64_t weigh_allowed(const RowView &row, const contract::RowScale &scale, cons
                        int64_t begin, int64_t end, uint64_t *block_weights) {
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
-    return sum_blocks<Type>(elements<Type>(row.values), RelativeToMax(scale), Allowed{allowed},
-                            begin, end, block_weights, kWeighOnly);
+    return sum_blocks<Type>(elements<Type>(row.values), RelativeToMax(scale),
+                            Allowed{bits_from(allowed, 0)}, begin, end, block_weights, kWeighOnly);
   });
 }
 

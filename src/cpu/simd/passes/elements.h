@@ -134,9 +134,16 @@ SAMPLER_INLINE void write_some(typename Type::Element *p, int64_t count, Floats 
   __builtin_memcpy(p, lanes, size_t(count) * sizeof *p);
 }
 
-// Mask of elements [begin, begin + kWidth) that a bitmask allows. `begin` is a multiple of kWidth.
-SAMPLER_INLINE Mask allowed_of(const uint32_t *words, int64_t begin) {
-  return mask_of_bits(words[begin / 32], int(begin % 32));
+// The part of a bitmask from element `begin` on, a multiple of kWidth: 16 bits per vector. Words
+// are little-endian.
+SAMPLER_INLINE const uint16_t *bits_from(const uint32_t *words, int64_t begin) {
+  return reinterpret_cast<const uint16_t *>(words) + begin / kWidth;
+}
+// Which elements of a vector it allows.
+SAMPLER_INLINE Mask allowed_by(const uint16_t *vector_bits) {
+  uint16_t bits;
+  __builtin_memcpy(&bits, vector_bits, sizeof bits);
+  return mask_of_bits(bits, 0);
 }
 
 // Calls f(x, index, lanes) for the vectors of elements [begin, end). The last may have fewer than

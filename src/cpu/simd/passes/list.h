@@ -82,7 +82,7 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
     };
     if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
       const auto wanted = [&](Floats x, int64_t k) SAMPLER_INLINE_LAMBDA {
-        return kMasked ? both(reaches(x), allowed_of(range.allowed, k)) : reaches(x);
+        return kMasked ? both(reaches(x), allowed_by(bits_from(range.allowed, k))) : reaches(x);
       };
       int64_t j = i;
       for (; j + list.kElements <= block_end; j += list.kElements) {

@@ -45,11 +45,10 @@ struct Between {
 };
 struct Allowed {
   static constexpr bool kLeavesOut = true;
-  const uint32_t *words;
-  int64_t first = 0;
+  const uint16_t *bits;
 
-  SAMPLER_INLINE Allowed from(int64_t i) const { return {words, i}; }
-  SAMPLER_INLINE Mask has(Floats, int j) const { return allowed_of(words, first + j * kWidth); }
+  SAMPLER_INLINE Allowed from(int64_t i) const { return {bits + i / kWidth}; }
+  SAMPLER_INLINE Mask has(Floats, int j) const { return allowed_by(bits + j); }
 };
 
 // exp2_plus_1(log2_ratio_minus_1(x)).
@@ -68,21 +67,23 @@ struct RelativeToMax {
   // capped at that of the lowest t, whose weight and surprise round to 0.
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
-    for (int i = 0; i < kCount; ++i) {
-      Floats &x = v.x[i];
-      if constexpr (Bounds::kLeavesOut) {
-        x = sub_where(bounds.has(x, i), x, row_max, splat(kNothing));
-      } else {
-        x = sub(x, row_max);
-      }
+    Mask has[kCount];
+    if constexpr (Bounds::kLeavesOut) {
+      for (int i = 0; i < kCount; ++i) has[i] = bounds.has(v.x[i], i);
     }
+    for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
-    for (Floats &x : v.x) x = max(x, splat(contract::kLowestLog2));
+    // The larger of two negative numbers has the smaller bits.
+    const Ints lowest = as_ints(splat(contract::kLowestLog2));
+    for (Floats &x : v.x) x = as_floats(min_words(as_ints(x), lowest));
     if constexpr (kSurprises) {
       for (int i = 0; i < kCount; ++i) v.surprise[i] = sub(splat(-1.0f), v.x[i]);
     }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
+    if constexpr (Bounds::kLeavesOut) {
+      for (int i = 0; i < kCount; ++i) v.power[i] = choose(has[i], v.power[i], splat(0.0f));
+    }
     for (Floats &x : v.x) x = minus_nearest(x);
   }
   template <int kCount>
@@ -177,25 +178,26 @@ class WeightSum {
  public:
   template <int kCount>
   SAMPLER_INLINE void take(const Floats (&x)[kCount], const Floats (&power)[kCount]) {
-    Floats high[kCount], rest[kCount];
-    for (int i = 0; i < kCount; ++i) high[i] = fma(x[i], power[i], splat(contract::kHighLimb));
-    for (int i = 0; i < kCount; ++i) rest[i] = sub(splat(contract::kHighLimb), high[i]);
-    for (int i = 0; i < kCount; ++i) rest[i] = fma(x[i], power[i], rest[i]);
-    for (int i = 0; i < kCount; ++i) rest[i] = add(rest[i], splat(contract::kLowLimb));
+    Floats high[kCount], low[kCount];
+    for (int i = 0; i < kCount; ++i) high[i] = fma(x[i], power[i], splat(kHigh));
+    for (int i = 0; i < kCount; ++i) low[i] = sub(splat(kHigh + contract::kLowLimb), high[i]);
+    for (int i = 0; i < kCount; ++i) low[i] = fma(x[i], power[i], low[i]);
     for (int i = 0; i < kCount; ++i) high_ = add(high_, as_ints(high[i]));
-    for (int i = 0; i < kCount; ++i) low_ = add(low_, as_ints(rest[i]));
+    for (int i = 0; i < kCount; ++i) low_ = add(low_, as_ints(low[i]));
     vectors_ += kCount;
   }
   // Subtracts the limbs' constants modulo 2^32; the lanes' true sums fit.
   SAMPLER_INLINE uint64_t total() const {
-    const uint32_t high_offset = vectors_ * uint32_t(raw_bits(contract::kHighLimb));
+    const uint32_t high_offset = vectors_ * uint32_t(raw_bits(kHigh));
     const uint32_t low_offset = vectors_ * uint32_t(raw_bits(contract::kLowLimb));
     const int64_t high = sum(sub(high_, splat(int32_t(high_offset))));
     const int64_t low = sum(sub(low_, splat(int32_t(low_offset))));
-    return uint64_t(high * (int64_t(1) << contract::kLowLimbBits) + low);
+    return uint64_t(high * (int64_t(1) << (contract::kLowLimbBits - 1)) + low);
   }
 
  private:
+  // Half of the contract's unit for the high limb, so that this plus kLowLimb is exact.
+  static constexpr float kHigh = 2.5f;
   Ints high_ = splat(int32_t(0)), low_ = splat(int32_t(0));
   uint32_t vectors_ = 0;
 };

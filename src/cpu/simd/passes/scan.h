@@ -135,41 +135,68 @@ RowScan scan_range(const RowView &row, float *maxima) {
                                            : scan_row<F32, false, true>(p, row.count, maxima);
 }
 
-RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
-  const Floats nothing = splat(-kInfinity), infinity = splat(kInfinity);
+// Whether all logits are below +inf. AVX-512 compares one of two vectors: its masks take turns.
+class BelowInfinity {
+ public:
+  SAMPLER_INLINE void check(Floats a, Floats b) {
+    if constexpr (native::kLanes == kWidth) {
+      all_.check(a, b);
+      all_.top = max(all_.top, max(a, b));
+    } else {
+      below_ = both(below_, both(gt(infinity_, a), gt(infinity_, b)));
+    }
+  }
+  SAMPLER_INLINE bool holds() const {
+    const RowScan scan = all_.result();
+    return scan.valid && scan.max < kInfinity && bits(below_) == 0xFFFFu;
+  }
+
+ private:
+  Scanned<false> all_;
+  const Floats infinity_ = splat(kInfinity);
+  Mask below_ = ge(infinity_, infinity_);
+};
+
+template <class Type>
+RowScan scan_row_allowed(const typename Type::Element *p, int64_t count, const uint32_t *allowed,
+                         float *maxima) {
+  const Floats nothing = splat(-kInfinity);
   Floats top = nothing;
-  Mask valid = ge(infinity, infinity);
-  with_type(row.dtype, [&](auto type) {
-    using Type = decltype(type);
-    const auto *p = elements<Type>(row.values);
-    const auto see = [&](Floats x, int64_t j) SAMPLER_INLINE_LAMBDA {
-      valid = both(valid, gt(infinity, x));
-      return choose(allowed_of(allowed, j), x, nothing);
-    };
-    const auto read = [&](int64_t j) SAMPLER_INLINE_LAMBDA { return see(Type::read(p + j), j); };
-    int64_t i = 0;
-    for (; i + kGroupBlock <= row.count; i += kGroupBlock) {
-      Floats a = read(i), b = read(i + kWidth);
-      for (int64_t j = i + 2 * kWidth; j < i + kGroupBlock; j += 2 * kWidth) {
-        a = max(a, read(j));
-        b = max(b, read(j + kWidth));
-      }
-      a = max(a, b);
-      store(maxima + i / kGroupElements, a);
-      top = max(top, a);
+  BelowInfinity valid;
+  int64_t i = 0;
+  for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
+    Floats most = nothing;
+    for (int64_t j = i; j < i + kGroupBlock; j += 2 * kWidth, ++allowed) {
+      const Floats x = Type::read(p + j), y = Type::read(p + j + kWidth);
+      valid.check(x, y);
+      const Floats a = choose(mask_of_bits(*allowed, 0), x, nothing);
+      const Floats b = choose(mask_of_bits(*allowed, kWidth), y, nothing);
+      most = max(most, max(a, b));
     }
-    if (i == row.count) return;
-    float *const last_maxima = maxima + i / kGroupElements;
+    store(maxima, most);
+    top = max(top, most);
+  }
+  p += i;
+  if (const int64_t num_left = count - i; num_left > 0) {
     Floats rest = nothing;
-    for (; i < row.count; i += kWidth) {
-      rest = max(rest, row.count - i >= kWidth
-                           ? read(i)
-                           : see(read_some<Type>(p + i, row.count - i, -kInfinity), i));
+    for (int64_t j = 0; j < num_left; j += kWidth) {
+      const int64_t lanes = num_left - j;
+      const Floats x =
+          lanes >= kWidth ? Type::read(p + j) : read_some<Type>(p + j, lanes, -kInfinity);
+      valid.check(x, x);
+      rest = max(rest, choose(allowed_by(bits_from(allowed, j)), x, nothing));
     }
-    store(last_maxima, rest);
+    store(maxima, rest);
     top = max(top, rest);
+  }
+  return {valid.holds(), largest(top), -kInfinity};
+}
+
+RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    return scan_row_allowed<Type>(elements<Type>(row.values), row.count, allowed, maxima);
   });
-  return {bits(valid) == 0xFFFFu, largest(top), -kInfinity};
 }
 
 // Copies up to kGroupBlock elements; returns the largest per lane.
@@ -228,11 +255,12 @@ void copy_allowed(const RowView &row, const uint32_t *allowed, float *out) {
     const auto *p = elements<Type>(row.values);
     int64_t i = 0;
     for (; i + kWidth <= row.count; i += kWidth) {
-      store(out + i, choose(allowed_of(allowed, i), Type::read(p + i), nothing));
+      store(out + i, choose(allowed_by(bits_from(allowed, i)), Type::read(p + i), nothing));
     }
     if (i == row.count) return;
     const Floats rest = read_some<Type>(p + i, row.count - i, -kInfinity);
-    write_some<F32>(out + i, row.count - i, choose(allowed_of(allowed, i), rest, nothing));
+    write_some<F32>(out + i, row.count - i,
+                    choose(allowed_by(bits_from(allowed, i)), rest, nothing));
   });
 }
 
