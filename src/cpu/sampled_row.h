@@ -58,6 +58,9 @@ class SampledRow {
     if (wanted == Wanted::kNothingElse && !needs_distribution()) return SAMPLER_ROW_OK;
 
     const ReweighedUse use = wanted == Wanted::kNothingElse ? reweighed_use() : ReweighedUse::kAny;
+    if (wanted == Wanted::kNothingElse && !stages_.reweighs()) {
+      row_.will_draw(num_weighed_draws(place));
+    }
     distribution_ =
         stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_, draws_alone, use);
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_, use);
@@ -146,6 +149,11 @@ class SampledRow {
     const bool by_weights = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF &&
                             !request_.out_kept_counts && !request_.out_logprobs;
     return by_weights ? ReweighedUse::kDrawsByWeights : ReweighedUse::kDraws;
+  }
+
+  int64_t num_weighed_draws(const Place &place) const {
+    if (request_.draw_method != SAMPLER_DRAW_GUMBEL) return place.num_outputs;
+    return has_distribution_outputs() ? 1 : 0;
   }
 
   const Elements *elements_if(bool is_replaced) const {

@@ -119,6 +119,8 @@ class RowStages {
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
+  bool reweighs() const { return adaptive_.reweighs(); }
+
   // If adaptive-p or smoothing is on, replaces the tokens of `kept`, the row's own distribution, by
   // their new logits. From here on the row is only for this use.
   template <class Row>

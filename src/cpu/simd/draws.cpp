@@ -68,19 +68,29 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   return before + index;
 }
 
+bool SimdRow::is_worth_sums(int64_t num_draws, const Kept &kept) const {
+  return !later_.stage && !has_earlier_ && !weighs_edits_ &&
+         are_many_draws(num_draws, kept.source.count);
+}
+
+// Makes the running sums; returns the last.
+uint64_t SimdRow::sum_weights(const Kept &kept) {
+  has_sums_ = true;
+  uint64_t sum = 0;
+  for_each_range(kept, 0, kept.source.count, [&](int64_t begin, int64_t end, float at_least) {
+    sum = passes_.sum_weights(kept.source, {distribution_.scale}, begin, end, at_least, sum,
+                              scratch_wide_);
+  });
+  return sum;
+}
+
 void SimdRow::prepare_draws(int64_t num_draws) {
   constexpr int64_t kWorthAll = 32;  // draws that take as long as all new logits
   if (later_.stage && num_draws > kWorthAll) reweigh_now();
   const Kept tokens = kept();
-  const int64_t count = tokens.source.count;
-  has_sums_ = !later_.stage && !has_earlier_ && !weighs_edits_ && are_many_draws(num_draws, count);
+  if (!has_sums_ && is_worth_sums(num_draws, tokens)) sum_weights(tokens);
   if (!has_sums_) return;
-  uint64_t sum = 0;
-  for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
-    sum = passes_.sum_weights(tokens.source, {distribution_.scale}, begin, end, at_least, sum,
-                              scratch_wide_);
-  });
-  inverse_cdf_ = InverseCdf(scratch_wide_, count);
+  inverse_cdf_ = InverseCdf(scratch_wide_, tokens.source.count);
   inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(spare_));
 }
 

@@ -261,7 +261,7 @@ void SimdRow::weigh_kept(Rank cut, float temperature) {
   result.cut = cut;
   result.greedy = contract::is_greedy(temperature);
   result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : temperature);
-  if (result.greedy) {
+  if (result.greedy || num_draws_ == 0) {
     result.kept_weight = contract::weight(result.scale, max());
   } else {
     weigh_kept(cut);
@@ -392,6 +392,11 @@ void SimdRow::weigh_kept(Rank cut) {
   if (list_.covers(cut) && !has_others_) shrink_list(cut);
   distribution_.cut = cut;
   const Kept tokens = kept();
+  has_sums_ = is_worth_sums(num_draws_, tokens);
+  if (has_sums_) {
+    distribution_.kept_weight = sum_weights(tokens);
+    return;
+  }
   std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
   if (weighs_edits(cut)) {
     distribution_.kept_weight = weigh_edited(tokens);

@@ -68,6 +68,8 @@ void SimdRow::begin(const RowView &view) {
   edited_ = nullptr;
   later_ = {};
   relative_ = {};
+  num_draws_ = 1;
+  has_sums_ = false;
   first_ = 0;
   least_ = -kInfinity;
 }

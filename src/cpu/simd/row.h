@@ -102,6 +102,9 @@ class SimdRow {
   // The f32 row that write_probabilities() will write next: distribute() may write relative
   // probabilities there, so that each is computed once. Until the next load.
   void will_write(float *out) { relative_ = {out, false}; }
+  // How many draws by weights distribute() will prepare: it may leave running sums for them. 0:
+  // what follows reads no weights, so there are none. Until the next load, before which it is 1.
+  void will_draw(int64_t num_draws) { num_draws_ = num_draws; }
   // Writes probabilities, or the values of kept tokens and -inf.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
@@ -217,6 +220,8 @@ class SimdRow {
   uint64_t weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
+  bool is_worth_sums(int64_t num_draws, const Kept &kept) const;
+  uint64_t sum_weights(const Kept &kept);
   int64_t num_maxima() const;
   int64_t groups_from(contract::Rank cut) const;
   bool is_sparse(contract::Rank cut) const;
@@ -287,8 +292,9 @@ class SimdRow {
   const uint32_t *loaded_with_ = nullptr;  // bitmask of load_allowed()
   const EditedRow *edited_ = nullptr;      // null: row_ has no pending edits
   bool weighs_edits_ = false;  // distribute() leaves them pending, and only draws follow
+  int64_t num_draws_ = 1;
   InverseCdf inverse_cdf_;
-  bool has_sums_ = false;
+  bool has_sums_ = false;  // scratch_wide_ has those of the kept tokens
 
   float *maxima_;
   float *list_values_;
