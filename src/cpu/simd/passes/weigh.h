@@ -158,10 +158,13 @@ uint64_t weigh_and_write(const RowView &source, const Scaling &scaling, int64_t 
 
 void multiply(float *values, int64_t count, float factor) {
   const Floats times = splat(factor);
-  for_each_vector<F32>(values, 0, count,
-                       [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                         write_vector<F32>(values, index, lanes, mul(x, times));
-                       });
+  // Backwards: the row's end, written last, is in the cache.
+  int64_t i = count;
+  for (; i >= kWidth; i -= kWidth) {
+    float *const p = values + i - kWidth;
+    F32::write(p, mul(F32::read(p), times));
+  }
+  write_some<F32>(values, i, mul(read_some<F32>(values, i, 0.0f), times));
 }
 
 uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
