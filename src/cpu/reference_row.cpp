@@ -196,14 +196,14 @@ void ReferenceRow::remove(int64_t id, float *p) const {
   if (index >= 0) p[index] = 0.0f;
 }
 
-bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const {
+bool ReferenceRow::become_residual(const ReferenceRow *draft, int64_t rejected, float *p) {
   chain_probabilities(p);
   if (draft) {
     subtract(*draft, p);
   } else {
     remove(rejected, p);
   }
-  return std::any_of(p, p + row_.count, [](float x) { return x > 0.0f; });
+  return become(p);
 }
 
 float ReferenceRow::kept_probability(int64_t id) const {

@@ -78,7 +78,7 @@ class ReferenceRow {
 
   float probability_of(int64_t id) const;
   void chain_probabilities(float *out) const;
-  bool chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const;
+  bool become_residual(const ReferenceRow *draft, int64_t rejected, float *p);
   void subtract(const ReferenceRow &draft, float *p) const;
   void remove(int64_t id, float *p) const;
   float kept_probability(int64_t id) const;

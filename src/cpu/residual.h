@@ -32,10 +32,12 @@ class Task<contract::ResidualRequest, Row> {
     const int64_t size = int64_t(contract::size_of(request_.output_dtype));
     char *out = static_cast<char *>(request_.output) + index * request_.output_stride * size;
     if (status == SAMPLER_ROW_OK) {
-      const bool usable =
-          is_valid && target_.chain_residual(has_draft ? &draft_ : nullptr, removed, residual_);
-      if (!usable) target_.chain_probabilities(residual_);
-      target_.become(residual_);
+      if (!is_valid ||
+          !target_.become_residual(has_draft ? &draft_ : nullptr, removed, residual_)) {
+        target_.load(contract::row_view(request_.target, index));
+        target_.chain_probabilities(residual_);
+        target_.become(residual_);
+      }
       target_.write_probabilities(out, request_.output_dtype);
     } else {
       std::fill_n(out, request_.target.num_cols * size, char(0));

@@ -110,10 +110,11 @@ class Task<contract::VerifyRequest, Row> {
     return contract::draw_last_token(&chain_, rejected, [&](int64_t removed, int64_t *id) {
       if (removed < 0) {
         target_.chain_probabilities(residual_);
-      } else if (!target_.chain_residual(has_draft ? &draft_ : nullptr, removed, residual_)) {
+        if (!target_.become(residual_)) return false;
+      } else if (!target_.become_residual(has_draft ? &draft_ : nullptr, removed, residual_)) {
+        load(target_view(chain_.emitted), target_);
         return false;
       }
-      if (!target_.become(residual_)) return false;
       const uint64_t word = contract::last_token_word(chain_);
       target_.prepare_draws(1);
       target_.draw(&word, 1, id);

@@ -234,9 +234,10 @@ const cpu::Passes *counting_passes() {
     real->weigh_changes(given, changed, count, row, at_least, high, low);
   };
   counting.subtract = [](const RowView &source, const cpu::Scaling &scaling, float normalizer,
-                         int64_t begin, int64_t end, float at_least, float *residual) {
+                         int64_t begin, int64_t end, float at_least, const float *p,
+                         float *residual, float *maxima) {
     add(kWeighCost, end - begin);
-    real->subtract(source, scaling, normalizer, begin, end, at_least, residual);
+    return real->subtract(source, scaling, normalizer, begin, end, at_least, p, residual, maxima);
   };
   counting.gumbel = [](const RowView &source, const contract::RowScale &scale,
                        const contract::GumbelStream &random, int64_t begin, int64_t end,

@@ -470,7 +470,7 @@ FAULTS = [
     Fault(
         "nothing_left_of_the_target",
         "a residual that is 0 everywhere is written instead of p",
-        [("src/cpu/residual.h", "if (!usable) target_.chain_probabilities(residual_);", "")],
+        [("src/cpu/residual.h", "        target_.chain_probabilities(residual_);\n", "")],
         [invariance("Agreement.ResidualAsTheRenormOfTheDifference")]),
     Fault(
         "impossible_draft_accepted",

@@ -700,8 +700,24 @@ TEST(Pass, Subtract) {
             in_range ? contract::residual_probability(residual.back(), x >= bound ? q : 0.0f)
                      : residual.back());
       }
+      std::vector<float> out = residual, maxima = maxima_for(row), expected_maxima = maxima;
+      const bool has_maxima = range.begin % cpu::kGroupBlock == 0;
+      float largest = 0.0f;
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        largest = std::max(largest, expected[size_t(i)]);
+        if (!has_maxima) continue;
+        float *const groups = &expected_maxima[size_t(i / cpu::kGroupBlock * cpu::kVectorElements)];
+        if (i % cpu::kGroupBlock == 0) std::fill_n(groups, cpu::kVectorElements, 0.0f);
+        float &max = groups[i % cpu::kVectorElements];
+        max = std::max(max, expected[size_t(i)]);
+      }
+      EXPECT_EQ(largest, passes->subtract(row.view(), scaling, normalizer, range.begin, range.end,
+                                          bound, residual.data(), out.data(),
+                                          has_maxima ? maxima.data() : nullptr));
+      EXPECT_EQ(expected, out);
+      EXPECT_EQ(expected_maxima, maxima);
       passes->subtract(row.view(), scaling, normalizer, range.begin, range.end, bound,
-                       residual.data());
+                       residual.data(), residual.data(), nullptr);
       EXPECT_EQ(0, std::memcmp(expected.data(), residual.data(), residual.size() * sizeof(float)));
     }
   });

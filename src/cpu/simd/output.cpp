@@ -101,7 +101,7 @@ void SimdRow::chain_probabilities(float *out) const {
 void SimdRow::subtract(const SimdRow &draft, float *p) const {
   const int64_t count = std::min(row_.count, draft.row_.count);
   if (draft.kind() == SAMPLER_PROBABILITIES) {
-    passes_.subtract(draft.row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
+    passes_.subtract(draft.row_, {{}, true}, 1.0f, 0, count, -kInfinity, p, p, nullptr);
     return;
   }
   if (draft.distribution_.greedy) {
@@ -112,7 +112,7 @@ void SimdRow::subtract(const SimdRow &draft, float *p) const {
   const Kept tokens = draft.kept_of_row(draft.distribution_.cut);
   for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
     passes_.subtract(draft.row_, {draft.distribution_.scale}, draft.distribution_.normalizer, begin,
-                     end, at_least, p);
+                     end, at_least, p, p, nullptr);
   });
 }
 
@@ -120,15 +120,23 @@ void SimdRow::remove(int64_t id, float *p) const {
   if (has(id)) p[id] = 0.0f;
 }
 
-bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) const {
+bool SimdRow::become_residual(const SimdRow *draft, int64_t rejected, float *p) {
+  const bool are_given = draft && row_.dtype == SAMPLER_F32 && row_.count <= draft->row_.count &&
+                         kind() == SAMPLER_PROBABILITIES && draft->kind() == SAMPLER_PROBABILITIES;
+  if (are_given) {
+    const auto *const given = static_cast<const float *>(row_.values);
+    const float max = passes_.subtract(draft->row_, {{}, true}, 1.0f, 0, row_.count, -kInfinity,
+                                       given, p, maxima_);
+    begin(contract::f32_view(p, row_.count, nullptr, SAMPLER_PROBABILITIES));
+    return become_scanned(max);
+  }
   chain_probabilities(p);
   if (draft) {
     subtract(*draft, p);
   } else {
     remove(rejected, p);
   }
-  const RowView residual = contract::f32_view(p, row_.count, nullptr, SAMPLER_PROBABILITIES);
-  return passes_.scan(residual, maxima_).max > 0.0f;
+  return become(p);
 }
 
 float SimdRow::kept_probability(int64_t id) const {
@@ -153,7 +161,16 @@ bool SimdRow::take(const float *probabilities) {
 }
 
 bool SimdRow::become(const float *probabilities) {
-  if (!take(probabilities)) return false;
+  begin(contract::f32_view(probabilities, row_.count, nullptr, SAMPLER_PROBABILITIES));
+  const RowScan scan = passes_.scan(row_, maxima_);
+  return scan.valid && become_scanned(scan.max);
+}
+
+// maxima_ holds those of the probabilities in row_.
+bool SimdRow::become_scanned(float max) {
+  first_ = contract::rank_of(max, 0);
+  if (contract::check_first(kind(), first_, contract::Use::kDraw) != SAMPLER_ROW_OK) return false;
+  find_first();
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
   return true;
 }

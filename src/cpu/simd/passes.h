@@ -238,9 +238,10 @@ struct Passes {
   void (*weigh_changes)(const float *given, const float *changed, int64_t count,
                         const contract::RowScale &row, float at_least, int32_t *high, int32_t *low);
 
-  // residual = max(residual - probability, 0).
-  void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
-                   int64_t end, float at_least, float *residual);
+  // residual = max(p - probability, 0), where `residual` may be p. Returns the largest. Unless
+  // `maxima` is null, writes the range's group maxima; `begin` is a multiple of kGroupBlock then.
+  float (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
+                    int64_t end, float at_least, const float *p, float *residual, float *maxima);
 
   // Writes one word per stream: contract::random_word64(stream, kSample, 0).
   void (*sample_words)(const contract::RandomStream *streams, int64_t count, uint64_t *out);

@@ -136,8 +136,8 @@ class SimdRow {
   float probability_of(int64_t id) const;
   void chain_probabilities(float *out) const;
   // Writes max(p - q, 0), where q is the row `draft`; `draft` null: q is 1 for the token
-  // `rejected`. False if that is 0 everywhere.
-  bool chain_residual(const SimdRow *draft, int64_t rejected, float *p) const;
+  // `rejected`. Becomes that; false if it is 0 everywhere: the row must be loaded anew then.
+  bool become_residual(const SimdRow *draft, int64_t rejected, float *p);
   // For extended verification: subtracts q, or removes a token, in an array p by element; the
   // probability of a token in the row's distribution, even for given probabilities.
   void subtract(const SimdRow &draft, float *p) const;
@@ -256,6 +256,7 @@ class SimdRow {
   void weigh_kept(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
   bool writes_list() const;
+  bool become_scanned(float max);
   template <class F>
   void write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const;
   int64_t draw_index(uint64_t word) const;

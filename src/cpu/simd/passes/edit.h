@@ -7,11 +7,6 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// The first `lanes` values, which may be all, with `filler` in the other lanes.
-SAMPLER_INLINE Floats read_up_to(const float *p, int64_t lanes, float filler) {
-  return lanes == kWidth ? F32::read(p) : read_some<F32>(p, lanes, filler);
-}
-
 // contract::edited(), for a result that is not NaN.
 SAMPLER_INLINE Floats edited(Floats x, Floats new_x) {
   const Floats most = splat(contract::kLargestFloat), least = splat(-contract::kLargestFloat);

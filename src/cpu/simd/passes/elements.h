@@ -127,6 +127,11 @@ SAMPLER_INLINE Floats read_some(const typename Type::Element *p, int64_t count, 
   return Type::read(lanes);
 }
 
+// The first `lanes` values, which may be all, with `filler` in the other lanes.
+SAMPLER_INLINE Floats read_up_to(const float *p, int64_t lanes, float filler) {
+  return lanes == kWidth ? F32::read(p) : read_some<F32>(p, lanes, filler);
+}
+
 template <class Type>
 SAMPLER_INLINE void write_some(typename Type::Element *p, int64_t count, Floats x) {
   typename Type::Element lanes[kWidth];

@@ -274,22 +274,31 @@ void write_values(const RowView &source, int64_t begin, int64_t end, float at_le
   });
 }
 
-void subtract(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
-              int64_t end, float at_least, float *residual) {
+float subtract(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
+               int64_t end, float at_least, const float *p, float *residual, float *maxima) {
   const Floats least = splat(at_least), factor = splat(normalizer), zero = splat(0.0f);
-  with_relative(scaling, [&](auto relative) {
-    with_type(source.dtype, [&](auto type) {
+  return with_relative(scaling, [&](auto relative) {
+    return with_type(source.dtype, [&](auto type) {
       using Type = decltype(type);
-      for_each_vector<Type>(elements<Type>(source.values), begin, end,
-                            [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                              const Floats q = zero_unless(ge(x, least), mul(relative(x), factor));
-                              const Floats p = lanes == kWidth
-                                                   ? load(residual + index)
-                                                   : read_some<F32>(residual + index, lanes, 0.0f);
-                              const Floats difference = sub(p, q);
-                              write_vector<F32>(residual, index, lanes,
-                                                zero_unless(gt(difference, zero), difference));
-                            });
+      const auto *const q = elements<Type>(source.values);
+      Floats top = zero;
+      for (int64_t i = begin; i < end;) {
+        const int64_t first = i / kGroupBlock * kGroupBlock;
+        const int64_t block_end = smaller(first + kGroupBlock, end);
+        Floats block_top = zero;
+        for_each_vector<Type>(
+            q, i, block_end, [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+              const Floats less = zero_unless(ge(x, least), mul(relative(x), factor));
+              const Floats difference = sub(read_up_to(p + index, lanes, 0.0f), less);
+              const Floats left = zero_unless(gt(difference, zero), difference);
+              write_vector<F32>(residual, index, lanes, left);
+              block_top = max(block_top, left);
+            });
+        if (maxima) store(maxima + first / kGroupElements, block_top);
+        top = max(top, block_top);
+        i = block_end;
+      }
+      return largest(top);
     });
   });
 }
