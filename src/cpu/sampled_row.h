@@ -44,7 +44,8 @@ class SampledRow {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
     const bool draws_alone = wanted == Wanted::kNothingElse && only_draws();
-    const RowStages::Asked asked = {given, rules, draws_alone};
+    const RowStages::Asked asked = {given, rules,
+                                    wanted == Wanted::kNothingElse && reads_single_values()};
     uint32_t status = stages_.load(
         place.view, place.slot, place.mask_output, wanted == Wanted::kAll ? nullptr : &asked, &row_,
         reports_.looks_at_given(), [&](const Row &) {
@@ -140,14 +141,20 @@ class SampledRow {
            request_.out_observations;
   }
   // Whether the only output is a draw by weights.
-  bool only_draws() const {
-    return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !has_distribution_outputs();
+  bool only_draws() const { return draws_by_weights() && !has_distribution_outputs(); }
+  // Whether outputs besides a draw by weights need the values of their own tokens alone.
+  bool reads_single_values() const {
+    const bool reads_edited =
+        request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_EDITED;
+    return draws_by_weights() && !reads_edited && !request_.reports && !request_.out_kept_counts &&
+           !request_.out_observations;
   }
+  bool draws_by_weights() const { return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF; }
 
   ReweighedUse reweighed_use() const {
     if (request_.reports) return ReweighedUse::kAny;
-    const bool by_weights = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF &&
-                            !request_.out_kept_counts && !request_.out_logprobs;
+    const bool by_weights =
+        draws_by_weights() && !request_.out_kept_counts && !request_.out_logprobs;
     return by_weights ? ReweighedUse::kDrawsByWeights : ReweighedUse::kDraws;
   }
 

@@ -51,7 +51,7 @@ class RowStages {
   struct Asked {
     const contract::RowParameters &parameters;
     const contract::FilterRules &rules;
-    bool draws_alone;  // as for distribute()
+    bool draws_alone;  // the edited row is only used for draws by weights and single values
   };
 
   // Loads a row into `row` and edits it; returns the status. If `looks_at_given`, calls

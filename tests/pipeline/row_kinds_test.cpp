@@ -330,8 +330,8 @@ Edited random_edits(Random &random, const std::vector<float> &row) {
   return edited;
 }
 
-// Draws from edited rows, at temperatures without filters and with min-p. Those that count the
-// kept tokens, too, copy the row.
+// Draws from edited rows, at temperatures without filters and with min-p, with log-probabilities.
+// Those that count the kept tokens, too, copy the row.
 TEST_P(RowKinds, DrawAloneFromEditedRows) {
   const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
   if (!handle) GTEST_SKIP() << "the machine does not have it";
@@ -362,8 +362,11 @@ TEST_P(RowKinds, DrawAloneFromEditedRows) {
     const std::int64_t text[] = {0, std::int64_t(edited.text.size())};
     const std::int64_t biased[] = {0, std::int64_t(edited.biased.size())};
     const std::vector<std::int32_t> mask_indices(kRows, 0);
+    const bool has_logprobs = !random.one_in(3);
+    const auto logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
     const auto draw = [&](sampler_t sampler, bool counts) {
       std::vector<std::int32_t> ids(kRows, -7), kept_counts(kRows);
+      std::vector<float> logprobs(kRows);
       sampler_pipeline pipeline = {};
       pipeline.struct_size = sizeof pipeline;
       pipeline.history = {text, edited.text.data(), 1, text[1]};
@@ -383,12 +386,16 @@ TEST_P(RowKinds, DrawAloneFromEditedRows) {
       args.random.seeds = seeds.data();
       args.random.num_seeds = kRows;
       if (counts) args.report_args.out_kept_counts = kept_counts.data();
+      if (has_logprobs) args.report_args.out_logprobs = logprobs.data();
+      args.report_args.logprob_kind = logprob_kind;
       sample(sampler, &args);
+      ids.resize(2 * kRows);
+      std::memcpy(&ids[kRows], logprobs.data(), kRows * sizeof(float));
       return ids;
     };
     const std::vector<std::int32_t> alone = draw(handle.get(), false);
-    EXPECT_TRUE(equal("ids", alone, draw(reference.get(), false)));
-    EXPECT_TRUE(equal("ids with counts", draw(handle.get(), true), alone));
+    EXPECT_TRUE(equal("ids and log-probabilities", alone, draw(reference.get(), false)));
+    EXPECT_TRUE(equal("ids and log-probabilities with counts", draw(handle.get(), true), alone));
   }
 }
 
