@@ -3,6 +3,7 @@
 
 #include "contract/repeats.h"
 #include "cpu/edits.h"
+#include "cpu/repeats.h"
 #include "cpu/text.h"
 
 namespace sampler::cpu {
@@ -66,18 +67,23 @@ uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
                                                                    int32_t(lists.num_lists)};
   const int32_t length =
       int32_t(text.length() - contract::first_counted(text.length(), 0, numbers.dry_window));
-  const int32_t limit = breakers.repeat_limit(text, length);
+  const int32_t limit = breakers.count > 0 ? breakers.repeat_limit(text, length) : length;
   if (limit < numbers.dry.allowed_length) return SAMPLER_ROW_OK;
 
   // A mark is the length of the longest repeat that a token would extend.
   text.with_ids(length, [&](const auto &tokens) {
-    contract::visit_repeats(tokens, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
+    const auto visit = [&](int64_t id, int32_t repeat) {
       if (repeat < numbers.dry.allowed_length) return;
       const int64_t element = elements_->find(id);
       if (element < 0) return;
       int32_t &mark = row_.mark_at(row_.slot(element));
       mark = std::max(mark, repeat);
-    });
+    };
+    if (numbers.dry.allowed_length >= 2) {
+      visit_long_repeats(tokens, limit, lengths_, visit);
+    } else {
+      contract::visit_repeats(tokens, length, limit, lengths_, visit);
+    }
   });
   row_.for_each_marked([&](int32_t slot, float &value, int32_t repeat) {
     if (breakers.has_token(given_.id(row_.element_at(slot)))) return;
@@ -87,10 +93,17 @@ uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
 }
 
 void RowEdits::ban_ngrams(const EditNumbers &numbers, const Text &text) {
-  if (numbers.no_repeat_ngram_size <= 0) return;
+  const int32_t size = numbers.no_repeat_ngram_size;
+  if (size <= 0 || size > text.length()) return;
   text.with_ids(text.length(), [&](const auto &tokens) {
-    contract::visit_ngram_bans(tokens, tokens.length, numbers.no_repeat_ngram_size, lengths_,
-                               [&](int64_t id) { ban(id); });
+    if (size < 3) {
+      contract::visit_ngram_bans(tokens, tokens.length, size, lengths_,
+                                 [&](int64_t id) { ban(id); });
+      return;
+    }
+    visit_long_repeats(tokens, size - 1, lengths_, [&](int64_t id, int32_t repeat) {
+      if (repeat == size - 1) ban(id);
+    });
   });
 }
 

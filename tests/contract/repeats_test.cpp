@@ -1,5 +1,5 @@
 // What a history repeats: against searches through all of it, and steps that are counted.
-#include "contract/repeats.h"
+#include "cpu/repeats.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "contract/repeats.h"
 #include "edits_oracle.h"
 #include "support.h"
 
@@ -83,14 +84,22 @@ std::map<int64_t, int32_t> dry_lengths(const Text &context, const std::vector<Te
   const int32_t limit = sorted.repeat_limit(text, n);
   EXPECT_EQ(limit, oracle::dry_limit(context, breakers));
 
-  std::map<int64_t, int32_t> lengths;
-  with_memory(std::min(limit, n), [&](int32_t *memory) {
-    visit_repeats(text, n, limit, memory, [&](int64_t token, int32_t length) {
+  std::map<int64_t, int32_t> lengths, long_lengths;
+  const auto note_in = [&](std::map<int64_t, int32_t> *to) {
+    return [&, to](int64_t token, int32_t length) {
       if (length < allowed_length || sorted.has_token(token)) return;
-      int32_t &longest = lengths.emplace(token, 0).first->second;
+      int32_t &longest = to->emplace(token, 0).first->second;
       longest = std::max(longest, length - allowed_length);
+    };
+  };
+  with_memory(std::min(limit, n),
+              [&](int32_t *memory) { visit_repeats(text, n, limit, memory, note_in(&lengths)); });
+  if (allowed_length >= 2 && limit >= 2) {
+    with_memory(std::min(limit, n), [&](int32_t *memory) {
+      cpu::visit_long_repeats(newest_first(context), limit, memory, note_in(&long_lengths));
     });
-  });
+    EXPECT_EQ(lengths, long_lengths);
+  }
   return lengths;
 }
 
@@ -101,6 +110,15 @@ std::set<int64_t> ngram_bans(const Text &history, int32_t size) {
     visit_ngram_bans(newest_first(history), n, size, memory,
                      [&](int64_t token) { banned.insert(token); });
   });
+  if (size < 3 || size > n) return banned;
+  std::set<int64_t> ends_of_long_repeats;
+  with_memory(size - 1, [&](int32_t *memory) {
+    cpu::visit_long_repeats(newest_first(history), size - 1, memory,
+                            [&](int64_t token, int32_t length) {
+                              if (length == size - 1) ends_of_long_repeats.insert(token);
+                            });
+  });
+  EXPECT_EQ(banned, ends_of_long_repeats);
   return banned;
 }
 
