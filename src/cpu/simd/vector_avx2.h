@@ -251,8 +251,10 @@ SAMPLER_INLINE Sum sum_from(uint64_t x) {
 SAMPLER_INLINE uint64_t value_of(Sum sum) {
   return uint64_t(_mm_cvtsi128_si64(_mm256_castsi256_si128(sum)));
 }
-// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+// Stores the sums up to each lane, given the limbs, and returns the last.
 SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
+  high = running_sum(high);
+  low = running_sum(low);
   const auto add_limbs = [](__m128i h, __m128i l) SAMPLER_INLINE_LAMBDA {
     const __m256i units = _mm256_slli_epi64(_mm256_cvtepi32_epi64(h), contract::kLowLimbBits);
     return _mm256_add_epi64(units, _mm256_cvtepi32_epi64(l));

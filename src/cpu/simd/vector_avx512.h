@@ -245,14 +245,6 @@ SAMPLER_INLINE Ints add_products(Ints a, Ints b, Ints sums) {
 SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
   return _mm512_reduce_add_epi64(sums);
 }
-// Each lane becomes the sum of the lanes up to it.
-SAMPLER_INLINE Ints running_sum(Ints x) {
-  const Ints zero = _mm512_setzero_si512();
-  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
-  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
-  x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
-  return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
-}
 // A sum of weights, in all lanes.
 using Sum = __m512i;
 SAMPLER_INLINE Sum sum_from(uint64_t x) {
@@ -261,18 +253,33 @@ SAMPLER_INLINE Sum sum_from(uint64_t x) {
 SAMPLER_INLINE uint64_t value_of(Sum sum) {
   return uint64_t(_mm_cvtsi128_si64(_mm512_castsi512_si128(sum)));
 }
-// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+// Stores the sums up to each lane, given the limbs, and returns the last. Sums pairs of lanes
+// first: moves between lanes are few.
 SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
-  const auto add_limbs = [](__m256i h, __m256i l) SAMPLER_INLINE_LAMBDA {
-    const __m512i units = _mm512_slli_epi64(_mm512_cvtepi32_epi64(h), contract::kLowLimbBits);
-    return _mm512_add_epi64(units, _mm512_cvtepi32_epi64(l));
-  };
-  const __m512i first = add_limbs(_mm512_castsi512_si256(high), _mm512_castsi512_si256(low));
-  const __m512i last =
-      add_limbs(_mm512_extracti64x4_epi64(high, 1), _mm512_extracti64x4_epi64(low, 1));
-  _mm512_storeu_si512(p, _mm512_add_epi64(sum, first));
-  _mm512_storeu_si512(p + kLanes / 2, _mm512_add_epi64(sum, last));
-  return _mm512_add_epi64(sum, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), last));
+  // Added to each weight, so that no low limb is negative.
+  constexpr int64_t kBias = int64_t(1) << (contract::kLowLimbBits - 1);
+  const __m512i lower = _mm512_set1_epi64(0xFFFFFFFF), zero = _mm512_setzero_si512();
+  low = _mm512_add_epi32(low, _mm512_set1_epi32(int32_t(kBias)));
+  const __m512i even =
+      _mm512_add_epi64(_mm512_slli_epi64(_mm512_and_si512(high, lower), contract::kLowLimbBits),
+                       _mm512_and_si512(low, lower));
+  const __m512i odd = _mm512_add_epi64(
+      _mm512_srli_epi64(_mm512_andnot_si512(lower, high), 32 - contract::kLowLimbBits),
+      _mm512_srli_epi64(low, 32));
+  __m512i pairs = _mm512_add_epi64(even, odd);
+  pairs = _mm512_add_epi64(pairs, _mm512_alignr_epi64(pairs, zero, 7));
+  pairs = _mm512_add_epi64(pairs, _mm512_alignr_epi64(pairs, zero, 6));
+  pairs = _mm512_add_epi64(pairs, _mm512_alignr_epi64(pairs, zero, 4));
+  const __m512i biases =
+      _mm512_mullo_epi64(_mm512_setr_epi64(2, 4, 6, 8, 10, 12, 14, 16), _mm512_set1_epi64(kBias));
+  const __m512i through_odd = _mm512_add_epi64(pairs, _mm512_sub_epi64(sum, biases));
+  const __m512i through_even =
+      _mm512_sub_epi64(through_odd, _mm512_sub_epi64(odd, _mm512_set1_epi64(kBias)));
+  const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+  const __m512i last = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+  _mm512_storeu_si512(p, _mm512_permutex2var_epi64(through_even, first, through_odd));
+  _mm512_storeu_si512(p + kLanes / 2, _mm512_permutex2var_epi64(through_even, last, through_odd));
+  return _mm512_permutexvar_epi64(_mm512_set1_epi64(7), through_odd);
 }
 // The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {

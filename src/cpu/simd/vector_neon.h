@@ -214,8 +214,10 @@ SAMPLER_INLINE Sum sum_from(uint64_t x) {
 SAMPLER_INLINE uint64_t value_of(Sum sum) {
   return vgetq_lane_u64(sum, 0);
 }
-// Stores the sums up to each lane, given the running sums of the limbs, and returns the last.
+// Stores the sums up to each lane, given the limbs, and returns the last.
 SAMPLER_INLINE Sum store_sums(uint64_t *p, Ints high, Ints low, Sum sum) {
+  high = running_sum(high);
+  low = running_sum(low);
   const auto add_limbs = [](int32x2_t h, int32x2_t l) SAMPLER_INLINE_LAMBDA {
     const int64x2_t units = vshlq_n_s64(vmovl_s32(h), contract::kLowLimbBits);
     return vreinterpretq_u64_s64(vaddq_s64(units, vmovl_s32(l)));

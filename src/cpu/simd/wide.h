@@ -209,8 +209,7 @@ SAMPLER_INLINE int64_t sum_of_products(Ints sums) {
 // the last. Sums of a native vector's limbs fit 32 bits.
 SAMPLER_INLINE native::Sum store_sums(uint64_t *p, Ints high, Ints low, native::Sum sum) {
   for (int i = 0; i < kPieces; ++i) {
-    sum = native::store_sums(p + i * native::kLanes, native::running_sum(high.piece[i]),
-                             native::running_sum(low.piece[i]), sum);
+    sum = native::store_sums(p + i * native::kLanes, high.piece[i], low.piece[i], sum);
   }
   return sum;
 }
