@@ -158,6 +158,7 @@ class SampledRow {
     return by_weights ? ReweighedUse::kDrawsByWeights : ReweighedUse::kDraws;
   }
 
+  // Draws by weights, or 1 if only other outputs read the weights; 0: nothing does.
   int64_t num_weighed_draws(const Place &place) const {
     if (request_.draw_method != SAMPLER_DRAW_GUMBEL) return place.num_outputs;
     return has_distribution_outputs() ? 1 : 0;

@@ -1600,7 +1600,7 @@ FAULTS = [
     Fault(
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",
-        [("src/cpu/simd/edits.cpp", "  refresh_maxima(from);\n\n", "\n")],
+        [("src/cpu/simd/edits.cpp", "    refresh_maxima(from);\n", "")],
         [row_kinds("HaveTheStagesOfTheReference")], ends_it=True),
     Fault(
         "edited_tokens_weigh_as_given",

@@ -50,13 +50,15 @@ uint32_t SimdRow::take_edits(const EditedRow &edited, EditedUse use) {
   if (use != EditedUse::kFirst && num_updated * kElementsPerMaximum > row_.count) {
     return take_copy();
   }
-  if (!is_scanned) passes_.scan_allowed(row_, edited.allowed(), maxima_);
-  refresh_maxima(from);
-
-  float largest[kVectorElements];
-  const int64_t count = num_maxima();
-  passes_.fold_maxima(maxima_, count, count / kVectorElements, largest);
-  const float max = *std::max_element(largest, largest + kVectorElements);
+  float max = this->max();
+  if (!is_scanned) max = passes_.scan_allowed(row_, edited.allowed(), maxima_).max;
+  if (edited.num_slots() > 0) {
+    refresh_maxima(from);
+    float largest[kVectorElements];
+    const int64_t count = num_maxima();
+    passes_.fold_maxima(maxima_, count, count / kVectorElements, largest);
+    max = *std::max_element(largest, largest + kVectorElements);
+  }
   if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
   const auto seen = [&](int64_t element) { return edited.seen(element); };
   first_ = contract::rank_of(max, uint32_t(find_first_seen(max, seen)));
