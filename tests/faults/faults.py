@@ -1603,6 +1603,11 @@ FAULTS = [
         [("src/cpu/simd/edits.cpp", "    refresh_maxima(from);\n", "")],
         [row_kinds("HaveTheStagesOfTheReference")], ends_it=True),
     Fault(
+        "gumbel_draws_never_weighed",
+        "log-probabilities of Gumbel draws are of the first token's weight alone",
+        [("src/cpu/sampled_row.h", "return has_distribution_outputs() ? 1 : 0;", "return 0;")],
+        [row_kinds("HaveTheStagesOfTheReference")]),
+    Fault(
         "edited_tokens_weigh_as_given",
         "draws from all tokens find those that are edited by the weights that were given",
         [("src/cpu/simd/edits.cpp", "    block_weights_[i / kSums] += sums[i];\n", "")],
