@@ -207,7 +207,7 @@ def ratio(over, under):
     return None if over is None or under is None else over / under
 
 
-def cpu_row(results, operation, peers):
+def cpu_row(results, operation, peers, others=()):
     cells = {num_cols: results.cell(operation, num_cols, 1, "f32") for num_cols in CPU_COLS}
     cell = cells[NUM_COLS]
     own = time_of(cell)
@@ -216,8 +216,9 @@ def cpu_row(results, operation, peers):
     for peer in peers:
         other = cpu_peer_time(results, operation, peer)
         row.append(MISSING if other is None else f"{number(other)} ({number(ratio(other, own))}x)")
-    for dtype in ("f16", "bf16"):
-        row.append(number(time_of(results.cell(operation, NUM_COLS, 1, dtype))))
+    for other in others:
+        row.append(number(time_of(other.cell(operation, NUM_COLS, 1, "f32"))))
+    row.append(number(time_of(results.cell(operation, NUM_COLS, 1, "bf16"))))
     row.append(hardest_row(results, operation, own))
     row.append(percent(time_of(results.cell(operation, NUM_COLS, 64, "f32"), "thread_efficiency")))
     return row
@@ -246,33 +247,37 @@ def cpu_limit(results, num_cols):
     return times[len(times) // 2] if times else None
 
 
-def cpu_section(results):
+def cpu_section(machine):
+    results, *others = machine
     peers = cpu_peers(results)
     header = ["", *(f"V = {num_cols:,}" for num_cols in CPU_COLS), "x max", *peers]
-    header += ["f16", "bf16", "hardest row", "2 threads"]
+    header += [*(other.run.text("instructions") for other in others), "bf16", "hardest row", "2 threads"]
     limits = [cpu_limit(results, num_cols) for num_cols in CPU_COLS]
     rows = [["a plain maximum", *map(number, limits)] + [""] * (len(header) - 4)]
-    rows += [cpu_row(results, operation, peers) for operation in results.operations()]
+    rows += [cpu_row(results, operation, peers, others) for operation in results.operations()]
     return "\n\n".join(
         [cpu_caption(results), note_on_dashes(table(header, rows)), plot_link(results)]
     )
 
 
-def cpu_summary(results):
+def cpu_summary(machine):
+    results, *others = machine
     run, peers = results.run, cpu_peers(results)
     versions = cpu_peer_versions(results)
+    sets = [other.run.text("instructions") for other in others]
     rows = []
     for operation in CPU_SUMMARY:
         own = time_of(results.cell(operation, NUM_COLS, 1, "f32"))
         if own is not None:
-            row = cpu_row(results, operation, peers)
-            rows.append([row[0], row[2], *row[4 : 5 + len(peers)]])
+            row = cpu_row(results, operation, peers, others)
+            beside = row[5:]  # the peers, then the other instructions
+            rows.append([row[0], row[2], *beside[len(peers) :][: len(others)], *beside[: len(peers)]])
     caption = (
         f"**{cpu_machine(run)}**, {run.text('instructions')}, one core, {run.text('date')[:10]}: "
-        f"microseconds for one f32 row of V = {NUM_COLS:,}, warm in the cache. “x max”: over a plain "
-        f"maximum of the row.{' Peers: ' + ', '.join(versions) + '.' if versions else ''}"
+        f"microseconds for one f32 row of V = {NUM_COLS:,}, warm in the cache."
+        f"{' Peers: ' + ', '.join(versions) + '.' if versions else ''}"
     )
-    return "\n\n".join([caption, note_on_dashes(table(["", "µs", "x max", *peers], rows))]) if rows else ""
+    return "\n\n".join([caption, note_on_dashes(table(["", "µs", *sets, *peers], rows))]) if rows else ""
 
 
 def cpu_plot(results):
@@ -540,6 +545,14 @@ def between_markers(page, text, kind, content):
     return head + begin + (f"\n{content}\n\n" if content else "") + end + tail
 
 
+def machines(files):
+    """The runs of each machine; first that with the instructions it runs the passes with by default."""
+    by_machine = {}
+    for file in sorted(files, key=lambda file: file.run.text("instructions") != file.run.text("limit_instructions")):
+        by_machine.setdefault(cpu_machine(file.run), []).append(file)
+    return list(by_machine.values())
+
+
 def devices(files):
     """The GPUs that files are of, by name."""
     by_name = {}
@@ -558,7 +571,7 @@ def devices(files):
 def report(root):
     """Path: text of each file that this script is the author of."""
     files = [Results(path, root) for path in sorted(root.glob("bench/results/*.json"))]
-    cpu = [file for file in files if file.kind == "cpu"]
+    cpu = machines(file for file in files if file.kind == "cpu")
     gpu = devices(file for file in files if file.kind == "gpu")
     pages = {
         PERFORMANCE: {"cpu results": map(cpu_section, cpu), "gpu results": map(gpu_section, gpu)},
@@ -570,7 +583,7 @@ def report(root):
         for kind, parts in sections.items():
             content = between_markers(page, content, kind, "\n\n".join(filter(None, parts)))
         texts[root / page] = content
-    return texts | {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file in cpu}
+    return texts | {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file, *_ in cpu}
 
 
 def differences(root, texts):

@@ -114,11 +114,11 @@ PEERS = {
 FACTS = {"run": GPU_RUN, "attributes": {"multiprocessors": 132}}
 
 CPU_TABLE = """
-|  | V = 32,000 | V = 128,256 | V = 262,144 | x max | llama.cpp | torch 2.9 | f16 | bf16 | hardest row | 2 threads |
-| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |
-| a plain maximum | 1.50 | 6.25 | – |  |  |  |  |  |  |  |
-| `greedy` | 2.50 | 9.00 | – | 1.50 | 180 (20.0x) | – | – | 4.75 | 1.20 (flat) | 90 % |
-| `top_p0.95` | – | 48.2 | – | 7.72 | 1,463 (30.3x) | 2,500 (51.8x) | – | – | – | – |
+|  | V = 32,000 | V = 128,256 | V = 262,144 | x max | llama.cpp | torch 2.9 | bf16 | hardest row | 2 threads |
+| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+| a plain maximum | 1.50 | 6.25 | – |  |  |  |  |  |  |
+| `greedy` | 2.50 | 9.00 | – | 1.50 | 180 (20.0x) | – | 4.75 | 1.20 (flat) | 90 % |
+| `top_p0.95` | – | 48.2 | – | 7.72 | 1,463 (30.3x) | 2,500 (51.8x) | – | – | – |
 
 – was not measured.
 """
@@ -133,10 +133,10 @@ GPU_TABLE = """
 
 
 CPU_SUMMARY = """
-|  | µs | x max | llama.cpp | torch 2.9 |
-| --- | --: | --: | --: | --: |
-| `greedy` | 9.00 | 1.50 | 180 (20.0x) | – |
-| `top_p0.95` | 48.2 | 7.72 | 1,463 (30.3x) | 2,500 (51.8x) |
+|  | µs | llama.cpp | torch 2.9 |
+| --- | --: | --: | --: |
+| `greedy` | 9.00 | 180 (20.0x) | – |
+| `top_p0.95` | 48.2 | 1,463 (30.3x) | 2,500 (51.8x) |
 
 – was not measured.
 """
@@ -272,12 +272,21 @@ class Report(unittest.TestCase):
         for text in ends:
             self.assertGreater(float(text.get("x")), 7 * len(text.text))  # at 13 px
 
+    def test_other_instructions_of_the_same_machine_are_a_column(self):
+        cells = [cell | {"real_time": 2 * cell["real_time"]} for cell in CPU["benchmarks"]]
+        self.put("0.json", {"context": CPU_RUN | {"instructions": "SSE"}, "benchmarks": cells})
+        self.put("a.json", {**CPU, "context": CPU_RUN | {"instructions": CPU_RUN["limit_instructions"]}})
+        self.run_report()
+        self.assertIn("| `greedy` | 2.50 | 9.00 | – | 1.50 | 180 (20.0x) | – | 18.0 | 4.75 |", self.page())
+        self.assertIn("| torch 2.9 | SSE | bf16 |", self.page())
+        self.assertIn("| `greedy` | 9.00 | 18.0 | 180 (20.0x) |", self.readme())
+        self.assertEqual([path.name for path in (self.results / "plots").iterdir()], ["a.svg"])
+
     def test_a_run_that_was_stopped_after_one_cell(self):
         self.put("a.json", {**CPU, "benchmarks": CPU["benchmarks"][:1]})
         self.put("g.json", {**GPU, "cells": GPU["cells"][:1]})
         self.run_report()
-        self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – | – |",
-                      self.page())
+        self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – |", self.page())
         self.assertIn("| top-p 0.9 | – | – | – | 130 / – |", self.page())
         self.assertEqual(len(self.marks("a.svg")), 3)
 
