@@ -80,7 +80,8 @@ pcre2_code *compile(const std::string &pattern, const std::string &place) {
   int error_code;
   std::size_t error_offset;
   pcre2_code *code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                   PCRE2_UTF | PCRE2_UCP, &error_code, &error_offset, nullptr);
+                                   PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error_code,
+                                   &error_offset, nullptr);
   if (code != nullptr) return code;
   PCRE2_UCHAR message[120];
   pcre2_get_error_message(error_code, message, sizeof message);

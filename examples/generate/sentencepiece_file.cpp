@@ -25,6 +25,7 @@ class Message {
   bool next(std::uint64_t *field, std::string_view *content) {
     if (rest_.empty()) return false;
     const std::uint64_t key = number();
+    if (key >> 32 != 0) throw Damaged();  // of which protobuf takes the low bits
     *field = key >> 3;
     *content = {};
     switch (key & 7) {
@@ -98,7 +99,7 @@ bool is_safe_table(std::string_view table) {
   const std::size_t num_units = trie_size / 4;
   for (std::size_t i = 0; i < num_units; ++i) {
     const std::uint32_t unit = u32(table, 4 * i);
-    if (unit >> 31 != 0) continue;  // a leaf
+    if (unit >> 31 != 0 && i > 0) continue;  // a leaf, which the root is not, whatever it says
     const std::size_t offset = static_cast<std::size_t>(unit >> 10) << ((unit & 0x200) >> 6);
     const std::size_t child = i ^ offset;
     if (child >= num_units) return false;

@@ -202,6 +202,15 @@ TEST_P(SentencePiece, TablesThatPointBeyondTheirEndAndOtherTextsAfterDecodingAre
   units[102] = 0;
   units[4 * 7 + 1] = 1;  // a leaf at its own place, whose value is that unit
   EXPECT_EQ(error(kNormalizer, size + units + strings), damaged);
+  units[4 * 7 + 1] = 0;
+  units[3] = static_cast<char>(0x80);  // the root as a leaf
+  EXPECT_EQ(error(kNormalizer, size + units + strings), damaged);
+  units[3] = 0;
+  // A tag of more than 32 bits, of which protobuf takes the low ones.
+  const std::string normalizer = field(kNormalizer, field(0x12, size + units + strings));
+  write_bytes(dir_.path() / "spiece.model",
+              model_bytes(GetParam()) + "\x9A\x80\x80\x80\x10" + normalizer.substr(1));
+  EXPECT_NE(error_of([&] { generate::read_tokenizer(dir_.path(), kVocabSize); }), "");
 }
 
 // Whatever a file holds: an error or a tokenizer that works, and no memory error (sanitizers).

@@ -143,6 +143,9 @@ TEST_F(TokenizerJson, WhatIsNotSupportedIsRefusedByName) {
             first + "pattern is {\"Regex\":\"\"}" + no);
   EXPECT_EQ(with_split({{"type", "Split"}, {"pattern", {{"Regex", "(a"}}}}),
             "model.vocab: PCRE2 cannot compile the pattern \"(a\": missing closing parenthesis");
+  EXPECT_EQ(with_split({{"type", "Split"}, {"pattern", {{"Regex", "\\C"}}}})
+                .rfind("model.vocab: PCRE2 cannot compile the pattern \"\\\\C\": ", 0),
+            0u);
   EXPECT_EQ(with_split(gpt2_["pre_tokenizer"]),
             "pre_tokenizer.pretokenizers[1].type is \"ByteLevel\"" + no);
   EXPECT_EQ(with("/post_processor", {{"type", "RobertaProcessing"}}),

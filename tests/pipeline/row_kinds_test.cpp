@@ -332,6 +332,50 @@ Edited random_edits(Random &random, const std::vector<float> &row) {
 
 // Draws from edited rows, at temperatures without filters and with min-p, with log-probabilities.
 // Those that count the kept tokens, too, copy the row.
+// A token that is left out may exceed the largest of the others by more than f32 holds.
+TEST_P(RowKinds, LeaveOutHugeTokens) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kRows = 4;
+  for (const std::int64_t cols : {300, 5000}) {
+    for (const float temperature : {0.5F, 1.0F, 2e-5F}) {
+      for (const bool by_mask : {false, true}) {
+        SCOPED_TRACE(testing::Message() << cols << ", " << temperature << ", " << by_mask);
+        Random random(seeded(static_cast<std::uint64_t>(cols)));
+        std::vector<float> rows = make_row(random, Kind(0), kRows * cols);
+        const std::int64_t huge = cols / 3;
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          rows[static_cast<std::size_t>(row * cols + huge)] = 3e38F;
+        }
+        std::vector<std::uint32_t> mask(static_cast<std::size_t>(cols + 31) / 32, ~0U);
+        mask[static_cast<std::size_t>(huge) / 32] &= ~(1U << (huge % 32));
+        const std::vector<std::int32_t> mask_indices(kRows, 0);
+        const std::int64_t offsets[] = {0, 1};
+        const std::int32_t banned[] = {static_cast<std::int32_t>(huge)};
+        sampler_params params = sampler_params_default();
+        params.temperature = temperature;
+        const auto draw = [&](sampler_t sampler) {
+          std::vector<std::int32_t> ids(kRows, -7);
+          sampler_pipeline pipeline = {};
+          pipeline.struct_size = sizeof pipeline;
+          if (by_mask) {
+            pipeline.token_bitmasks = mask.data();
+            pipeline.num_token_bitmasks = 1;
+            pipeline.token_bitmask_indices = mask_indices.data();
+          } else {
+            pipeline.banned = {offsets, banned, 1, 1};
+          }
+          SampleArgs args = args_of(rows, kRows, &params, &ids);
+          args.pipeline = &pipeline;
+          sample(sampler, &args);
+          return ids;
+        };
+        EXPECT_EQ(draw(handle.get()), draw(reference.get()));
+      }
+    }
+  }
+}
+
 TEST_P(RowKinds, DrawAloneFromEditedRows) {
   const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
   if (!handle) GTEST_SKIP() << "the machine does not have it";

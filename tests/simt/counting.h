@@ -30,6 +30,7 @@ struct Costs {
   uint64_t warp_steps = 0;      // collectives of a warp, all warps'
   uint64_t marked = 0;          // candidates' ids marked in device memory, each lane's
   uint64_t scored = 0;          // times that a warp scores a token of each lane for a Gumbel draw
+  uint64_t num_left = 0;        // rows that other kernels take up
 
   // Of another block, which runs beside this one.
   void add(const Costs &other) {

@@ -73,6 +73,10 @@ struct RelativeToMax {
     }
     for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
+    if constexpr (Bounds::kLeavesOut) {
+      // Such a value may exceed the largest by any distance.
+      for (int i = 0; i < kCount; ++i) v.x[i] = choose(has[i], v.x[i], splat(kNothing));
+    }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
     // The larger of two negative numbers has the smaller bits.
     const Ints lowest = as_ints(splat(contract::kLowestLog2));
@@ -81,9 +85,6 @@ struct RelativeToMax {
       for (int i = 0; i < kCount; ++i) v.surprise[i] = sub(splat(-1.0f), v.x[i]);
     }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
-    if constexpr (Bounds::kLeavesOut) {
-      for (int i = 0; i < kCount; ++i) v.power[i] = choose(has[i], v.power[i], splat(0.0f));
-    }
     for (Floats &x : v.x) x = minus_nearest(x);
   }
   template <int kCount>
