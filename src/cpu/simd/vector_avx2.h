@@ -94,6 +94,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm256_min_ps(a, b);
 }
+constexpr bool kIsNearestFinite = false;  // minus_nearest() of infinity is NaN
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return _mm256_sub_ps(x, _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT));
 }

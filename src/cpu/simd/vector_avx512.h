@@ -93,6 +93,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm512_min_ps(a, b);
 }
+constexpr bool kIsNearestFinite = true;  // minus_nearest() of infinity is 0
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return _mm512_reduce_ps(x, _MM_FROUND_TO_NEAREST_INT);
 }

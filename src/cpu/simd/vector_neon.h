@@ -89,6 +89,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return vminq_f32(a, b);
 }
+constexpr bool kIsNearestFinite = false;  // minus_nearest() of infinity is NaN
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return vsubq_f32(x, vrndnq_f32(x));
 }

@@ -73,8 +73,9 @@ struct RelativeToMax {
     }
     for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
-    if constexpr (Bounds::kLeavesOut) {
-      // Such a value may exceed the largest by any distance.
+    // A value that is left out may exceed the largest by any distance.
+    constexpr bool kByPower = native::kIsNearestFinite && !kSurprises;
+    if constexpr (Bounds::kLeavesOut && !kByPower) {
       for (int i = 0; i < kCount; ++i) v.x[i] = choose(has[i], v.x[i], splat(kNothing));
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
@@ -85,6 +86,9 @@ struct RelativeToMax {
       for (int i = 0; i < kCount; ++i) v.surprise[i] = sub(splat(-1.0f), v.x[i]);
     }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
+    if constexpr (Bounds::kLeavesOut && kByPower) {
+      for (int i = 0; i < kCount; ++i) v.power[i] = choose(has[i], v.power[i], splat(0.0f));
+    }
     for (Floats &x : v.x) x = minus_nearest(x);
   }
   template <int kCount>
