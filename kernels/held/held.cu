@@ -8,12 +8,6 @@ namespace sampler::kernels {
 
 namespace {
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-constexpr bool kHasClusters = false;
-#else
-constexpr bool kHasClusters = true;
-#endif
-
 // Blocks per multiprocessor, which leave 64 registers a thread; or 128.
 template <HeldKind kKind>
 constexpr int kHeldBlocks = is_sample(kKind) || kKind == HeldKind::kVerify ? 2 : 4;

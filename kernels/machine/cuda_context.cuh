@@ -9,6 +9,13 @@
 
 namespace sampler::kernels {
 
+// Whether the device that code is compiled for has clusters.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
 // kIsClustered: the launch has a cluster dimension, which needs compute capability 9.0.
 template <int kThreads_, bool kIsClustered>
 class CudaContext {

@@ -9,13 +9,6 @@ namespace sampler::kernels {
 
 namespace {
 
-// Without clusters their kernels are empty: nobody launches them.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-constexpr bool kHasClusters = false;
-#else
-constexpr bool kHasClusters = true;
-#endif
-
 // The compiler needs a few registers more for 10.0 and later, where two blocks would spill.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int kPlainBlocks = 1;
@@ -25,7 +18,7 @@ constexpr int kPlainBlocks = kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
 __device__ void run_general(const Request &request, const Plan &plan) {
-  if constexpr (kIsClustered && !kHasClusters) return;
+  if constexpr (kIsClustered && !kHasClusters) return;  // nobody launches it
   using Context = CudaContext<kBlockThreads, kIsClustered>;
   extern __shared__ __align__(16) char dynamic_shared[];
   __shared__ typename Context::Scratch scratch;
