@@ -5,12 +5,27 @@
 #include <cuda_runtime.h>
 #include <sampler/sampler.h>
 
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 
 namespace gpu_suites {
 
 namespace {
+
+// The floating-point environment that the driver expects: suites call with others, with exceptions
+// that are not masked, too.
+class PlainArithmetic {
+ public:
+  PlainArithmetic() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~PlainArithmetic() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_;
+};
 
 void check(cudaError_t error, const char *what) {
   if (error == cudaSuccess) return;
@@ -81,6 +96,7 @@ cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const v
 #define WAIT_AFTER(function, args_type)                                                 \
   sampler_status __real_##function(sampler_t, const args_type *);                       \
   sampler_status __wrap_##function(sampler_t sampler, const args_type *args) {          \
+    const gpu_suites::PlainArithmetic plain;                                            \
     const sampler_status status = __real_##function(sampler, args);                     \
     if (cudaDeviceSynchronize() != cudaSuccess) {                                       \
       std::fprintf(stderr, #function ": %s\n", cudaGetErrorString(cudaGetLastError())); \
