@@ -51,6 +51,30 @@ cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
   return enqueue(clear_kernel_address(), config, &stream);
 }
 
+// Edits rows, and does what launch_clear() does.
+cudaError_t launch_edits(const StagedSampleRequest &request, const Stream &stream,
+                         cudaStream_t cuda_stream) {
+  const LaunchConfig config(request.num_rows, 1, EditsShared::bytes(stream.edits.capacity),
+                            cuda_stream);
+  return enqueue(edits_kernel_address(), config, &request, &stream);
+}
+
+// Enqueues the streaming of rows after a first launch, and the rest.
+template <class Request>
+cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream, const Plan &rest,
+                                   cudaStream_t cuda_stream) {
+  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
+  if (rest.may_overlap) config.overlap();
+  const contract::SampleRequest &rows = request;
+  const cudaError_t error =
+      enqueue(stream_kernel_address(rows.input.dtype, stream.kind), config, &rows, &stream);
+  if (error != cudaSuccess || !stream.leaves_rows()) return error;
+  Plan plan = rest;
+  plan.left = stream.left();
+  plan.num_left = &stream.head()->num_left;
+  return launch_one(operation_of(request), &request, plan, cuda_stream);
+}
+
 // The type of the rows that are read.
 template <class Request>
 sampler_dtype dtype_of(const Request &request) {
@@ -133,17 +157,15 @@ cudaError_t launch(const contract::UnmaskRequest &request, cudaStream_t stream) 
 
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream) {
-  cudaError_t error = launch_clear(stream, cuda_stream);
+  const cudaError_t error = launch_clear(stream, cuda_stream);
   if (error != cudaSuccess) return error;
-  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
-  if (rest.may_overlap) config.overlap();
-  error =
-      enqueue(stream_kernel_address(request.input.dtype, stream.kind), config, &request, &stream);
-  if (error != cudaSuccess || !stream.leaves_rows()) return error;
-  Plan plan = rest;
-  plan.left = stream.left();
-  plan.num_left = &stream.head()->num_left;
-  return launch_one(Operation::kSample, &request, plan, cuda_stream);
+  return launch_stream_and_rest(request, stream, rest, cuda_stream);
+}
+cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream) {
+  const cudaError_t error = launch_edits(request, stream, cuda_stream);
+  if (error != cudaSuccess) return error;
+  return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }
 
 cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,

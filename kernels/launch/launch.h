@@ -32,6 +32,8 @@ const void *small_upload_kernel_address();
 const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind);
 // Takes a Stream.
 const void *clear_kernel_address();
+// Takes a StagedSampleRequest and a Stream of kEdited.
+const void *edits_kernel_address();
 
 // Held rows; kind is not kNone. Takes the kind's request and a Held.
 const void *held_kernel_address(sampler_dtype dtype, HeldKind kind);
@@ -75,6 +77,8 @@ cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream
 
 // Enqueues the streaming of rows, and by `rest` of the rows that it leaves.
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
+                   cudaStream_t cuda_stream);
+cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream);
 
 // Enqueues the work on held rows, and by `rest` that on rows which it leaves.

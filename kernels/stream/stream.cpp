@@ -28,6 +28,21 @@ bool is_streamed(const contract::SampleRequest &request) {
          !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
 }
 
+// Whether edits only change logits that lists and texts name, and forbid tokens by bitmasks.
+bool are_edits_few(const contract::Pipeline &stages) {
+  return stages.has_edits() && !stages.has_windows && !stages.may_list_allowed() &&
+         !stages.dense_bias && !(stages.guidance.logits && stages.guidance.may_guide()) &&
+         !stages.forced_token_ids && !stages.scored_token_ids && !stages.adaptive.may_have_window() &&
+         !stages.adaptive.may_decay();
+}
+
+bool wants_reports(const StagedSampleRequest &request) {
+  const bool is_processed = request.logprob_kind == SAMPLER_LOGPROB_PROCESSED;
+  return request.reports_distribution() || request.reports_kept() ||
+         request.wanted.out_removed_by || request.out_observations ||
+         (request.out_logprobs && !is_processed);
+}
+
 }  // namespace
 
 bool may_have_two_scales(const contract::Parameters &all) {
@@ -55,6 +70,42 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
     default:
       return has_two ? StreamKind::kNone : StreamKind::kAny;
   }
+}
+
+StreamKind stream_kind(const StagedSampleRequest &request) {
+  const contract::Rows &input = request.input;
+  const contract::Parameters &all = request.parameters;
+  const bool is_dense = !input.ids && !input.counts && input.kind == SAMPLER_LOGITS;
+  const bool draws =
+      request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
+  if (!is_dense || input.num_cols < kLeastStreamedTiles * kTile || !draws ||
+      !are_edits_few(request.stages) || wants_reports(request) || may_have_two_scales(all)) {
+    return StreamKind::kNone;
+  }
+  const bool is_for_stream =
+      all.differ_by_slot() || stream_need(all.of(0), all.rules, input.num_cols,
+                                          StreamWanted::of(request)) != StreamNeed::kOther;
+  return is_for_stream ? StreamKind::kEdited : StreamKind::kNone;
+}
+
+StreamedEdits plan_edits(const StagedSampleRequest &request, int most_edited) {
+  // Lists of all slots lie in one array, which does not tell how long each of them is.
+  constexpr int64_t kMostOfLists = 2048;
+  constexpr int64_t kGranularity = 256;
+  const contract::Pipeline &stages = request.stages;
+  int64_t wanted = stages.has_text() ? stages.max_history : 0;
+  for (const contract::TokenLists *lists : {&stages.biased, &stages.banned, &stages.stop}) {
+    if (*lists) wanted += std::min(lists->num_ids, kMostOfLists);
+  }
+  if (stages.bad_words) wanted += std::min(stages.bad_words.num_lists, kMostOfLists);
+  wanted = std::min({wanted, request.input.num_cols, int64_t(most_edited)});
+  StreamedEdits edits;
+  edits.num_words = int(divided_up(request.input.num_cols + kMaxLead, kTile) * (kTile / 32));
+  edits.capacity = std::min(int(divided_up(wanted, kGranularity) * kGranularity), most_edited);
+  edits.bitmasks = stages.bitmasks;
+  edits.bitmask_stride = stages.bitmask_stride;
+  edits.bitmask_rule = stages.bitmask_rule;
+  return edits;
 }
 
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once) {

@@ -123,7 +123,8 @@ class StreamBlock : RankedList<Context, StreamShared> {
   using List::sum_of_weights;
 
   using Row = StreamedRow<kDtype>;
-  static constexpr bool kWeighs = kKind == StreamKind::kAny;
+  static constexpr bool kWeighs = kKind >= StreamKind::kAny;
+  static constexpr bool kEdits = kKind == StreamKind::kEdited;
   static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
   static constexpr int kIdBits = 20;                 // of kMaxVocabulary
@@ -151,6 +152,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       item.values = row.begin;
       item.lead = row.lead;
     }
+    if constexpr (kEdits) find_patch(item);
     if (item.is_weighing) read_parameters(item);
   }
 
@@ -364,9 +366,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if (request.out_kept_counts) request.out_kept_counts[output] = outcome.kept_count;
     if (request.out_row_status) request.out_row_status[output] = outcome.status;
     if (!request.out_values && !request.out_logprobs) return;
-    const float x = is_good ? row().value(int(outcome.id)) : contract::quiet_nan();
-    if (request.out_values) request.out_values[output] = x;
+    const float given = is_good ? row().value(int(outcome.id)) : contract::quiet_nan();
+    if (request.out_values) request.out_values[output] = given;
     if (!request.out_logprobs) return;
+    const float x = kEdits && is_good ? value_at(int(outcome.id)) : given;
     const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
     float logprob = outcome.is_greedy && !is_raw ? 0.0f : x;
     if (is_good && (is_raw || !outcome.is_greedy)) {
@@ -384,7 +387,8 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if (item.has_row) {
       row.status = contract::read_parameters(request, request.slots[item.row], &row.parameters);
     }
-    if (row.status != SAMPLER_ROW_OK) return;
+    if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item.patch.number_status;
+    if (row.status != SAMPLER_ROW_OK || (kEdits && item.patch.is_left)) return;
     row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
                            StreamWanted::of(request));
   }
@@ -394,10 +398,134 @@ class StreamBlock : RankedList<Context, StreamShared> {
     StreamedRowState &row = state();
     row.max_key = key;
     if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item().patch.status;
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
     row.bound = contract::negative_infinity();
     row.band = contract::float_of(contract::kInfinityBits);
+  }
+
+  // ---- Edits ------------------------------------------------------------------------------------
+
+  // Called by one thread.
+  SAMPLER_DEVICE void find_patch(StreamItem &item) const {
+    const StreamedEdits &edits = stream.edits;
+    const Vector raw = ctx.load_fresh(reinterpret_cast<const Vector *>(edits.head(item.row)));
+    const EditsHead head = {raw.word[0], raw.word[1], int32_t(raw.word[2]), raw.word[3]};
+    item.patch.number_status = head.number_status;
+    item.patch.status = head.status;
+    item.patch.is_left = head.num_edited == EditsHead::kLeft;
+    const bool is_edited = head.num_edited != 0 && !item.patch.is_left;
+    item.patch.bits = is_edited ? edits.bits(item.row) : nullptr;
+    item.patch.before = edits.before(item.row);
+    item.patch.values = edits.values(item.row);
+    item.patch.mask = head.mask < 0 ? nullptr : edits.bitmasks + head.mask * edits.bitmask_stride;
+  }
+  SAMPLER_DEVICE const StreamedPatch &patch() const { return item().patch; }
+
+  static constexpr uint32_t kBitsOfVector = (uint32_t(1) << Row::kElements) - 1;
+
+  // A bit for each element of the vector at a position: whether it is edited.
+  SAMPLER_DEVICE uint32_t edited_of(int position) const {
+    const uint32_t word = ctx.load_fresh(&patch().bits[position / 32]);
+    return word >> (position % 32) & kBitsOfVector;
+  }
+  SAMPLER_DEVICE float edited_value(int position) const {
+    const uint32_t lower =
+        ctx.load_fresh(&patch().bits[position / 32]) & ((uint32_t(1) << (position % 32)) - 1);
+    const uint32_t place =
+        ctx.load_fresh(&patch().before[position / 32]) + uint32_t(Context::count_bits(lower));
+    return ctx.load_fresh(&patch().values[place]);
+  }
+  // The same: whether the mask allows it. Elements outside the row may be allowed.
+  SAMPLER_DEVICE uint32_t allowed_of(int position) const {
+    const int id = position - item().lead;
+    const int first = id < 0 ? 0 : id / 32, shift = id - first * 32;
+    const uint64_t words = uint64_t(mask_word(first + 1)) << 32 | mask_word(first);
+    return uint32_t(shift < 0 ? words << -shift : words >> shift) & kBitsOfVector;
+  }
+  SAMPLER_DEVICE uint32_t mask_word(int index) const {
+    if (index < stream.edits.bitmask_stride) return patch().mask[index];
+    return stream.edits.bitmask_rule == contract::BitmaskRule::kLeaves ? ~uint32_t(0) : 0;
+  }
+
+  // Edits a vector's values, or a group's: `edited` and `allowed` have a bit for each.
+  template <int kCount, class PositionOf>
+  SAMPLER_DEVICE void edit(uint32_t edited, uint32_t allowed, const PositionOf &position_of,
+                           float (&x)[kCount]) const {
+    SAMPLER_KEEP_ROLLED
+    for (; edited != 0; edited &= edited - 1) {
+      const int i = Context::lowest_bit(edited);
+      const float value = edited_value(position_of(i));
+      SAMPLER_UNROLLED
+      for (int j = 0; j < kCount; ++j) x[j] = i == j ? value : x[j];
+    }
+    SAMPLER_UNROLLED
+    for (int j = 0; j < kCount; ++j) x[j] = contract::ban(x[j], (allowed >> j & 1) == 0);
+  }
+
+  // A group's values, as edits leave them.
+  struct Group {
+    float x[kGroup];
+  };
+  SAMPLER_DEVICE Group group_of(int tile, const Vector (&raw)[Row::kVectors]) const {
+    Group group;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      group.x[i] = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+    }
+    if constexpr (kEdits) {
+      uint32_t edited = 0, allowed = ~uint32_t(0);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Row::kVectors; ++i) {
+        const int position = Row::position(tile, ctx.lane(), i), shift = i * Row::kElements;
+        if (patch().bits) edited |= edited_of(position) << shift;
+        if (patch().mask) allowed &= ~((allowed_of(position) ^ kBitsOfVector) << shift);
+      }
+      edit(
+          edited, allowed,
+          [&](int i) {
+            return Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements;
+          },
+          group.x);
+    }
+    return group;
+  }
+  // The largest of them; NaN if one of the given ones is NaN or infinite.
+  SAMPLER_DEVICE float largest_of(int tile, const Vector (&raw)[Row::kVectors]) const {
+    const float given = largest<kDtype, Context>(raw);
+    if constexpr (!kEdits) return given;
+    const Group group = group_of(tile, raw);
+    float max = group.x[0];
+    SAMPLER_UNROLLED
+    for (int i = 1; i < kGroup; ++i) max = Context::larger(max, group.x[i]);
+    return given < contract::float_of(contract::kInfinityBits) ? max : contract::quiet_nan();
+  }
+
+  // The same of the vector at a position.
+  struct VectorValues {
+    float x[Row::kElements];
+  };
+  SAMPLER_DEVICE VectorValues values_of(int position, const Vector &raw) const {
+    VectorValues values;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < Row::kElements; ++i) values.x[i] = element<kDtype>(raw, i);
+    if constexpr (kEdits) {
+      edit(
+          patch().bits ? edited_of(position) : 0,
+          patch().mask ? allowed_of(position) : kBitsOfVector, [&](int i) { return position + i; },
+          values.x);
+    }
+    return values;
+  }
+  // The same of one element of the row.
+  SAMPLER_DEVICE float value_at(int index) const {
+    const float given = row().value(index);
+    if constexpr (!kEdits) return given;
+    const int position = index + row().lead;
+    const int first = position / Row::kElements * Row::kElements, i = position - first;
+    if (patch().mask && (allowed_of(first) >> i & 1) == 0) return contract::negative_infinity();
+    return patch().bits && (edited_of(first) >> i & 1) != 0 ? edited_value(position) : given;
   }
 
   // ---- Greedy -----------------------------------------------------------------------------------
@@ -482,8 +610,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE StreamRest read() {
     float *const maxima = stream.maxima(item().slot);
     uint32_t key = 0;
-    for_each_tile<kStreamedVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
-      const float max = largest<kDtype, Context>(raw);
+    constexpr int kVectorsAtOnce = kEdits ? Row::kVectors : kStreamedVectors;
+    for_each_tile<kVectorsAtOnce>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+      const float max = largest_of(tile, raw);
       ctx.publish(&maxima[tile * 32 + ctx.lane()], max);
       if constexpr (kWeighs) {
         const uint32_t own = key_or_bad(max);
@@ -763,7 +892,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
 
   // Lists these groups' tokens that reach the bound. False: too many.
   SAMPLER_DEVICE bool list_tokens(uint32_t bound) const {
-    constexpr int kVectorsAtOnce = kDtype == SAMPLER_F32 ? 4 : 1;
+    constexpr int kVectorsAtOnce = kDtype != SAMPLER_F32 ? 1 : kEdits ? 2 : 4;
     const float least = contract::value_of_key(bound);
     const int num_vectors = int(shared.num_groups) * Row::kVectors;
     const Row row = this->row();
@@ -776,12 +905,15 @@ class StreamBlock : RankedList<Context, StreamShared> {
         const int place = first + i * Context::kThreads + ctx.thread();
         if (place < num_vectors) raw[i] = row.vector(ctx, position_of(place));
       }
+      VectorValues values[kVectorsAtOnce];
       SAMPLER_UNROLLED
       for (int i = 0; i < kVectorsAtOnce; ++i) {
-        const bool is_in = first + i * Context::kThreads + ctx.thread() < num_vectors;
+        const int place = first + i * Context::kThreads + ctx.thread();
+        const bool is_in = place < num_vectors;
+        values[i] = values_of(position_of(place, num_vectors), raw[i]);
         SAMPLER_UNROLLED
         for (int j = 0; j < Row::kElements; ++j) {
-          const bool is_hit = is_in && element<kDtype>(raw[i], j) >= least;
+          const bool is_hit = is_in && values[i].x[j] >= least;
           hits |= is_hit ? 1u << (i * Row::kElements + j) : 0;
         }
       }
@@ -795,7 +927,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
           if ((hits >> (i * Row::kElements + j) & 1) == 0) continue;
           if (to < uint32_t(kStreamedTokens)) {
             shared.row.list[to] =
-                contract::rank_of(element<kDtype>(raw[i], j), uint32_t(index + j));
+                contract::rank_of(values[i].x[j], uint32_t(index + j));
           }
           ++to;
         }
@@ -825,7 +957,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Calls f(element) for so many of these vectors, at even distances.
   template <class F>
   SAMPLER_DEVICE void for_each_sampled(int sampled, const F &f) const {
-    constexpr int kAtOnce = 2;  // what registers allow
+    constexpr int kAtOnce = kEdits ? 1 : 2;  // what registers allow
     const auto *const vectors = reinterpret_cast<const Vector *>(row().begin) + first_vector();
     const int num_vectors = end_vector() - first_vector();
     SAMPLER_KEEP_ROLLED
@@ -839,9 +971,12 @@ class StreamBlock : RankedList<Context, StreamShared> {
       }
       SAMPLER_UNROLLED
       for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * Context::kThreads >= sampled) break;
+        const int at = first + i * Context::kThreads;
+        if (at >= sampled) break;
+        const int vector = first_vector() + int(int64_t(at) * num_vectors / sampled);
+        const VectorValues values = values_of(vector * Row::kElements, raw[i]);
         SAMPLER_UNROLLED
-        for (int j = 0; j < Row::kElements; ++j) f(element<kDtype>(raw[i], j));
+        for (int j = 0; j < Row::kElements; ++j) f(values.x[j]);
       }
     }
   }
@@ -976,9 +1111,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
       contract::WeightSum weights, above;
       uint32_t in_band = 0;
+      const Group group = group_of(tile, raw);
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
-        const float x = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+        const float x = group.x[i];
         const float relative = contract::relative_for_weight(scale, x);
         weights.add(relative);
         above.add(x >= bound ? relative : 0.0f);
@@ -996,8 +1132,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
         const int index =
             Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements - row().lead;
         if (place < uint32_t(kBandTokens)) {
-          shared.band[place] = contract::rank_of(
-              element<kDtype>(raw[i / Row::kElements], i % Row::kElements), uint32_t(index));
+          shared.band[place] = contract::rank_of(group.x[i], uint32_t(index));
         }
         ++place;
       }
@@ -1229,9 +1364,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
         kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
     for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
       contract::WeightSum weights;
+      const Group group = group_of(tile, raw);
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
-        const float x = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+        const float x = group.x[i];
         weights.add(kIsCut ? contract::relative_for_weight_above(scale, x, below)
                            : contract::relative_for_weight(scale, x));
       }
@@ -1362,7 +1498,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Weight of an element; 0 if it is outside the row or removed.
   SAMPLER_DEVICE uint64_t weight_at(int index) const {
     if (index < 0 || index >= row().count) return 0;
-    const float x = row().value(index);
+    const float x = value_at(index);
     bool is_kept = x >= state().bound;
     if (!is_kept && x >= state().band) {
       is_kept = place_in_band(contract::value_key(x), uint32_t(index)) >= shared.cut;

@@ -9,6 +9,7 @@
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "machine/team.cuh"
+#include "stages/staged.h"
 
 namespace sampler::kernels {
 
@@ -21,6 +22,7 @@ constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p l
 constexpr int kBandTokens = 2 * kStreamedTokens;  // candidates in a row's band
 constexpr int kSampledVectors = 4096;             // of a row, to place its band
 constexpr int kMostTilesOfChunk = 128;
+constexpr int kMostEdited = 8192;  // tokens of a row that edits change
 static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
 
 // What a launch computes for each row.
@@ -29,8 +31,9 @@ enum class StreamKind : int {
   kGreedy,  // the first token
   kList,    // draws from a short list only, and greedy rows; also of two scales
   kAny,     // any parameters
+  kEdited,  // the same of edited rows
 };
-constexpr int kNumStreamKinds = 4;  // DeviceShape::stream_blocks has as many
+constexpr int kNumStreamKinds = 5;  // DeviceShape::stream_blocks has as many
 
 // What a row needs, by its parameters.
 enum class StreamNeed : int {
@@ -102,6 +105,42 @@ struct alignas(64) StreamSlot {
   uint32_t num_in_band;   // tokens; more than kBandTokens: they do not fit
 };
 
+// What edits make of an output row: the tokens that they may change, and those tokens' logits then.
+// Positions count from the row's aligned address (StreamedRow).
+struct alignas(16) EditsHead {
+  uint32_t number_status;  // of the stages' numbers
+  uint32_t status;         // of the edits
+  int32_t mask;            // the row's bitmask; -1: none
+  uint32_t num_edited;     // kLeft: more than there is room for
+  static constexpr uint32_t kLeft = ~uint32_t(0);
+};
+
+// The same of all rows: a head each, a bit for each position, the set bits before each word of them,
+// and values in the order of positions.
+struct StreamedEdits {
+  char *memory = nullptr;
+  int num_words = 0;  // of a row's positions
+  int capacity = 0;   // edited tokens of a row
+  const uint32_t *bitmasks = nullptr;
+  int64_t bitmask_stride = 0;
+  contract::BitmaskRule bitmask_rule = contract::BitmaskRule::kLeaves;
+
+  SAMPLER_HD EditsHead *head(uint32_t row) const {
+    return reinterpret_cast<EditsHead *>(memory + size_t(row) * row_bytes());
+  }
+  SAMPLER_HD uint32_t *bits(uint32_t row) const {
+    return reinterpret_cast<uint32_t *>(head(row) + 1);
+  }
+  SAMPLER_HD uint32_t *before(uint32_t row) const { return bits(row) + num_words; }
+  SAMPLER_HD float *values(uint32_t row) const {
+    return reinterpret_cast<float *>(before(row) + num_words);
+  }
+  SAMPLER_HD size_t row_bytes() const {
+    const size_t bytes = sizeof(EditsHead) + (2 * size_t(num_words) + size_t(capacity)) * 4;
+    return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
+  }
+};
+
 // Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
 // item is a chunk to be read or, in a later pass, weighed; blocks take items in order.
 struct Stream {
@@ -116,10 +155,12 @@ struct Stream {
   uint32_t num_items = 0;
   int num_blocks = 0;
   char *memory = nullptr;  // bytes(), aligned
+  StreamedEdits edits;     // of kEdited
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
-  SAMPLER_HD bool weighs() const { return kind == StreamKind::kAny; }
+  SAMPLER_HD bool weighs() const { return kind >= StreamKind::kAny; }
+  SAMPLER_HD bool has_edits() const { return kind == StreamKind::kEdited; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
 
@@ -152,7 +193,12 @@ struct Stream {
     return reinterpret_cast<uint32_t *>(memory + offset_of_left());
   }
   SAMPLER_HD size_t bytes() const {
-    return is_on() ? offset_of_left() + (leaves_rows() ? lines(size_t(num_rows) * 4) : 0) : 0;
+    if (!is_on()) return 0;
+    return offset_of_edits() + (has_edits() ? size_t(num_rows) * edits.row_bytes() : 0);
+  }
+  void place(char *workspace) {
+    memory = workspace;
+    edits.memory = workspace + offset_of_edits();
   }
 
  private:
@@ -172,6 +218,9 @@ struct Stream {
     return offset_of_maxima() +
            (has_maxima() ? lines(size_t(num_slots) * size_t(num_groups()) * sizeof(float)) : 0);
   }
+  SAMPLER_HD size_t offset_of_edits() const {
+    return offset_of_left() + (leaves_rows() ? lines(size_t(num_rows) * 4) : 0);
+  }
 };
 
 // State of a row.
@@ -184,6 +233,17 @@ struct StreamedRowState {
   uint32_t max_key;  // of the largest value
   float bound;       // lowest value with weight, or above the band
   float band;        // lowest value of the band, which reaches up to the bound; infinity: none
+};
+
+// An output row's edits, as its blocks read them.
+struct StreamedPatch {
+  const uint32_t *bits;  // null: no token is edited
+  const uint32_t *before;
+  const float *values;
+  const uint32_t *mask;  // null: none
+  uint32_t number_status;
+  uint32_t status;
+  bool is_left;
 };
 
 // The chunk of a row that a block works on.
@@ -200,6 +260,7 @@ struct StreamItem {
   bool is_last;  // there are no more items
   bool has_row;  // the input row exists
   StreamedRowState row_state;
+  StreamedPatch patch;  // of kEdited
 };
 
 // Result of a row.
@@ -254,6 +315,7 @@ void for_each_stream_kernel(const F &f) {
     f(dtype, std::integral_constant<StreamKind, StreamKind::kGreedy>());
     f(dtype, std::integral_constant<StreamKind, StreamKind::kList>());
     f(dtype, std::integral_constant<StreamKind, StreamKind::kAny>());
+    f(dtype, std::integral_constant<StreamKind, StreamKind::kEdited>());
   };
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
@@ -265,6 +327,7 @@ bool may_have_two_scales(const contract::Parameters &all);
 
 // The kind of launch for all rows of a request; kNone: not streamed.
 StreamKind stream_kind(const contract::SampleRequest &request);
+StreamKind stream_kind(const StagedSampleRequest &request);
 
 // The most bytes that plan_stream() lays out, up to max_rows and max_cols.
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once);
@@ -272,5 +335,32 @@ size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_on
 // `blocks_at_once`: concurrent blocks on the device. kNone without rows to stream.
 Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
                    int blocks_at_once);
+
+// The room that the edits of a request's rows take, for rows of kEdited. `most_edited`: tokens that
+// the device has room for.
+StreamedEdits plan_edits(const StagedSampleRequest &request, int most_edited);
+
+// The shared memory of a block that edits a row, before the row's edited tokens.
+struct alignas(16) EditsShared {
+  TeamShared team;
+
+  // For each token that edits may change.
+  SAMPLER_HD float *values() { return reinterpret_cast<float *>(this + 1); }
+  SAMPLER_HD uint32_t *marks(int capacity) {
+    return reinterpret_cast<uint32_t *>(values() + capacity);
+  }
+  SAMPLER_HD int32_t *ids(int capacity) {
+    return reinterpret_cast<int32_t *>(marks(capacity) + capacity);
+  }
+  static constexpr int kBytesOfToken = 12;
+  SAMPLER_HD static size_t bytes(int capacity) {
+    return sizeof(EditsShared) + size_t(capacity) * kBytesOfToken;
+  }
+  // The most tokens for which these bytes are enough, of kMostEdited.
+  static int capacity_of(int bytes) {
+    const int most = (bytes - int(sizeof(EditsShared))) / kBytesOfToken;
+    return most < kMostEdited ? most : kMostEdited;
+  }
+};
 
 }  // namespace sampler::kernels

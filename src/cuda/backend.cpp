@@ -120,14 +120,25 @@ template <class Request>
 kernels::Stream stream_of(const Request &, const Device &) {
   return {};
 }
-kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
-  const kernels::StreamKind kind = kernels::stream_kind(request);
+kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
+                          const Device &device) {
   return kernels::plan_stream(kind, request.num_rows, request.input.num_cols,
                               int(contract::size_of(request.input.dtype)),
                               device.shape.stream_blocks[int(kind)]);
 }
+kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
+  return stream_of(kernels::stream_kind(request), request, device);
+}
+kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Device &device) {
+  kernels::Stream stream = stream_of(kernels::stream_kind(request), request, device);
+  if (stream.is_on()) stream.edits = kernels::plan_edits(request, device.shape.most_edited);
+  return stream;
+}
 
-// Whether rows of a request may be held.
+// Whether rows of a request may be streamed, and held.
+template <class Request>
+constexpr bool kMayBeStreamed = std::is_base_of_v<contract::SampleRequest, Request> &&
+                                !std::is_same_v<Request, kernels::SpreadRequest>;
 template <class Request>
 constexpr bool kMayBeHeld = std::is_same_v<Request, contract::FilterRequest> ||
                             std::is_same_v<Request, contract::SelectRequest> ||
@@ -136,7 +147,9 @@ constexpr bool kMayBeHeld = std::is_same_v<Request, contract::FilterRequest> ||
 
 // The plan of a request whose rows are held; default: they are not.
 template <class Request>
-kernels::Held held_of(const Request &request, const Device &device) {
+kernels::Held held_of(const Request &request, const Device &device,
+                      const kernels::Stream &stream = {}) {
+  if (stream.is_on()) return {};
   if constexpr (kMayBeHeld<Request>) {
     const kernels::Extent extent = kernels::extent_of(request);
     return kernels::plan_held(kernels::held_kind(request), extent.num_rows, extent.num_cols,
@@ -427,7 +440,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, device, [&](const auto &request) {
     const kernels::Stream stream = stream_of(request, device);
-    const kernels::Held held = held_of(request, device);
+    const kernels::Held held = held_of(request, device, stream);
     const kernels::Plan plan = plan_of(request, device, stream, held);
     return layout_of(request, plan, device, stream.bytes() + held.bytes()).bytes();
   });
@@ -441,7 +454,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   const CurrentDevice current(device);
   if (current.error()) return current.error();
   kernels::Stream stream_plan = stream_of(request, device);
-  kernels::Held held = held_of(request, device);
+  kernels::Held held = held_of(request, device, stream_plan);
   kernels::Plan plan = plan_of(request, device, stream_plan, held);
   const Layout layout = layout_of(request, plan, device, stream_plan.bytes() + held.bytes());
   char *const memory = layout.begin(workspace);
@@ -463,8 +476,8 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   }
   plan.may_overlap = device.shape.overlaps_launches && (stream_plan.is_on() || held.is_on());
   const auto launch_rows = [&] {
-    if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
-      stream_plan.memory = memory;
+    if constexpr (kMayBeStreamed<Request>) {
+      stream_plan.place(memory);
       if (stream_plan.is_on()) return kernels::launch(request, stream_plan, plan, stream);
     }
     if constexpr (kMayBeHeld<Request>) {

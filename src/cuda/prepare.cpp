@@ -102,6 +102,15 @@ namespace {
 Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out) {
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::clear_kernel_address(), &unused);
+  const void *const edits = kernels::edits_kernel_address();
+  cudaFuncAttributes of_edits = {};
+  if (outcome.error == cudaSuccess) outcome = load(edits, &of_edits);
+  out->most_edited = kernels::EditsShared::capacity_of(attributes.shared_memory.per_block -
+                                                       int(of_edits.sharedSizeBytes));
+  if (outcome.error == cudaSuccess) {
+    outcome = set(edits, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                  int(kernels::EditsShared::bytes(out->most_edited)));
+  }
   kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
     if (outcome.error != cudaSuccess) return;
     const void *const kernel = kernels::stream_kernel_address(dtype, kind);

@@ -11,6 +11,7 @@
 #include "runtime.h"
 #include "simt.h"
 #include "stages/state.cuh"
+#include "stream/edits.cuh"
 #include "stream/stream.cuh"
 
 namespace sampler::kernels {
@@ -87,6 +88,25 @@ runtime::Work bind_clear(const Grid &grid, void **arguments) {
   const auto &stream = *static_cast<const Stream *>(arguments[0]);
   return [grid, stream](uint64_t seed) {
     simt::launch<64>(grid.num_teams, 1, 0, seed, [&](auto &ctx) { run_clear(ctx, stream); });
+  };
+}
+
+const char edits_kernel_addresses[1] = {};
+
+runtime::Work bind_edits(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const StagedSampleRequest *>(arguments[0]);
+  const auto &stream = *static_cast<const Stream *>(arguments[1]);
+  return [grid, request, stream](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(
+          grid.num_teams, 1, grid.dynamic_bytes, seed,
+          [&](auto &ctx) { run_edits(ctx, request, stream); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
   };
 }
 
@@ -181,6 +201,13 @@ void add_streams() {
   clear.parameter_bytes = sizeof(Stream);
   clear.bind = bind_clear;
   runtime::add_kernel(clear_kernel_addresses, clear);
+  runtime::Kernel edits;
+  edits.num_registers = kHalfOfRegisters;
+  edits.max_threads = kBlockThreads;
+  edits.static_shared_bytes = 112;
+  edits.parameter_bytes = sizeof(StagedSampleRequest) + sizeof(Stream);
+  edits.bind = bind_edits;
+  runtime::add_kernel(edits_kernel_addresses, edits);
 }
 
 void add_held() {
@@ -282,6 +309,10 @@ const void *held_kernel_address(sampler_dtype dtype, HeldKind kind) {
 
 const void *clear_kernel_address() {
   return clear_kernel_addresses;
+}
+
+const void *edits_kernel_address() {
+  return edits_kernel_addresses;
 }
 
 const void *pack_kernel_address() {

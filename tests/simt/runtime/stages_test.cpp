@@ -259,6 +259,67 @@ void spread_ids(std::int64_t factor, Problem *problem) {
   for (auto &ids : problem->breakers) spread(&ids);
 }
 
+// Rows that are streamed as they are, with a list of what edits make of some tokens.
+TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
+  using sampler::kernels::StreamKind;
+  int num_streams = 0;
+  for (std::uint64_t seed = 0; seed < kNumHeldProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(7000 + seed * 3 + std::uint64_t(GetParam()));
+    Random random(any);
+    Problem problem = pipeline_test::make_problem(any);
+    if (problem.kind != SAMPLER_LOGITS) continue;
+    problem.candidate_ids.clear();
+    problem.has_counts = problem.has_allowed = problem.has_dense_bias = false;
+    problem.has_forced_tokens = problem.has_adaptive = problem.has_adaptive_values = false;
+    problem.guidance.clear();
+    problem.guidance_indices.clear();
+    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    if (random.one_in(2)) problem.params.min_p = 0;
+    if (random.one_in(2)) problem.params.top_p = 1;
+    if (random.one_in(2)) problem.params.top_k = 0;
+    const std::int64_t before = problem.num_cols;
+    lengthen(random, &problem);
+    if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    const Call call(problem, GetParam());
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    const bool has_logprobs = random.one_in(2), counts = random.one_in(4);
+    const auto rows = std::size_t(problem.num_rows());
+    const auto run = [&](sampler_t sampler) {
+      Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
+                        std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
+                        std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
+      args.out_token_ids = result.token_ids.data();
+      args.report_args.out_kept_counts = counts ? result.kept_counts.data() : nullptr;
+      args.report_args.out_logprobs = has_logprobs ? result.logprobs.data() : nullptr;
+      args.report_args.out_values = has_logprobs ? result.values.data() : nullptr;
+      args.out_row_status = result.status.data();
+      const auto memory =
+          pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    const Sampled expected = run(cpu_.get());
+    runtime::forget_calls();
+    const Sampled actual = run(seed % 5 == 0 ? reads_host_.get() : device_.get());
+    ASSERT_EQ(actual.status, expected.status);
+    ASSERT_EQ(actual.token_ids, expected.token_ids);
+    ASSERT_EQ(actual.kept_counts, expected.kept_counts);
+    ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
+    ASSERT_TRUE(equal(actual.values, expected.values));
+    for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
+    for (const runtime::Launch &launch : runtime::launches()) {
+      num_streams += launch.kernel == sampler::kernels::stream_kernel_address(GetParam(),
+                                                                              StreamKind::kEdited);
+    }
+  }
+  EXPECT_GT(num_streams, int(kNumHeldProblems) / 3);
+  EXPECT_GT(num_good_, int(kNumHeldProblems));
+}
+
 // Rows that shared memory holds: draws, forced tokens and scores, with most reports.
 TEST_P(Stages, OfHeldRowsEqualTheCpus) {
   int num_launches[sampler::kernels::kNumHeldKinds] = {};

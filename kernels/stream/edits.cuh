@@ -1,0 +1,219 @@
+// Edits of streamed rows. A block makes the list of the tokens that a row's edits may change, with
+// their logits, and edits these: the row itself stays as it is.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/edits.h"
+#include "contract/elements.h"
+#include "contract/pipeline.h"
+#include "machine/device.cuh"
+#include "machine/team.cuh"
+#include "operations/sample.cuh"
+#include "stages/edited_row.cuh"
+#include "stages/edits.cuh"
+#include "stages/staged.h"
+#include "stream/stream.cuh"
+
+namespace sampler::kernels {
+
+// The listed tokens of a row.
+template <class Context>
+class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
+ public:
+  using TeamEditedRow<Context, EditedTokens>::team;
+
+  SAMPLER_DEVICE EditedTokens(Team<Context> &owner, EditsShared &shared, const StreamedEdits &edits)
+      : TeamEditedRow<Context, EditedTokens>(owner, shared.marks(edits.capacity)),
+        values_(shared.values()),
+        ids_(shared.ids(edits.capacity)),
+        edits_(edits) {}
+
+  // Of an output row; no tokens are listed. A barrier follows.
+  SAMPLER_DEVICE void begin(const contract::RowView &given, uint32_t output) {
+    given_ = given;
+    lead_ = elements_to_alignment(given.values, given.dtype);
+    bits_ = edits_.bits(output);
+    before_ = edits_.before(output);
+    count_ = 0;
+    const int num_words = edits_.capacity > 0 ? edits_.num_words : 0;
+    this->for_each(0, num_words, [&](int64_t i) { bits_[i] = 0; });
+    team.ctx.team_sync();
+  }
+
+  // Lists a token, if the row has it.
+  SAMPLER_DEVICE void add(int64_t id) const {
+    if (id < 0 || id >= given_.count) return;
+    const uint32_t position = uint32_t(id) + uint32_t(lead_);
+    team.ctx.atomic_or(&bits_[position / 32], uint32_t(1) << (position % 32));
+  }
+  SAMPLER_DEVICE void add_all(const contract::TokenList &list) const {
+    this->for_each(0, list.count, [&](int64_t i) { add(list[i]); });
+  }
+
+  // Called once all are listed. Returns how many; more than there is room for are not kept.
+  SAMPLER_DEVICE uint32_t load() {
+    if (edits_.capacity == 0) return 0;  // no lists
+    Context &ctx = team.ctx;
+    ctx.team_sync();
+    const int each = (edits_.num_words + Context::kThreads - 1) / Context::kThreads;
+    const int first = ctx.thread() * each;
+    const int end = first + each < edits_.num_words ? first + each : edits_.num_words;
+    uint32_t own = 0;
+    for (int i = first; i < end; ++i) own += Context::count_bits(ctx.load_fresh(&bits_[i]));
+    uint64_t all;
+    uint32_t place = uint32_t(ctx.block_exclusive_sum(own, &all));
+    count_ = int(all);
+    if (all > uint64_t(edits_.capacity)) return uint32_t(all);
+    for (int i = first; i < end; ++i) {
+      before_[i] = place;
+      for (uint32_t left = ctx.load_fresh(&bits_[i]); left != 0; left &= left - 1) {
+        ids_[place++] = i * 32 + Context::lowest_bit(left) - lead_;
+      }
+    }
+    ctx.team_sync();
+    this->for_each(0, count_, [&](int64_t i) { values_[i] = given_.value(ids_[i]); });
+    ctx.team_sync();
+    return uint32_t(all);
+  }
+
+  SAMPLER_DEVICE int count() const { return count_; }
+
+  // The place of a token; -1: it is not listed.
+  SAMPLER_DEVICE int find(int64_t id) const {
+    if (id < 0 || id >= given_.count) return -1;
+    const uint32_t position = uint32_t(id) + uint32_t(lead_), bit = position % 32;
+    const uint32_t word = bits_[position / 32];
+    if ((word >> bit & 1u) == 0) return -1;
+    const uint32_t lower = word & ((uint32_t(1) << bit) - 1);
+    return int(before_[position / 32]) + Context::count_bits(lower);
+  }
+  SAMPLER_DEVICE int64_t id_of_element(int element) const { return ids_[element]; }
+  SAMPLER_DEVICE float &value(int element) const { return values_[element]; }
+
+  // Replaces each listed value by change(element, x). A barrier follows.
+  template <class Change>
+  SAMPLER_DEVICE void change_all(const Change &change) const {
+    this->for_each(0, count_,
+                   [&](int64_t i) { values_[i] = change(int(i), values_[i]); });
+    team.ctx.team_sync();
+  }
+
+ private:
+  float *values_;
+  int32_t *ids_;
+  const StreamedEdits &edits_;
+  contract::RowView given_ = {};
+  int lead_ = 0;
+  uint32_t *bits_ = nullptr, *before_ = nullptr;
+  int count_ = 0;
+};
+
+template <class Context>
+class RowEdits {
+ public:
+  SAMPLER_DEVICE RowEdits(const Context &context, const StagedSampleRequest &sample,
+                          const Stream &stream)
+      : ctx_(context),
+        request_(sample),
+        edits_(stream.edits),
+        team_(ctx_, ctx_.template shared<EditsShared>().team),
+        row_(team_, ctx_.template shared<EditsShared>(), edits_),
+        edit_(row_, sample.stages) {}
+
+  SAMPLER_DEVICE void run(uint32_t output) {
+    const contract::Pipeline &stages = request_.stages;
+    const int64_t index = input_row(request_, output), slot = request_.slots[output];
+    EditsHead head = {SAMPLER_ROW_OK, SAMPLER_ROW_OK, -1, 0};
+    if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
+      head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
+    } else if (index >= 0 && index < request_.input.num_rows) {
+      row_.begin(contract::row_view(request_.input, index), output);
+      list(slot);
+      const uint32_t count = row_.load();
+      if (count > uint32_t(edits_.capacity)) {
+        head.num_edited = EditsHead::kLeft;
+      } else {
+        head.status = edit_.edit(slot, output);
+        if (head.status == SAMPLER_ROW_OK) {
+          head.num_edited = count;
+          head.mask = mask_of(output);
+        }
+      }
+    }
+    if (head.num_edited != EditsHead::kLeft) {
+      float *const values = edits_.values(output);
+      for (uint32_t i = uint32_t(ctx_.thread()); i < head.num_edited; i += Context::kThreads) {
+        values[i] = row_.value(int(i));
+      }
+    }
+    if (ctx_.thread() == 0) *edits_.head(output) = head;
+    ctx_.sync();
+  }
+
+ private:
+  SAMPLER_DEVICE int32_t mask_of(uint32_t output) const {
+    const contract::Pipeline &stages = request_.stages;
+    bool is_on = false;
+    for (const sampler_stage stage : stages.edits) is_on = is_on || stage == SAMPLER_STAGE_MASK;
+    if (!is_on || !stages.bitmasks) return -1;
+    return stages.bitmask_indices ? stages.bitmask_indices[output] : int32_t(output);
+  }
+
+  // Lists the tokens that edits may change. Lists that are invalid are for the edits to find.
+  SAMPLER_DEVICE void list(int64_t slot) const {
+    const contract::Pipeline &stages = request_.stages;
+    const contract::EditNumbers numbers = stages.numbers(slot);
+    StagedText text;
+    if (read_staged_text(stages, slot, &text) != SAMPLER_ROW_OK) return;
+    int64_t begin = text.length();
+    const auto begin_at = [&](int32_t window) {
+      const int64_t first = contract::first_counted(text.length(), 0, window);
+      if (first < begin) begin = first;
+    };
+    if (numbers.penalties_are_on()) begin_at(numbers.penalty_window);
+    if (contract::dry_is_on(numbers.dry)) begin_at(numbers.dry_window);
+    if (numbers.no_repeat_ngram_size > 0) begin_at(0);
+    row_.for_each(begin, text.length(), [&](int64_t place) { row_.add(text.at(place)); });
+
+    contract::TokenList tokens;
+    if (stages.biased && stages.biased.find_by_slot(slot, &tokens)) row_.add_all(tokens);
+    if (stages.banned && stages.banned.find_by_slot(slot, &tokens)) row_.add_all(tokens);
+    const bool changes_stops =
+        numbers.decay.is_on() ||
+        contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens);
+    if (changes_stops && stages.stop && stages.stop.find_by_slot(slot, &tokens)) {
+      row_.add_all(tokens);
+    }
+    const contract::TokenLists &words = stages.bad_words;
+    if (!words) return;
+    const int64_t *const offsets = stages.bad_word_offsets;
+    const int64_t first = offsets ? offsets[slot] : 0;
+    const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
+    if (first < 0 || first > end || end > words.num_lists) return;
+    row_.for_each(first, end, [&](int64_t i) {
+      contract::TokenList word;
+      if (words.find(i, &word) && word.count > 0) row_.add(word[word.count - 1]);
+    });
+  }
+
+  const Context &ctx_;
+  const StagedSampleRequest &request_;
+  const StreamedEdits &edits_;
+  Team<const Context> team_;
+  EditedTokens<const Context> row_;
+  TeamEdits<const Context, EditedTokens<const Context>> edit_;
+};
+
+// Edits the rows of a launch, and clears what the next one must find 0.
+template <class Context>
+SAMPLER_DEVICE void run_edits(const Context &ctx, const StagedSampleRequest &request,
+                              const Stream &stream) {
+  run_clear(ctx, stream);
+  RowEdits<Context> edits(ctx, request, stream);
+  for (int64_t row = ctx.team(); row < request.num_rows; row += ctx.num_teams()) {
+    edits.run(uint32_t(row));
+  }
+}
+
+}  // namespace sampler::kernels
