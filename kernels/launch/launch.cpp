@@ -54,8 +54,7 @@ cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
 // Edits rows, and does what launch_clear() does.
 cudaError_t launch_edits(const StagedSampleRequest &request, const Stream &stream,
                          cudaStream_t cuda_stream) {
-  const LaunchConfig config(request.num_rows, 1, EditsShared::bytes(stream.edits.capacity),
-                            cuda_stream);
+  const LaunchConfig config(request.num_rows, 1, EditsLists::bytes(stream.edits), cuda_stream);
   return enqueue(edits_kernel_address(), config, &request, &stream);
 }
 

@@ -23,58 +23,66 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
  public:
   using TeamEditedRow<Context, EditedTokens>::team;
 
-  SAMPLER_DEVICE EditedTokens(Team<Context> &owner, EditsShared &shared, const StreamedEdits &edits)
-      : TeamEditedRow<Context, EditedTokens>(owner, shared.marks(edits.capacity)),
-        values_(shared.values()),
-        ids_(shared.ids(edits.capacity)),
-        edits_(edits) {}
+  SAMPLER_DEVICE EditedTokens(Team<Context> &owner, const EditsLists &lists,
+                              const StreamedEdits &edits)
+      : TeamEditedRow<Context, EditedTokens>(owner, lists.marks), lists_(lists), edits_(edits) {}
 
-  // Of an output row; no tokens are listed. A barrier follows.
-  SAMPLER_DEVICE void begin(const contract::RowView &given, uint32_t output) {
+  // Of a given row; no tokens are listed. A barrier follows.
+  SAMPLER_DEVICE void begin(const contract::RowView &given) {
     given_ = given;
     lead_ = elements_to_alignment(given.values, given.dtype);
-    bits_ = edits_.bits(output);
-    before_ = edits_.before(output);
     count_ = 0;
-    const int num_words = edits_.capacity > 0 ? edits_.num_words : 0;
-    this->for_each(0, num_words, [&](int64_t i) { bits_[i] = 0; });
-    team.ctx.team_sync();
+    this->for_each(0, num_words(), [&](int64_t i) { lists_.bits[i] = 0; });
+    team.ctx.sync();
   }
 
   // Lists a token, if the row has it.
   SAMPLER_DEVICE void add(int64_t id) const {
     if (id < 0 || id >= given_.count) return;
     const uint32_t position = uint32_t(id) + uint32_t(lead_);
-    team.ctx.atomic_or(&bits_[position / 32], uint32_t(1) << (position % 32));
+    team.ctx.atomic_or(&lists_.bits[position / 32], uint32_t(1) << (position % 32));
   }
   SAMPLER_DEVICE void add_all(const contract::TokenList &list) const {
     this->for_each(0, list.count, [&](int64_t i) { add(list[i]); });
   }
 
-  // Called once all are listed. Returns how many; more than there is room for are not kept.
-  SAMPLER_DEVICE uint32_t load() {
-    if (edits_.capacity == 0) return 0;  // no lists
+  // Called once all are listed. False: they are more than there is room for.
+  SAMPLER_DEVICE bool load() {
     Context &ctx = team.ctx;
-    ctx.team_sync();
-    const int each = (edits_.num_words + Context::kThreads - 1) / Context::kThreads;
+    ctx.sync();
+    const int each = (num_words() + Context::kThreads - 1) / Context::kThreads;
     const int first = ctx.thread() * each;
-    const int end = first + each < edits_.num_words ? first + each : edits_.num_words;
+    const int end = first + each < num_words() ? first + each : num_words();
     uint32_t own = 0;
-    for (int i = first; i < end; ++i) own += Context::count_bits(ctx.load_fresh(&bits_[i]));
+    for (int i = first; i < end; ++i) own += Context::count_bits(lists_.bits[i]);
     uint64_t all;
     uint32_t place = uint32_t(ctx.block_exclusive_sum(own, &all));
+    if (all > uint64_t(edits_.capacity)) return false;
     count_ = int(all);
-    if (all > uint64_t(edits_.capacity)) return uint32_t(all);
+    SAMPLER_KEEP_ROLLED
     for (int i = first; i < end; ++i) {
-      before_[i] = place;
-      for (uint32_t left = ctx.load_fresh(&bits_[i]); left != 0; left &= left - 1) {
-        ids_[place++] = i * 32 + Context::lowest_bit(left) - lead_;
+      lists_.before[i] = uint16_t(place);
+      SAMPLER_KEEP_ROLLED
+      for (uint32_t left = lists_.bits[i]; left != 0; left &= left - 1) {
+        lists_.ids[place++] = i * 32 + Context::lowest_bit(left) - lead_;
       }
     }
-    ctx.team_sync();
-    this->for_each(0, count_, [&](int64_t i) { values_[i] = given_.value(ids_[i]); });
-    ctx.team_sync();
-    return uint32_t(all);
+    ctx.sync();
+    this->for_each(0, count_, [&](int64_t i) { lists_.values[i] = given_.value(lists_.ids[i]); });
+    ctx.sync();
+    return true;
+  }
+
+  // Copies the list to where the rows' next kernel reads it.
+  SAMPLER_DEVICE void publish(uint32_t output) const {
+    uint32_t *const bits = edits_.bits(output);
+    uint16_t *const before = edits_.before(output);
+    float *const values = edits_.values(output);
+    this->for_each(0, num_words(), [&](int64_t i) {
+      bits[i] = lists_.bits[i];
+      before[i] = lists_.before[i];
+    });
+    this->for_each(0, count_, [&](int64_t i) { values[i] = lists_.values[i]; });
   }
 
   SAMPLER_DEVICE int count() const { return count_; }
@@ -83,29 +91,31 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
   SAMPLER_DEVICE int find(int64_t id) const {
     if (id < 0 || id >= given_.count) return -1;
     const uint32_t position = uint32_t(id) + uint32_t(lead_), bit = position % 32;
-    const uint32_t word = bits_[position / 32];
+    const uint32_t word = lists_.bits[position / 32];
     if ((word >> bit & 1u) == 0) return -1;
     const uint32_t lower = word & ((uint32_t(1) << bit) - 1);
-    return int(before_[position / 32]) + Context::count_bits(lower);
+    return int(lists_.before[position / 32]) + Context::count_bits(lower);
   }
-  SAMPLER_DEVICE int64_t id_of_element(int element) const { return ids_[element]; }
-  SAMPLER_DEVICE float &value(int element) const { return values_[element]; }
+  SAMPLER_DEVICE int64_t id_of_element(int element) const { return lists_.ids[element]; }
+  SAMPLER_DEVICE float &value(int element) const { return lists_.values[element]; }
 
   // Replaces each listed value by change(element, x). A barrier follows.
   template <class Change>
   SAMPLER_DEVICE void change_all(const Change &change) const {
-    this->for_each(0, count_,
-                   [&](int64_t i) { values_[i] = change(int(i), values_[i]); });
-    team.ctx.team_sync();
+    this->for_each(0, count_, [&](int64_t i) {
+      lists_.values[i] = change(int(i), lists_.values[i]);
+    });
+    team.ctx.sync();
   }
 
  private:
-  float *values_;
-  int32_t *ids_;
+  // None if no stage names tokens.
+  SAMPLER_DEVICE int num_words() const { return edits_.capacity > 0 ? edits_.num_words : 0; }
+
+  const EditsLists lists_;
   const StreamedEdits &edits_;
   contract::RowView given_ = {};
   int lead_ = 0;
-  uint32_t *bits_ = nullptr, *before_ = nullptr;
   int count_ = 0;
 };
 
@@ -118,7 +128,7 @@ class RowEdits {
         request_(sample),
         edits_(stream.edits),
         team_(ctx_, ctx_.template shared<EditsShared>().team),
-        row_(team_, ctx_.template shared<EditsShared>(), edits_),
+        row_(team_, EditsLists::of(&ctx_.template shared<EditsShared>(), edits_), edits_),
         edit_(row_, sample.stages) {}
 
   SAMPLER_DEVICE void run(uint32_t output) {
@@ -128,23 +138,17 @@ class RowEdits {
     if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
       head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
     } else if (index >= 0 && index < request_.input.num_rows) {
-      row_.begin(contract::row_view(request_.input, index), output);
+      row_.begin(contract::row_view(request_.input, index));
       list(slot);
-      const uint32_t count = row_.load();
-      if (count > uint32_t(edits_.capacity)) {
+      if (!row_.load()) {
         head.num_edited = EditsHead::kLeft;
       } else {
         head.status = edit_.edit(slot, output);
         if (head.status == SAMPLER_ROW_OK) {
-          head.num_edited = count;
+          head.num_edited = uint32_t(row_.count());
           head.mask = mask_of(output);
+          if (row_.count() > 0) row_.publish(output);
         }
-      }
-    }
-    if (head.num_edited != EditsHead::kLeft) {
-      float *const values = edits_.values(output);
-      for (uint32_t i = uint32_t(ctx_.thread()); i < head.num_edited; i += Context::kThreads) {
-        values[i] = row_.value(int(i));
       }
     }
     if (ctx_.thread() == 0) *edits_.head(output) = head;

@@ -88,7 +88,7 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
   return is_for_stream ? StreamKind::kEdited : StreamKind::kNone;
 }
 
-StreamedEdits plan_edits(const StagedSampleRequest &request, int most_edited) {
+StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {
   // Lists of all slots lie in one array, which does not tell how long each of them is.
   constexpr int64_t kMostOfLists = 2048;
   constexpr int64_t kGranularity = 256;
@@ -98,10 +98,12 @@ StreamedEdits plan_edits(const StagedSampleRequest &request, int most_edited) {
     if (*lists) wanted += std::min(lists->num_ids, kMostOfLists);
   }
   if (stages.bad_words) wanted += std::min(stages.bad_words.num_lists, kMostOfLists);
-  wanted = std::min({wanted, request.input.num_cols, int64_t(most_edited)});
+  wanted = divided_up(std::min(wanted, request.input.num_cols), kGranularity) * kGranularity;
   StreamedEdits edits;
-  edits.num_words = int(divided_up(request.input.num_cols + kMaxLead, kTile) * (kTile / 32));
-  edits.capacity = std::min(int(divided_up(wanted, kGranularity) * kGranularity), most_edited);
+  edits.num_words = int(divided_up(request.input.num_cols + kMaxLead, kTile)) * kWordsOfTile;
+  const int64_t room = most_bytes - int64_t(EditsLists::bytes(edits));
+  const int64_t capacity = room < 0 ? -1 : room / StreamedEdits::kBytesOfToken;
+  edits.capacity = int(std::min({wanted, capacity, int64_t(kMostEdited)}));
   edits.bitmasks = stages.bitmasks;
   edits.bitmask_stride = stages.bitmask_stride;
   edits.bitmask_rule = stages.bitmask_rule;

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_clear(ctx, stream);
 }
 
-__global__ void __launch_bounds__(kBlockThreads, 2)
+__global__ void __launch_bounds__(kBlockThreads, 3)
     edits_kernel(const __grid_constant__ StagedSampleRequest request,
                  const __grid_constant__ Stream stream) {
   using Context = CudaContext<kBlockThreads, false>;

@@ -249,7 +249,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
-  // Calls f(tile, its lane's group) for each tile, with kVectorsAtOnce vectors in flight.
+  // Calls f(tile, its lane's group, its patch) for each tile, with kVectorsAtOnce vectors in flight.
   template <int kVectorsAtOnce, class F>
   SAMPLER_DEVICE void for_each_tile(const F &f) const {
     constexpr int kAtOnce = kVectorsAtOnce / Row::kVectors;
@@ -259,9 +259,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if constexpr (kAtOnce == 1) {
       SAMPLER_KEEP_ROLLED
       for (int tile = item().begin + ctx.warp(); tile < end; tile += kWarps) {
+        const TilePatch words = patch_of(tile);
         Vector raw[Row::kVectors];
         load<true>(row, tile, raw);
-        f(tile, raw);
+        f(tile, raw, words);
       }
     } else {
       SAMPLER_KEEP_ROLLED
@@ -269,18 +270,22 @@ class StreamBlock : RankedList<Context, StreamShared> {
         const int last = tile + (kAtOnce - 1) * kWarps;
         // All are whole if the first and the last are.
         if (last < end && row.is_whole(tile) && row.is_whole(last)) {
+          TilePatch words[kAtOnce];
+          SAMPLER_UNROLLED
+          for (int i = 0; i < kAtOnce; ++i) words[i] = patch_of(tile + i * kWarps);
           Vector raw[kAtOnce][Row::kVectors];
           SAMPLER_UNROLLED
           for (int i = 0; i < kAtOnce; ++i)
             row.template load<false>(ctx, tile + i * kWarps, raw[i]);
           SAMPLER_UNROLLED
-          for (int i = 0; i < kAtOnce; ++i) f(tile + i * kWarps, raw[i]);
+          for (int i = 0; i < kAtOnce; ++i) f(tile + i * kWarps, raw[i], words[i]);
         } else {
           SAMPLER_KEEP_ROLLED
           for (int i = tile; i <= last && i < end; i += kWarps) {
+            const TilePatch words = patch_of(i);
             Vector raw[Row::kVectors];
             load<false>(row, i, raw);
-            f(i, raw);
+            f(i, raw, words);
           }
         }
       }
@@ -425,6 +430,49 @@ class StreamBlock : RankedList<Context, StreamShared> {
 
   static constexpr uint32_t kBitsOfVector = (uint32_t(1) << Row::kElements) - 1;
 
+  // A tile's words of edits and of the mask, one a lane, which load() fetches beside the tile.
+  struct TilePatch {
+    uint32_t edited, mask;
+  };
+  SAMPLER_DEVICE TilePatch patch_of(int tile) const {
+    TilePatch words = {0, ~uint32_t(0)};
+    if constexpr (!kEdits) return words;
+    if (patch().bits && ctx.lane() < kWordsOfTile) {
+      words.edited = ctx.load_fresh(&patch().bits[tile * kWordsOfTile + ctx.lane()]);
+    }
+    // Ids lie by the lead before positions, so a tile's may begin within a word.
+    if (patch().mask && ctx.lane() <= kWordsOfTile) {
+      const int id = tile * kTile - item().lead + 32 * ctx.lane();
+      const int word = id >= 0 ? id / 32 : -1;
+      words.mask = word >= 0 ? mask_word(word) : 0;
+    }
+    return words;
+  }
+  // A bit for each element of the lane's group: whether it is edited, and whether it is allowed.
+  SAMPLER_DEVICE uint32_t edited_of(const TilePatch &words) const {
+    uint32_t bits = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < Row::kVectors; ++i) {
+      const int position = Row::position(0, ctx.lane(), i);
+      const uint32_t word = uint32_t(ctx.warp_broadcast(words.edited, position / 32));
+      bits |= (word >> (position % 32) & kBitsOfVector) << (i * Row::kElements);
+    }
+    return bits;
+  }
+  SAMPLER_DEVICE uint32_t allowed_of(const TilePatch &words) const {
+    const int shift = (kTile - item().lead) % 32;  // of the tile's first id in its word
+    uint32_t bits = 0;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < Row::kVectors; ++i) {
+      const int at = Row::position(0, ctx.lane(), i) + shift;
+      const uint32_t low = uint32_t(ctx.warp_broadcast(words.mask, at / 32));
+      const uint32_t high = uint32_t(ctx.warp_broadcast(words.mask, at / 32 + 1));
+      const uint64_t both = uint64_t(high) << 32 | low;
+      bits |= (uint32_t(both >> (at % 32)) & kBitsOfVector) << (i * Row::kElements);
+    }
+    return bits;
+  }
+
   // A bit for each element of the vector at a position: whether it is edited.
   SAMPLER_DEVICE uint32_t edited_of(int position) const {
     const uint32_t word = ctx.load_fresh(&patch().bits[position / 32]);
@@ -468,20 +516,17 @@ class StreamBlock : RankedList<Context, StreamShared> {
   struct Group {
     float x[kGroup];
   };
-  SAMPLER_DEVICE Group group_of(int tile, const Vector (&raw)[Row::kVectors]) const {
+  SAMPLER_DEVICE Group group_of(int tile, const Vector (&raw)[Row::kVectors],
+                                const TilePatch &words) const {
     Group group;
     SAMPLER_UNROLLED
     for (int i = 0; i < kGroup; ++i) {
       group.x[i] = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
     }
     if constexpr (kEdits) {
-      uint32_t edited = 0, allowed = ~uint32_t(0);
-      SAMPLER_UNROLLED
-      for (int i = 0; i < Row::kVectors; ++i) {
-        const int position = Row::position(tile, ctx.lane(), i), shift = i * Row::kElements;
-        if (patch().bits) edited |= edited_of(position) << shift;
-        if (patch().mask) allowed &= ~((allowed_of(position) ^ kBitsOfVector) << shift);
-      }
+      const uint32_t edited =
+          ctx.ballot(words.edited != 0) != 0 ? edited_of(words) : 0;
+      const uint32_t allowed = patch().mask ? allowed_of(words) : ~uint32_t(0);
       edit(
           edited, allowed,
           [&](int i) {
@@ -492,10 +537,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return group;
   }
   // The largest of them; NaN if one of the given ones is NaN or infinite.
-  SAMPLER_DEVICE float largest_of(int tile, const Vector (&raw)[Row::kVectors]) const {
+  SAMPLER_DEVICE float largest_of(int tile, const Vector (&raw)[Row::kVectors],
+                                  const TilePatch &words) const {
     const float given = largest<kDtype, Context>(raw);
     if constexpr (!kEdits) return given;
-    const Group group = group_of(tile, raw);
+    const Group group = group_of(tile, raw, words);
     float max = group.x[0];
     SAMPLER_UNROLLED
     for (int i = 1; i < kGroup; ++i) max = Context::larger(max, group.x[i]);
@@ -534,7 +580,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     float best = contract::negative_infinity();
     int best_tile = -1;
     bool is_bad = false;
-    for_each_tile<kStreamedVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+    for_each_tile<kStreamedVectors>([&](int tile, const Vector(&raw)[Row::kVectors], TilePatch) {
       const float max = largest<kDtype, Context>(raw);
       is_bad = is_bad || !(max < contract::float_of(contract::kInfinityBits));
       if (max > best) {
@@ -611,8 +657,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
     float *const maxima = stream.maxima(item().slot);
     uint32_t key = 0;
     constexpr int kVectorsAtOnce = kEdits ? Row::kVectors : kStreamedVectors;
-    for_each_tile<kVectorsAtOnce>([&](int tile, const Vector(&raw)[Row::kVectors]) {
-      const float max = largest_of(tile, raw);
+    for_each_tile<kVectorsAtOnce>([&](int tile, const Vector(&raw)[Row::kVectors],
+                                      const TilePatch &words) {
+      const float max = largest_of(tile, raw, words);
       ctx.publish(&maxima[tile * 32 + ctx.lane()], max);
       if constexpr (kWeighs) {
         const uint32_t own = key_or_bad(max);
@@ -1108,10 +1155,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
     uint64_t sum = 0;  // in lane 1 of the weights above
     if (ctx.thread() == 0) shared.num_listed = 0;
     ctx.sync();
-    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors],
+                                     const TilePatch &words) {
       contract::WeightSum weights, above;
       uint32_t in_band = 0;
-      const Group group = group_of(tile, raw);
+      const Group group = group_of(tile, raw, words);
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
         const float x = group.x[i];
@@ -1362,9 +1410,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const contract::RowScale scale = state().need == StreamNeed::kRaw ? raw_scale() : this->scale();
     const float below =
         kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
-    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors]) {
+    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors],
+                                     const TilePatch &words) {
       contract::WeightSum weights;
-      const Group group = group_of(tile, raw);
+      const Group group = group_of(tile, raw, words);
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) {
         const float x = group.x[i];

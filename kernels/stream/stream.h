@@ -116,7 +116,8 @@ struct alignas(16) EditsHead {
 };
 
 // The same of all rows: a head each, a bit for each position, the set bits before each word of them,
-// and values in the order of positions.
+// and values in the order of positions. A tile's bits are kWordsOfTile words.
+constexpr int kWordsOfTile = kTile / 32;
 struct StreamedEdits {
   char *memory = nullptr;
   int num_words = 0;  // of a row's positions
@@ -131,14 +132,21 @@ struct StreamedEdits {
   SAMPLER_HD uint32_t *bits(uint32_t row) const {
     return reinterpret_cast<uint32_t *>(head(row) + 1);
   }
-  SAMPLER_HD uint32_t *before(uint32_t row) const { return bits(row) + num_words; }
+  SAMPLER_HD uint16_t *before(uint32_t row) const {
+    return reinterpret_cast<uint16_t *>(bits(row) + num_words);
+  }
   SAMPLER_HD float *values(uint32_t row) const {
     return reinterpret_cast<float *>(before(row) + num_words);
   }
   SAMPLER_HD size_t row_bytes() const {
-    const size_t bytes = sizeof(EditsHead) + (2 * size_t(num_words) + size_t(capacity)) * 4;
+    const size_t bytes = sizeof(EditsHead) + size_t(num_words) * kBytesOfWord +
+                         size_t(capacity) * sizeof(float);
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
   }
+
+  // Of a word with the number before it, and of a token whose logit is edited, in the shared memory
+  // of the block that edits.
+  static constexpr int kBytesOfWord = 6, kBytesOfToken = 12;
 };
 
 // Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
@@ -238,7 +246,7 @@ struct StreamedRowState {
 // An output row's edits, as its blocks read them.
 struct StreamedPatch {
   const uint32_t *bits;  // null: no token is edited
-  const uint32_t *before;
+  const uint16_t *before;
   const float *values;
   const uint32_t *mask;  // null: none
   uint32_t number_status;
@@ -336,30 +344,35 @@ size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_on
 Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
                    int blocks_at_once);
 
-// The room that the edits of a request's rows take, for rows of kEdited. `most_edited`: tokens that
-// the device has room for.
-StreamedEdits plan_edits(const StagedSampleRequest &request, int most_edited);
+// The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's
+// shared memory. A capacity of -1: there is no room.
+StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes);
 
-// The shared memory of a block that edits a row, before the row's edited tokens.
+// The shared memory of a block that edits a row, before what EditsLists has.
 struct alignas(16) EditsShared {
   TeamShared team;
+};
 
-  // For each token that edits may change.
-  SAMPLER_HD float *values() { return reinterpret_cast<float *>(this + 1); }
-  SAMPLER_HD uint32_t *marks(int capacity) {
-    return reinterpret_cast<uint32_t *>(values() + capacity);
+// A row's edits in shared memory: those of StreamedEdits, and for each token its id and a mark.
+struct EditsLists {
+  uint32_t *bits;
+  float *values;
+  int32_t *ids;
+  uint32_t *marks;
+  uint16_t *before;
+
+  SAMPLER_HD static EditsLists of(EditsShared *shared, const StreamedEdits &edits) {
+    EditsLists lists;
+    lists.bits = reinterpret_cast<uint32_t *>(shared + 1);
+    lists.values = reinterpret_cast<float *>(lists.bits + edits.num_words);
+    lists.ids = reinterpret_cast<int32_t *>(lists.values + edits.capacity);
+    lists.marks = reinterpret_cast<uint32_t *>(lists.ids + edits.capacity);
+    lists.before = reinterpret_cast<uint16_t *>(lists.marks + edits.capacity);
+    return lists;
   }
-  SAMPLER_HD int32_t *ids(int capacity) {
-    return reinterpret_cast<int32_t *>(marks(capacity) + capacity);
-  }
-  static constexpr int kBytesOfToken = 12;
-  SAMPLER_HD static size_t bytes(int capacity) {
-    return sizeof(EditsShared) + size_t(capacity) * kBytesOfToken;
-  }
-  // The most tokens for which these bytes are enough, of kMostEdited.
-  static int capacity_of(int bytes) {
-    const int most = (bytes - int(sizeof(EditsShared))) / kBytesOfToken;
-    return most < kMostEdited ? most : kMostEdited;
+  SAMPLER_HD static size_t bytes(const StreamedEdits &edits) {
+    return sizeof(EditsShared) + size_t(edits.num_words) * StreamedEdits::kBytesOfWord +
+           size_t(edits.capacity) * StreamedEdits::kBytesOfToken;
   }
 };
 

@@ -131,8 +131,8 @@ kernels::Stream stream_of(const contract::SampleRequest &request, const Device &
 }
 kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Device &device) {
   kernels::Stream stream = stream_of(kernels::stream_kind(request), request, device);
-  if (stream.is_on()) stream.edits = kernels::plan_edits(request, device.shape.most_edited);
-  return stream;
+  if (stream.is_on()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
+  return stream.edits.capacity < 0 ? kernels::Stream() : stream;
 }
 
 // Whether rows of a request may be streamed, and held.

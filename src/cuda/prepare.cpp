@@ -105,11 +105,9 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
   const void *const edits = kernels::edits_kernel_address();
   cudaFuncAttributes of_edits = {};
   if (outcome.error == cudaSuccess) outcome = load(edits, &of_edits);
-  out->most_edited = kernels::EditsShared::capacity_of(attributes.shared_memory.per_block -
-                                                       int(of_edits.sharedSizeBytes));
+  out->edits_bytes = attributes.shared_memory.per_block - int(of_edits.sharedSizeBytes);
   if (outcome.error == cudaSuccess) {
-    outcome = set(edits, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                  int(kernels::EditsShared::bytes(out->most_edited)));
+    outcome = set(edits, cudaFuncAttributeMaxDynamicSharedMemorySize, out->edits_bytes);
   }
   kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
     if (outcome.error != cudaSuccess) return;

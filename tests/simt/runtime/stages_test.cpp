@@ -316,7 +316,7 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
                                                                               StreamKind::kEdited);
     }
   }
-  EXPECT_GT(num_streams, int(kNumHeldProblems) / 3);
+  EXPECT_GT(num_streams, int(kNumHeldProblems) / 6);
   EXPECT_GT(num_good_, int(kNumHeldProblems));
 }
 
