@@ -25,12 +25,13 @@ MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 768, 96
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 200 << 10,
-             "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10},
+             "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
+             "draw": 48 << 10},
 }
 CALLERS = ("sample", "verify", "report", "edited-report", "staged")  # kinds that call functions
 ANY_TYPE = ("filter", "select", *CALLERS)  # kinds of which one kernel takes rows of all types
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
-NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d)E")
+NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
 
 
 def name_of(mangled):

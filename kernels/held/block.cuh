@@ -82,8 +82,8 @@ class HeldBlock : protected RankedList<Context, Shared> {
            row.lead;
   }
 
-  // Copies the block's part.
-  SAMPLER_DEVICE void load(const Row &row) const {
+  // Begins to copy the block's part: wait_for_part() ends it.
+  SAMPLER_DEVICE void begin_load(const Row &row) const {
     for_each_tile(row, [&](int tile) {
       if (row.is_whole(begin_ + tile)) {
         const char *const from =
@@ -101,7 +101,6 @@ class HeldBlock : protected RankedList<Context, Shared> {
           ctx.store_vector(place(tile, kFirstRaw + i), raw[i]);
       }
     });
-    wait_for_part();
   }
   SAMPLER_DEVICE void wait_for_part() const {
     ctx.commit_copies();
@@ -113,6 +112,16 @@ class HeldBlock : protected RankedList<Context, Shared> {
     SAMPLER_UNROLLED
     for (int i = 0; i < Row::kVectors; ++i) raw[i] = ctx.load_shared(place(tile, kFirstRaw + i));
   }
+  // The key of the thread's largest element.
+  SAMPLER_DEVICE uint32_t key_of_part(const Row &row) const {
+    float max = contract::negative_infinity();
+    for_each_tile(row, [&](int tile) {
+      Vector raw[Row::kVectors];
+      raw_group(tile, raw);
+      max = Context::larger(max, largest<kDtype, Context>(raw));
+    });
+    return key_or_bad(max);
+  }
   // A group of f32.
   SAMPLER_DEVICE void group(int tile, float (&x)[kGroup]) const {
     SAMPLER_UNROLLED
@@ -120,6 +129,22 @@ class HeldBlock : protected RankedList<Context, Shared> {
       const Vector from = ctx.load_shared(place(tile, slot));
       SAMPLER_UNROLLED
       for (int j = 0; j < kQuad; ++j) x[slot * kQuad + j] = contract::float_of(from.word[j]);
+    }
+  }
+  // A group's vector of the row. kIsRaw: as it was loaded; else of f32.
+  template <bool kIsRaw>
+  SAMPLER_DEVICE void elements(int tile, int vector, float (&x)[Row::kElements]) const {
+    if constexpr (kIsRaw) {
+      const Vector raw = ctx.load_shared(place(tile, kFirstRaw + vector));
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Row::kElements; ++i) x[i] = element<kDtype>(raw, i);
+    } else {
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Row::kElements; i += kQuad) {
+        const Vector from = ctx.load_shared(place(tile, (vector * Row::kElements + i) / kQuad));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) x[i + j] = contract::float_of(from.word[j]);
+      }
     }
   }
   // The key of its largest element.
@@ -228,17 +253,44 @@ class HeldBlock : protected RankedList<Context, Shared> {
   // relative(x, index), which has its weight. Returns the row's weight. `word`: random.
   template <class Relative>
   SAMPLER_DEVICE uint64_t draw_by_tiles(const Row &row, uint64_t word, const Relative &relative) {
-    uint64_t own = 0;  // of the warp
+    const uint64_t own = weigh_tiles<false>(row, relative);
+    return find_drawn<false>(row, own, word, relative, [&](int id, float x, uint64_t) {
+      HeldDrawn *const drawn = ctx.peer(&shared.drawn, 0);
+      drawn->id = id;
+      drawn->value = x;
+    });
+  }
+
+  // Weighs the block's tiles for find_drawn(). Returns the warp's weight. kIsRaw: of a row as it
+  // was loaded; else of f32.
+  template <bool kIsRaw, class Relative>
+  SAMPLER_DEVICE uint64_t weigh_tiles(const Row &row, const Relative &relative) const {
+    uint64_t own = 0;
     for_each_tile(row, [&](int tile) {
       float x[kGroup];
-      group(tile, x);
+      if constexpr (kIsRaw) {
+        Vector raw[Row::kVectors];
+        raw_group(tile, raw);
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kGroup; ++i) x[i] = element_of(raw, i);
+      } else {
+        group(tile, x);
+      }
       contract::WeightSum weights;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) weights.add(relative(x[i], index_of(row, tile, i)));
       const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
-      if (ctx.lane() == 0) shared.drawn.tile_weights[tile] = weight;
+      if (ctx.lane() == 0) shared.tile_weights[tile] = weight;
       own += weight;
     });
+    return own;
+  }
+
+  // Finds the drawn token by the warps' weights: one thread of the team calls found(id, value, the
+  // row's weight). Returns that weight.
+  template <bool kIsRaw, class Relative, class Found>
+  SAMPLER_DEVICE uint64_t find_drawn(const Row &row, uint64_t own, uint64_t word,
+                                     const Relative &relative, const Found &found) {
     const uint64_t weights[] = {sum_of_warps(own, 1)};
     const auto *const all = exchange(weights);
     const uint64_t total = sum(all[0]);
@@ -251,34 +303,41 @@ class HeldBlock : protected RankedList<Context, Shared> {
     SAMPLER_KEEP_ROLLED
     for (;; tile += 32) {
       const int mine = tile + ctx.lane();
-      const uint64_t weight = mine < tiles_of(row) ? shared.drawn.tile_weights[mine] : 0;
+      const uint64_t weight = mine < tiles_of(row) ? shared.tile_weights[mine] : 0;
       const int lane = this->find(weight, &target);
       if (lane == 32) continue;
       tile += lane;
       break;
     }
-    // A lane has as many of the tile's elements, in order, as its group has.
-    const int first = (begin_ + tile) * kTile - row.lead;
-    const auto weight_at = [&](int i) {
-      return contract::weight_of(relative(values()[place_of(tile, i)], first + i));
-    };
-    uint64_t mine = 0;
+    // In order: the first vectors of the lanes' groups, the second ones, and so on.
     SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kGroup; ++i) {
-      mine += weight_at(ctx.lane() * kGroup + (i + ctx.lane() / 2) % kGroup);  // of many banks
+    for (int vector = 0;; ++vector) {
+      const int first = Row::position(begin_ + tile, ctx.lane(), vector) - row.lead;
+      float x[Row::kElements];
+      elements<kIsRaw>(tile, vector, x);
+      uint64_t own_weights[Row::kElements], mine = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < Row::kElements; ++i) {
+        own_weights[i] = contract::weight_of(relative(x[i], first + i));
+        mine += own_weights[i];
+      }
+      const int lane = this->find(mine, &target);
+      if (lane == 32) continue;
+      if (ctx.lane() != lane) return total;
+      int drawn = first;
+      float value = x[0];
+      uint64_t up_to = own_weights[0];
+      SAMPLER_UNROLLED
+      for (int i = 1; i < Row::kElements; ++i) {
+        if (target >= up_to) {
+          drawn = first + i;
+          value = x[i];
+        }
+        up_to += own_weights[i];
+      }
+      found(drawn, value, total);
+      return total;
     }
-    const int lane = this->find(mine, &target);
-    if (ctx.lane() != lane) return total;
-    int i = lane * kGroup;
-    SAMPLER_KEEP_ROLLED
-    for (uint64_t weight = weight_at(i); target >= weight; weight = weight_at(i)) {
-      target -= weight;
-      ++i;
-    }
-    HeldDraw *const drawn = ctx.peer(&shared.drawn, 0);
-    drawn->id = first + i;
-    drawn->value = values()[place_of(tile, i)];
-    return total;
   }
 
   const Held &held;

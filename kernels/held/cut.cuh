@@ -33,7 +33,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       case SAMPLER_BF16:
         return load_halves<SAMPLER_BF16>(row);
       default:
-        this->load(row);
+        this->begin_load(row);
+        this->wait_for_part();
     }
   }
   // Copies halves to the end of their tile's place; then f32 take all of it.

@@ -111,9 +111,19 @@ HeldKind held_kind(const contract::SelectRequest &request) {
   return is_held ? HeldKind::kSelect : HeldKind::kNone;
 }
 
+HeldKind held_kind(const contract::SampleRequest &request) {
+  const contract::Parameters &all = request.parameters;
+  const bool is_held = stream_kind(request) == StreamKind::kAny && !all.differ_by_slot() &&
+                       stream_need(all.of(0), all.rules, request.input.num_cols,
+                                   StreamWanted::of(request)) == StreamNeed::kWeights;
+  return is_held ? HeldKind::kDraw : HeldKind::kNone;
+}
+
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {
   Held held;
   if (kind == HeldKind::kNone || num_rows < 1 || device.held_team == 0) return held;
+  // Few rows are streamed by more blocks than one each.
+  if (kind == HeldKind::kDraw && device.held_team == 1) return held;
   const int64_t tiles = (num_cols + kMaxLead + kTile - 1) / kTile;
   int size = 1;
   while (size < device.held_team) {

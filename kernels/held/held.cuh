@@ -5,13 +5,14 @@
 //     list     of filters: tokens above a bound that follows from the threads' largest values; the
 //              leader, the team's first block, sorts and cuts them
 //     weigh    every block: the weights of its part, where that of all of the row is needed
-//     write    every block: its part of the row of output; or, of a chain, the block that has the
-//              last token draws it
+//     write    every block: its part of the row of output; or the block that has the token to be
+//              drawn draws it
 //
 // Rows whose tokens do not fit the list are left to the general kernel.
 #pragma once
 
 #include "held/chain.cuh"
+#include "held/draw.cuh"
 #include "held/filter.cuh"
 #include "held/held.h"
 #include "held/sample.cuh"
@@ -24,13 +25,16 @@ namespace sampler::kernels {
 template <sampler_dtype kDtype, HeldKind kKind, class Context>
 SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &request,
                              const Held &held) {
-  ctx.team_sync();  // peers' shared memory may be accessed from here on
+  // Peers' shared memory may be accessed from there on: two kinds begin to load before.
+  if constexpr (kKind != HeldKind::kSoftmax && kKind != HeldKind::kDraw) ctx.team_sync();
   if constexpr (kKind == HeldKind::kSoftmax) {
     SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kFilter) {
     FilterBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kChain) {
     ChainBlock<Context, kDtype>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kDraw) {
+    DrawBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kSelect) {
     SelectBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {

@@ -31,8 +31,9 @@ enum class HeldKind : int {
   kReport,        // draws from rows as given, and reports
   kEditedReport,  // draws from edited rows, and reports
   kStaged,        // the same with windows and adaptive stages
+  kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
 };
-constexpr int kNumHeldKinds = 10;
+constexpr int kNumHeldKinds = 11;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kSample || kind == HeldKind::kReport ||
@@ -52,7 +53,8 @@ struct Held {
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
-    return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain;
+    return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain &&
+           kind != HeldKind::kDraw;
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -80,11 +82,17 @@ struct alignas(16) HeldSoftmax : HeldExchange {
   uint32_t status;
 };
 
-// A drawn token, and what finds it.
-struct HeldDraw {
+struct alignas(16) HeldDraw : HeldExchange {
+  contract::RowParameters parameters;
+  uint32_t status;
+  uint64_t word;  // random
+  uint64_t tile_weights[kMostHeldTiles];
+};
+
+// A drawn token.
+struct HeldDrawn {
   int64_t id;
   float value;
-  uint64_t tile_weights[kMostHeldTiles];
 };
 
 struct alignas(16) HeldFilter : HeldExchange {
@@ -97,7 +105,8 @@ struct alignas(16) HeldFilter : HeldExchange {
 };
 
 struct alignas(16) HeldSample : HeldFilter {
-  HeldDraw drawn;
+  HeldDrawn drawn;
+  uint64_t tile_weights[kMostHeldTiles];
 };
 
 // The tokens that filters keep.
@@ -130,7 +139,8 @@ struct alignas(16) HeldVerify : HeldSample {
 struct alignas(16) HeldChain : HeldExchange {
   contract::Chain chain;
   uint32_t status;
-  HeldDraw drawn;
+  HeldDrawn drawn;
+  uint64_t tile_weights[kMostHeldTiles];
   float target[kLookedUp];  // probabilities of the drafts
   float draft[kLookedUp];
 };
@@ -140,6 +150,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
                         : kind == HeldKind::kFilter ? sizeof(HeldFilter)
                         : kind == HeldKind::kSelect ? sizeof(HeldFilter)
                         : kind == HeldKind::kChain  ? sizeof(HeldChain)
+                        : kind == HeldKind::kDraw   ? sizeof(HeldDraw)
                         : is_sample(kind)           ? sizeof(HeldSample)
                                                     : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
@@ -147,7 +158,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
 
 // Whether one kernel takes rows of all types: that of f32.
 constexpr bool takes_all_types(HeldKind kind) {
-  return kind != HeldKind::kSoftmax && kind != HeldKind::kChain;
+  return kind != HeldKind::kSoftmax && kind != HeldKind::kChain && kind != HeldKind::kDraw;
 }
 
 // Calls f(dtype, kind), integral constants, for each kernel of held rows.
@@ -157,6 +168,7 @@ void for_each_held_kernel(const F &f) {
   const auto of_type = [&](auto dtype) {
     f(dtype, std::integral_constant<HeldKind, HeldKind::kSoftmax>());
     f(dtype, std::integral_constant<HeldKind, HeldKind::kChain>());
+    f(dtype, std::integral_constant<HeldKind, HeldKind::kDraw>());
   };
   of_type(F32());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
@@ -187,6 +199,10 @@ template <>
 struct HeldRequestOf<HeldKind::kSelect> {
   using Type = contract::SelectRequest;
 };
+template <>
+struct HeldRequestOf<HeldKind::kDraw> {
+  using Type = contract::SampleRequest;
+};
 template <HeldKind kKind>
 using HeldRequest = typename HeldRequestOf<kKind>::Type;
 
@@ -200,6 +216,7 @@ HeldKind held_kind(const contract::FilterRequest &request);
 HeldKind held_kind(const contract::VerifyRequest &request);
 HeldKind held_kind(const StagedSampleRequest &request);
 HeldKind held_kind(const contract::SelectRequest &request);
+HeldKind held_kind(const contract::SampleRequest &request);
 
 // kNone without rows, or if a team's shared memory does not hold them.
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);

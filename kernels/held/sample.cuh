@@ -249,7 +249,7 @@ class SampleBlock
   // Called by one thread.
   SAMPLER_DEVICE void write(const Row &row, uint64_t kept_weight, const Raw &raw,
                             const contract::AdaptiveRules &rules) const {
-    const HeldDraw &drawn = shared.drawn;
+    const HeldDrawn &drawn = shared.drawn;
     if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output_, drawn.id);
     if (request.out_kept_counts) request.out_kept_counts[output_] = shared.kept_count;
     if (request.out_row_status) request.out_row_status[output_] = SAMPLER_ROW_OK;

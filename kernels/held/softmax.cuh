@@ -18,18 +18,14 @@ class SoftmaxBlock : HeldBlock<Context, kDtype, HeldSoftmax> {
 
   SAMPLER_DEVICE void run() {
     const Row row = Row::of(request.input, this->index());
+    this->begin_load(row);
     if (ctx.thread() == 0) {
       shared.status =
           contract::read_parameters(request, request.slots[this->index()], &shared.parameters);
     }
-    this->load(row);
-    float max = contract::negative_infinity();
-    this->for_each_tile(row, [&](int tile) {
-      Vector raw[Row::kVectors];
-      this->raw_group(tile, raw);
-      max = Context::larger(max, largest<kDtype, Context>(raw));
-    });
-    const uint32_t key = this->max_of_team(key_or_bad(max));
+    ctx.team_sync();
+    this->wait_for_part();
+    const uint32_t key = this->max_of_team(this->key_of_part(row));
     const OutputRows output = output_rows(request, request.input.num_cols);
     const uint32_t status = shared.status != SAMPLER_ROW_OK ? shared.status : status_of_key(key);
     if (status != SAMPLER_ROW_OK) {

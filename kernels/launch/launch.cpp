@@ -167,6 +167,10 @@ cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, con
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }
 
+cudaError_t launch(const contract::SampleRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream) {
+  return launch_held_and_rest(request, held, rest, stream);
+}
 cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
   return launch_held_and_rest(request, held, rest, stream);

@@ -82,6 +82,8 @@ cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, con
                    cudaStream_t cuda_stream);
 
 // Enqueues the work on held rows, and by `rest` that on rows which it leaves.
+cudaError_t launch(const contract::SampleRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream);
 cudaError_t launch(const contract::FilterRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,

@@ -115,11 +115,16 @@ Error retain_context(Device *device) {
   return error_of("cuDevicePrimaryCtxRetain", result);
 }
 
-// The streaming plan of a request; default: not streamed.
+// Whether rows of a request may be streamed, and held.
 template <class Request>
-kernels::Stream stream_of(const Request &, const Device &) {
-  return {};
-}
+constexpr bool kMayBeStreamed = std::is_same_v<Request, contract::SampleRequest> ||
+                                std::is_same_v<Request, kernels::StagedSampleRequest>;
+template <class Request>
+constexpr bool kMayBeHeld = kMayBeStreamed<Request> ||
+                            std::is_same_v<Request, contract::FilterRequest> ||
+                            std::is_same_v<Request, contract::SelectRequest> ||
+                            std::is_same_v<Request, contract::VerifyRequest>;
+
 kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
                           const Device &device) {
   return kernels::plan_stream(kind, request.num_rows, request.input.num_cols,
@@ -135,27 +140,37 @@ kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Dev
   return stream.edits.capacity < 0 ? kernels::Stream() : stream;
 }
 
-// Whether rows of a request may be streamed, and held.
 template <class Request>
-constexpr bool kMayBeStreamed = std::is_base_of_v<contract::SampleRequest, Request> &&
-                                !std::is_same_v<Request, kernels::SpreadRequest>;
-template <class Request>
-constexpr bool kMayBeHeld = std::is_same_v<Request, contract::FilterRequest> ||
-                            std::is_same_v<Request, contract::SelectRequest> ||
-                            std::is_same_v<Request, contract::VerifyRequest> ||
-                            std::is_same_v<Request, kernels::StagedSampleRequest>;
-
-// The plan of a request whose rows are held; default: they are not.
-template <class Request>
-kernels::Held held_of(const Request &request, const Device &device,
-                      const kernels::Stream &stream = {}) {
-  if (stream.is_on()) return {};
+kernels::Held held_of(const Request &request, const Device &device) {
   if constexpr (kMayBeHeld<Request>) {
     const kernels::Extent extent = kernels::extent_of(request);
     return kernels::plan_held(kernels::held_kind(request), extent.num_rows, extent.num_cols,
                               device.shape);
   }
   return {};
+}
+
+// The plan of a request whose rows are streamed or held; neither: the general kernel has all.
+struct FastPlan {
+  kernels::Stream stream;
+  kernels::Held held;
+
+  bool is_on() const { return stream.is_on() || held.is_on(); }
+  size_t bytes() const { return stream.bytes() + held.bytes(); }
+};
+
+template <class Request>
+FastPlan fast_plan_of(const Request &request, const Device &device) {
+  FastPlan plan;
+  // Edits are cheaper beside a stream, draws of all tokens from held rows.
+  if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
+    plan.stream = stream_of(request, device);
+  }
+  if (!plan.is_on()) plan.held = held_of(request, device);
+  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+    if (!plan.is_on()) plan.stream = stream_of(request, device);
+  }
+  return plan;
 }
 
 // Plan of the general kernel, which computes all rows, or those that other kernels leave. Without
@@ -167,11 +182,10 @@ kernels::Plan plan_of(const Request &request, const Device &device, bool is_left
   return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
 }
 template <class Request>
-kernels::Plan plan_of(const Request &request, const Device &device, const kernels::Stream &stream,
-                      const kernels::Held &held) {
-  kernels::Plan plan = plan_of(request, device, stream.is_on() || held.is_on());
+kernels::Plan plan_of(const Request &request, const Device &device, const FastPlan &fast) {
+  kernels::Plan plan = plan_of(request, device, fast.is_on());
   // Teams of both have the same memory, one after the other.
-  if (kernels::kHasStages<Request>) plan.num_teams = std::max(plan.num_teams, held.num_teams);
+  if (kernels::kHasStages<Request>) plan.num_teams = std::max(plan.num_teams, fast.held.num_teams);
   return plan;
 }
 
@@ -439,10 +453,8 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, device, [&](const auto &request) {
-    const kernels::Stream stream = stream_of(request, device);
-    const kernels::Held held = held_of(request, device, stream);
-    const kernels::Plan plan = plan_of(request, device, stream, held);
-    return layout_of(request, plan, device, stream.bytes() + held.bytes()).bytes();
+    const FastPlan fast = fast_plan_of(request, device);
+    return layout_of(request, plan_of(request, device, fast), device, fast.bytes()).bytes();
   });
 }
 
@@ -453,10 +465,9 @@ template <class Request>
 Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  kernels::Stream stream_plan = stream_of(request, device);
-  kernels::Held held = held_of(request, device, stream_plan);
-  kernels::Plan plan = plan_of(request, device, stream_plan, held);
-  const Layout layout = layout_of(request, plan, device, stream_plan.bytes() + held.bytes());
+  FastPlan fast = fast_plan_of(request, device);
+  kernels::Plan plan = plan_of(request, device, fast);
+  const Layout layout = layout_of(request, plan, device, fast.bytes());
   char *const memory = layout.begin(workspace);
   char *const stages = memory + layout.team_bytes();
   if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
@@ -474,15 +485,15 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
     request.workspace.memory = stages;
     settle(&request);
   }
-  plan.may_overlap = device.shape.overlaps_launches && (stream_plan.is_on() || held.is_on());
+  plan.may_overlap = device.shape.overlaps_launches && fast.is_on();
   const auto launch_rows = [&] {
     if constexpr (kMayBeStreamed<Request>) {
-      stream_plan.place(memory);
-      if (stream_plan.is_on()) return kernels::launch(request, stream_plan, plan, stream);
+      fast.stream.place(memory);
+      if (fast.stream.is_on()) return kernels::launch(request, fast.stream, plan, stream);
     }
     if constexpr (kMayBeHeld<Request>) {
-      held.memory = memory;
-      if (held.is_on()) return kernels::launch(request, held, plan, stream);
+      fast.held.memory = memory;
+      if (fast.held.is_on()) return kernels::launch(request, fast.held, plan, stream);
     }
     return kernels::launch(request, plan, stream);
   };

@@ -1105,6 +1105,16 @@ FAULTS = [
         [("kernels/held/held.h", "index <= last); }", "index < last); }")],
         [held_rows("OfFiltersEqualTheCpu")]),
     Fault(
+        "removed_tokens_found",
+        "the draw from a held row finds its token among those that min-p removed",
+        [("kernels/held/draw.cuh", "return x > below ?", "return true ?")],
+        [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
+    Fault(
+        "draws_streamed",
+        "draws by weights alone are streamed where their rows could be held",
+        [("src/cuda/backend.cpp", "if (held.is_on()) return {};", "")],
+        [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
+    Fault(
         "draft_not_removed",
         "the residual of a deterministic draft leaves the draft in",
         [("kernels/held/chain.cuh", "if (index == int(removed)) rest = 0.0f;", "")],

@@ -1035,7 +1035,7 @@ void expect_at_most_twice(const Case &setup, int part, const std::vector<Operati
 
 TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const auto [setup, part] = GetParam();
-  const int num_counted[] = {int(kOperations.size()), 10, 13};
+  const int num_counted[] = {int(kOperations.size()), 12, 13};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
   if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 5);
 }

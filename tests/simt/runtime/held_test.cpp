@@ -1,5 +1,5 @@
-// Held rows: softmax, filters and chains of wide rows on devices of several kinds, compared with a
-// CPU handle.
+// Held rows: softmax, filters, draws and chains of wide rows on devices of several kinds, compared
+// with a CPU handle.
 #include "held/held.h"
 
 #include <gtest/gtest.h>
@@ -419,6 +419,127 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
   }
 }
 
+// Draws by weights alone: of rows of all contents, at indices, for slots, some of them none.
+struct DrawCase {
+  FilterCase rows;
+  sampler_params params = sampler_params_default();
+  sampler_report_args reports = sized<sampler_report_args>();
+  std::vector<std::int32_t> row_indices, slots;
+  std::vector<std::uint64_t> seeds, offsets;
+  std::vector<std::uint32_t> streams;
+
+  DrawCase(int num_cols, std::uint64_t seed) : rows(5, num_cols, seed, seed % 4 == 0) {
+    std::mt19937_64 random(seed);
+    for (const std::int32_t index : {3, 0, 5, 1, 4, -1, 2, 0}) row_indices.push_back(index);
+    for (const std::int32_t slot : {2, 9, 0, 10, 4, 1, 8, -1}) slots.push_back(slot);
+    for (int i = 0; i < 10; ++i) {
+      seeds.push_back(random());
+      offsets.push_back(random());
+      streams.push_back(std::uint32_t(random()));
+    }
+    const float temperatures[] = {1.0f, 0.7f, 1.0f, 30.0f};
+    const float min_p[] = {0.0f, 0.02f, 1.0f, 1e-30f, 0.0f};
+    params.temperature = temperatures[seed % 4];
+    params.min_p = min_p[seed / 4 % 5];
+    const bool may_be_raw = params.temperature == 1.0f && params.min_p == 0.0f;
+    reports.logprob_kind =
+        may_be_raw && seed % 3 == 0 ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+  }
+
+  int num_outputs(std::uint64_t seed) const { return seed % 2 == 0 ? rows.num_rows : 8; }
+
+  // Tokens and statuses, and bits of values and log-probabilities.
+  std::vector<std::int64_t> run(sampler_t sampler, std::uint64_t seed) const {
+    const auto size = std::size_t(num_outputs(seed));
+    std::vector<std::int64_t> ids(size);
+    std::vector<std::int32_t> short_ids(size);
+    std::vector<float> values(size), logprobs(size);
+    std::vector<sampler_row_status> statuses(size);
+    sampler_report_args wanted = reports;
+    if (seed % 5 != 0) wanted.out_values = values.data();
+    if (seed % 7 != 0) wanted.out_logprobs = logprobs.data();
+    sampler_sample_args args = sized<sampler_sample_args>();
+    args.input = rows.view();
+    args.params = &params;
+    args.reports = &wanted;
+    args.random.seed = seed;
+    if (seed % 2 != 0) {
+      args.row_indices = row_indices.data();
+      args.num_row_indices = std::int64_t(size);
+    }
+    if (seed % 4 == 3) {
+      args.slots = slots.data();
+      args.num_slots = 10;
+    }
+    if (seed % 3 != 0) {
+      const std::int64_t num_slots = seed % 4 == 3 ? 10 : std::int64_t(size);
+      args.random.seeds = seeds.data();
+      args.random.offsets = offsets.data();
+      args.random.streams = streams.data();
+      args.random.num_seeds = args.random.num_offsets = num_slots;
+    }
+    const bool are_long = seed % 3 == 1;
+    args.token_id_type = are_long ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
+    args.out_token_ids = are_long ? static_cast<void *>(ids.data()) : short_ids.data();
+    if (seed % 11 != 0) args.out_row_status = statuses.data();
+    EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+    for (std::size_t i = 0; i < size; ++i) {
+      ids.push_back(short_ids[i]);
+      ids.push_back(std::int64_t(statuses[i]));
+      ids.push_back(std::int64_t(contract::bits_of(values[i])));
+      ids.push_back(std::int64_t(contract::bits_of(logprobs[i])));
+    }
+    return ids;
+  }
+};
+
+TEST_P(HeldRows, OfDrawsEqualTheCpuByOneLaunch) {
+  int num_good = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const DrawCase call(kWidths[seed / 4 % 5], seed);
+    const std::vector<std::int64_t> expected = call.run(cpu_.get(), seed);
+    runtime::forget_calls();
+    ASSERT_EQ(expected, call.run(device_.get(), seed)) << "seed " << seed;
+    const bool is_held = GetParam().device.has_clusters();
+    EXPECT_EQ(is_held, was_held(call.rows, HeldKind::kDraw)) << "seed " << seed;
+    EXPECT_EQ(is_held, runtime::launches().size() == 1) << "seed " << seed;
+    const auto size = std::size_t(call.num_outputs(seed));
+    for (std::size_t i = size; i < expected.size(); i += 4) {
+      num_good += expected[i + 1] == SAMPLER_ROW_OK;
+    }
+  }
+  EXPECT_GE(num_good, 150);
+}
+
+// Every token of rows of few, at both ends of them, in any place of a vector.
+TEST_P(HeldRows, OfDrawsFindEveryToken) {
+  constexpr int kDraws = 400;
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    for (const int num_cols : {8192, 9001}) {
+      DrawCase call(num_cols, std::uint64_t(dtype) + 3);
+      FilterCase &rows = call.rows;
+      rows.input = Values(dtype, rows.lead + std::size_t(rows.num_rows * rows.stride), -kInfinity);
+      const int ids[] = {0, 1, 2, 3, 7, 500, 512, 4095, 4096, num_cols - 8, num_cols - 1};
+      for (const int id : ids) rows.input.set(rows.place(0, id), 1.0f);
+      const std::vector<std::int32_t> first(kDraws, 0);
+      std::vector<std::int32_t> drawn(kDraws), expected(kDraws);
+      sampler_sample_args args = sized<sampler_sample_args>();
+      args.input = rows.view();
+      args.row_indices = first.data();
+      args.num_row_indices = kDraws;
+      args.random.seed = 8;
+      args.out_token_ids = expected.data();
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(cpu_.get(), &args)) << sampler_last_error();
+      args.out_token_ids = drawn.data();
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(device_.get(), &args)) << sampler_last_error();
+      EXPECT_EQ(expected, drawn);
+      for (const int id : ids) {
+        EXPECT_NE(drawn.end(), std::find(drawn.begin(), drawn.end(), id)) << id;
+      }
+    }
+  }
+}
+
 // Every stage that engines offer.
 void (*const kStages[])(sampler_params *) = {
     [](sampler_params *params) { params->typical_p = 0.9f; },
@@ -769,7 +890,8 @@ TEST(HeldPlans, Fit) {
   device.held_bytes = (227 << 10) - 112;
   for (const int team : {0, 1, 4, 8}) {
     device.held_team = team;
-    for (const HeldKind kind : {HeldKind::kSoftmax, HeldKind::kFilter, HeldKind::kChain}) {
+    for (const HeldKind kind :
+         {HeldKind::kSoftmax, HeldKind::kFilter, HeldKind::kChain, HeldKind::kDraw}) {
       for (const std::int64_t cols : {8192, 20000, 50257, 128256, 262144, (1 << 20) - 1}) {
         for (const std::int64_t rows : {1, 7, 64, 4096}) {
           const Held held = kernels::plan_held(kind, rows, cols, device);
@@ -777,7 +899,7 @@ TEST(HeldPlans, Fit) {
             EXPECT_EQ(team >= 4, held.is_on());
           }
           if (cols == 8192) {
-            EXPECT_EQ(team > 0, held.is_on());
+            EXPECT_EQ(team > (kind == HeldKind::kDraw ? 1 : 0), held.is_on());
           }
           if (!held.is_on()) continue;
           EXPECT_LE(held.team_size, team);
