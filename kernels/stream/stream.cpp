@@ -6,16 +6,17 @@ namespace sampler::kernels {
 
 namespace {
 
-// Bytes of rows read before the first of them is weighed. An H200 was fastest when no block waits
-// for another: waiting cost more than finding less in L2 in the second pass.
-constexpr int64_t kWaveBytes = int64_t(64) << 20;
-// Bytes of all rows that form one wave.
-constexpr int64_t kOnlyWaveBytes = int64_t(160) << 20;
-constexpr int kWavesInFlight = 3;
-constexpr int kMostSlots = 512;
+// Elements of rows read before the first of them is weighed, if rows have bands. To place one takes
+// one block some 40 us, in which an H200 weighs a hundred rows of 128,256.
+constexpr int64_t kElementsAhead = int64_t(40) << 20;
+constexpr int64_t kMostRowsAhead = 384;
+constexpr int64_t kMostSlots = 512;                    // if a row is read once
 constexpr int64_t kMostListBytes = int64_t(32) << 20;  // group maxima, if a row is read once
 constexpr int kLeastTilesOfChunk = 8;
-constexpr int kMostTilesOfListedChunk = 64;
+// More only where a row would have too many chunks.
+constexpr int kUsualTilesOfChunk = 64;
+// The same of rows that are read twice without a band: soon enough to find the row in L2.
+constexpr int kUsualTilesReadTwice = 32;
 
 int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -110,27 +111,28 @@ StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {
   return edits;
 }
 
+bool may_have_bands(const contract::SampleRequest &request) {
+  const contract::Parameters &all = request.parameters;
+  const contract::RowParameters row = {0.0f, all.top_k.array ? 0 : all.top_k.value,
+                                       all.top_p.array ? 0.5f : all.top_p.value,
+                                       all.min_p.array ? 0.0f : all.min_p.value};
+  return may_have_band(row, request.input.num_cols, request.out_kept_counts != nullptr);
+}
+
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once) {
   size_t most = 0;
   for (int64_t tiles = kLeastStreamedTiles; tiles <= kMaxTiles; ++tiles) {
     const int64_t cols =  // at least
         std::max<int64_t>((tiles - 1) * kTile - kMaxLead + 1, kLeastStreamedTiles * kTile);
     if (cols > max_cols) break;
-    for (const int element_bytes : {2, 4}) {
-      const int64_t only_wave =
-          std::min<int64_t>(kOnlyWaveBytes / (cols * element_bytes), kMostSlots);
-      for (const int64_t rows : {max_rows, std::min(max_rows, only_wave)}) {
-        for (const StreamKind kind : {StreamKind::kGreedy, StreamKind::kList, StreamKind::kAny}) {
-          const Stream stream = plan_stream(kind, rows, cols, element_bytes, blocks_at_once);
-          most = std::max(most, stream.bytes());
-        }
-      }
+    for (const StreamKind kind : {StreamKind::kGreedy, StreamKind::kList, StreamKind::kAny}) {
+      most = std::max(most, plan_stream(kind, true, max_rows, cols, blocks_at_once).bytes());
     }
   }
   return most;
 }
 
-Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
+Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64_t num_cols,
                    int blocks_at_once) {
   constexpr int64_t kMostItems = int64_t(1) << 31;
   Stream stream;
@@ -139,33 +141,31 @@ Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int elem
   const int64_t tiles = divided_up(num_cols + kMaxLead, kTile);
   stream.num_tiles = int(tiles);
   // As many chunks as keep all blocks busy, within the limits of their size.
-  const int64_t most_tiles = stream.weighs() ? kMostTilesOfChunk : kMostTilesOfListedChunk;
+  const int usual = stream.weighs() && !may_have_bands ? kUsualTilesReadTwice : kUsualTilesOfChunk;
   const int64_t chunks =
       std::max(std::min<int64_t>(blocks_at_once / num_rows, tiles / kLeastTilesOfChunk),
-               divided_up(tiles, most_tiles));
+               divided_up(tiles, usual));
   stream.tiles_of_chunk = int(divided_up(tiles, std::clamp<int64_t>(chunks, 1, kMostChunks)));
   stream.num_chunks = int(divided_up(tiles, stream.tiles_of_chunk));
 
-  // A slot is free when its row has been weighed, one step after it was read: two waves have their
-  // own slots.
-  const int64_t row_bytes = num_cols * element_bytes;
-  const bool is_one_wave = num_rows * row_bytes <= kOnlyWaveBytes && num_rows <= kMostSlots;
-  const int64_t wave =
-      is_one_wave ? num_rows
-                  : std::clamp<int64_t>(kWaveBytes / row_bytes, 1, kMostSlots / kWavesInFlight);
+  // Without bands, what a row's weights wait for is there when each block has taken two more
+  // chunks. A slot is free when its row is finished: those read in the meantime take others.
+  const int64_t most_ahead = std::clamp<int64_t>(kElementsAhead / num_cols, 1, kMostRowsAhead);
+  int64_t ahead = most_ahead;
+  if (!may_have_bands) {
+    ahead = std::clamp<int64_t>(blocks_at_once / stream.num_chunks, 1, most_ahead);
+  }
   int64_t slots = kMostSlots;
   if (stream.weighs()) {
-    slots = kWavesInFlight * wave;
+    slots = ahead + most_ahead;
   } else if (stream.has_maxima()) {
     slots = std::clamp<int64_t>(kMostListBytes / (stream.num_groups() * int64_t(sizeof(float))), 1,
                                 kMostSlots);
   }
   stream.num_slots = int(std::min(num_rows, slots));
-  stream.wave_rows = int(std::min(wave, num_rows));
+  stream.rows_ahead = int(std::min(num_rows, ahead));
   stream.num_rows = uint32_t(num_rows);
-  const int64_t waves = (num_rows + stream.wave_rows - 1) / stream.wave_rows;
-  const int64_t items = stream.weighs() ? 2 * waves * stream.wave_rows * stream.num_chunks
-                                        : num_rows * stream.num_chunks;
+  const int64_t items = (stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks;
   if (items >= kMostItems) return Stream();
   stream.num_items = uint32_t(items);
   stream.has_tickets = stream.weighs() || num_rows > stream.num_slots;

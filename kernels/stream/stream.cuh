@@ -38,23 +38,22 @@ constexpr int kStreamedVectors = 8;
 // The row and chunk of an item, and whether it is to be weighed.
 SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, StreamItem *item) {
   const uint32_t chunks = uint32_t(stream.num_chunks);
-  uint32_t wave = 0, place = number;
+  uint32_t place = number;  // among all chunks
   item->is_weighing = false;
+  item->is_none = false;
   if (stream.weighs()) {
-    // Waves are read in order. While a wave is read, the one before it is weighed.
-    const uint32_t of_wave = uint32_t(stream.wave_rows) * chunks;
-    if (number >= of_wave) {
-      const uint32_t step = (number - of_wave) / (2 * of_wave);
-      const uint32_t rest = (number - of_wave) % (2 * of_wave);
-      const bool is_end = stream.num_items - number <= of_wave;  // no wave is left to be read
-      item->is_weighing = is_end || rest % 2 != 0;
-      wave = step + (item->is_weighing ? 0 : 1);
-      place = is_end ? rest : rest / 2;
+    // Chunks are read and weighed in turn, those that are read `ahead` of the others.
+    const uint32_t ahead = uint32_t(stream.rows_ahead) * chunks;
+    if (stream.num_items - number <= ahead) {  // none is left to be read
+      item->is_weighing = true;
+      place = number - stream.num_items / 2;
+    } else if (number >= ahead) {
+      item->is_weighing = (number - ahead) % 2 != 0;
+      place = (number - ahead) / 2 + (item->is_weighing ? 0 : ahead);
     }
   }
-  item->row = wave * uint32_t(stream.wave_rows) + place / chunks;
+  item->row = place / chunks;
   item->chunk = int(place % chunks);
-  item->is_none = item->row >= stream.num_rows;
 }
 
 // What the block that ends a row has left to do.
@@ -80,17 +79,20 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE void run() {
     uint32_t next = uint32_t(ctx.team());
     if (stream.has_tickets) ctx.wait_for_launch_before();
-    if (ctx.thread() == 0) {
+    if (kTakesAhead && ctx.thread() == 0) {
       begin_item(stream.has_tickets ? take_ticket() : next, &shared.items[turn_]);
       if (stream.has_tickets) next = take_ticket();
     }
     SAMPLER_KEEP_ROLLED
     for (;;) {
-      if (ctx.thread() == 0) wait_for_item();
+      if (ctx.thread() == 0) {
+        if (!kTakesAhead) begin_item(take_ticket(), &shared.items[turn_]);
+        wait_for_item();
+      }
       ctx.sync();
       if (item().is_last) return;
       // Before this item's tiles, so that the next item's parameters are ready in time.
-      if (stream.has_tickets && ctx.thread() == 0) {
+      if (kTakesAhead && stream.has_tickets && ctx.thread() == 0) {
         begin_item(next, &shared.items[turn_ ^ 1]);
         next = take_ticket();
       }
@@ -102,7 +104,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
         }
       }
       if (!stream.has_tickets) return;
-      turn_ ^= 1;
+      if constexpr (kTakesAhead) {
+        turn_ ^= 1;
+      } else {
+        ctx.sync();
+      }
     }
   }
 
@@ -125,6 +131,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
   using Row = StreamedRow<kDtype>;
   static constexpr bool kWeighs = kKind >= StreamKind::kAny;
   static constexpr bool kEdits = kKind == StreamKind::kEdited;
+  // Whether a block takes an item while it works on another. Of a row that is weighed the other
+  // blocks would wait while this one completes another row.
+  static constexpr bool kTakesAhead = !kWeighs;
   static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
   static constexpr int kIdBits = 20;                 // of kMaxVocabulary
@@ -140,7 +149,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     item.is_last = number >= stream.num_items;
     if (item.is_last) return;
     decode_item(stream, number, &item);
-    if (item.is_none) return;
     item.slot = int(item.row % uint32_t(stream.num_slots));
     item.begin = item.chunk * stream.tiles_of_chunk;
     item.end = item.begin + stream.tiles_of_chunk;
@@ -162,10 +170,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE bool is_waiting(const StreamItem &item) const {
     return item.is_weighing || item.row >= uint32_t(stream.num_slots);
   }
-  SAMPLER_DEVICE uint64_t load_awaited(const StreamItem &item) const {
-    const StreamSlot *const slot = stream.slot(item.slot);
-    return item.is_weighing ? ctx.load_fresh(&slot->maximum) : ctx.load_fresh(&slot->num_finished);
-  }
   SAMPLER_DEVICE bool has_come(const StreamItem &item, uint64_t seen) const {
     return item.is_weighing ? uint32_t(seen) / 2 >= item.row + 1
                             : seen >= item.row / uint32_t(stream.num_slots);
@@ -174,11 +178,16 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Called by one thread.
   SAMPLER_DEVICE void wait_for_item() const {
     StreamItem &item = this->item();
-    if (item.is_last || item.is_none || !is_waiting(item)) return;
-    uint64_t seen = load_awaited(item);
-    while (!has_come(item, seen)) {
+    if (item.is_last || !is_waiting(item)) return;
+    const StreamSlot &slot = *this->slot();
+    uint64_t seen, bound, band;  // in flight together
+    SAMPLER_KEEP_ROLLED
+    for (;;) {
+      seen = item.is_weighing ? ctx.load_fresh(&slot.maximum) : ctx.load_fresh(&slot.num_finished);
+      bound = ctx.load_fresh(&slot.bound);
+      band = ctx.load_fresh(&slot.band);
+      if (has_come(item, seen)) break;
       ctx.pause();
-      seen = load_awaited(item);
     }
     if (!item.is_weighing) return;
     if (uint32_t(seen) != tag() * 2 + 1) {
@@ -187,14 +196,13 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     set_maximum(uint32_t(seen >> 32));
     if (!waits_for_bound()) return;
-    item.row_state.bound = wait_for_value(&slot()->bound);
-    if (may_have_band()) item.row_state.band = wait_for_value(&slot()->band);
+    item.row_state.bound = wait_for_value(&slot.bound, bound);
+    if (may_have_band()) item.row_state.band = wait_for_value(&slot.band, band);
   }
 
-  // Waits for a value with the row's tag.
-  SAMPLER_DEVICE float wait_for_value(const uint64_t *from) const {
-    uint64_t word = ctx.load_fresh(from);
-    while (uint32_t(word) != uint32_t(tag())) {
+  // Waits for a value with the row's tag. `word`: what has been loaded from there.
+  SAMPLER_DEVICE float wait_for_value(const uint64_t *from, uint64_t word) const {
+    while (uint32_t(word) != tag()) {
       ctx.pause();
       word = ctx.load_fresh(from);
     }
@@ -327,7 +335,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   }
   SAMPLER_DEVICE StreamSlot *slot() const { return stream.slot(item().slot); }
   SAMPLER_DEVICE uint64_t *chunk_words() const { return stream.chunk_words(item().slot); }
-  SAMPLER_DEVICE uint64_t tag() const { return uint64_t(output()) + 1; }
+  SAMPLER_DEVICE uint32_t tag() const { return output() + 1; }
 
   // ---- Outputs ----------------------------------------------------------------------------------
 
@@ -720,10 +728,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return state().status == SAMPLER_ROW_OK &&
            ((state().need == StreamNeed::kWeights && is_cut()) || may_have_band());
   }
-  // Whether top-p is the only filter.
   SAMPLER_DEVICE bool may_have_band() const {
-    return state().need == StreamNeed::kTotal && !is_cut() && !request.out_kept_counts &&
-           keeps_all(state().parameters.top_k, request.input.num_cols);
+    return state().need == StreamNeed::kTotal &&
+           kernels::may_have_band(state().parameters, request.input.num_cols,
+                                  request.out_kept_counts != nullptr);
   }
   SAMPLER_DEVICE bool has_band() const {
     return state().band < contract::float_of(contract::kInfinityBits);
@@ -1165,25 +1173,15 @@ class StreamBlock : RankedList<Context, StreamShared> {
         const float x = group.x[i];
         const float relative = contract::relative_for_weight(scale, x);
         weights.add(relative);
-        above.add(x >= bound ? relative : 0.0f);
-        in_band |= x >= band && x < bound ? 1u << i : 0;
+        const bool is_above = x >= bound;
+        above.add(is_above ? relative : 0.0f);
+        in_band |= x >= band && !is_above ? 1u << i : 0;
       }
       const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
       const uint64_t of_above = ctx.warp_sum(above.of(kGroup));
       if (ctx.lane() == 0) ctx.publish(&tiles[tile], of_above);
       sum += ctx.lane() == 0 ? weight : of_above;
-      if (ctx.ballot(in_band != 0) == 0) return;
-      uint32_t place = reserve(&shared.num_listed, uint32_t(Context::count_bits(in_band)));
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        if ((in_band >> i & 1) == 0) continue;
-        const int index =
-            Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements - row().lead;
-        if (place < uint32_t(kBandTokens)) {
-          shared.band[place] = contract::rank_of(group.x[i], uint32_t(index));
-        }
-        ++place;
-      }
+      list_in_band(tile, in_band, [&](int i) { return selected_of(group, raw, i); });
     });
     ctx.sync();
     const uint32_t count = shared.num_listed;
@@ -1200,6 +1198,40 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     *weight_above = ctx.warp_broadcast(sum, 1);
     return sum;
+  }
+
+  // Element `i` of a group, which is not the same in all lanes.
+  SAMPLER_DEVICE static float selected_of(const Group &group, const Vector (&raw)[Row::kVectors],
+                                          int i) {
+    if constexpr (!kEdits) return selected_element<kDtype>(raw, i);
+    float x = group.x[0];
+    SAMPLER_UNROLLED
+    for (int j = 1; j < kGroup; ++j) x = i == j ? group.x[j] : x;
+    return x;
+  }
+
+  // Adds a tile's tokens to the block's part of the band: those of which a lane has a bit in
+  // `in_band`; value_of(i) is element `i` of its group.
+  template <class ValueOf>
+  SAMPLER_DEVICE void list_in_band(int tile, uint32_t in_band, const ValueOf &value_of) const {
+    const uint64_t all = ctx.warp_sum(uint64_t(Context::count_bits(in_band)));
+    if (all == 0) return;
+    uint64_t first = 0;
+    if (ctx.lane() == 0) first = ctx.atomic_add(&shared.num_listed, uint32_t(all));
+    uint32_t place = uint32_t(ctx.warp_broadcast(first, 0));
+    const int begin = Row::position(tile, ctx.lane(), 0) - row().lead;
+    SAMPLER_KEEP_ROLLED
+    for (uint32_t lanes = ctx.ballot(in_band != 0); lanes != 0; lanes = ctx.ballot(in_band != 0)) {
+      const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
+      const uint32_t own = place + uint32_t(Context::count_bits(before));
+      if (in_band != 0 && own < uint32_t(kBandTokens)) {
+        const int i = Context::lowest_bit(in_band);
+        const int index = begin + Row::position(0, 0, i / Row::kElements) + i % Row::kElements;
+        shared.band[own] = contract::rank_of(value_of(i), uint32_t(index));
+      }
+      in_band &= in_band - 1;
+      place += uint32_t(Context::count_bits(lanes));
+    }
   }
 
   // Sum over the warp of the weights of its threads' parts of the band.

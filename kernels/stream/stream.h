@@ -87,6 +87,13 @@ SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
   return wanted.counts_kept || !sums_all ? StreamNeed::kOther : StreamNeed::kWeights;
 }
 
+// Whether top-p is the only filter, and may keep more than a list.
+SAMPLER_HD inline bool may_have_band(const contract::RowParameters &row, int64_t num_cols,
+                                     bool counts_kept) {
+  return contract::top_p_is_on(row.top_p) && !contract::min_p_is_on(row.min_p) && !counts_kept &&
+         keeps_all(row.top_k, num_cols);
+}
+
 // Per launch; all 0 at its start.
 struct alignas(kStreamAlignment) StreamHead {
   uint32_t ticket;    // items taken
@@ -157,7 +164,7 @@ struct Stream {
   int num_tiles = 0;         // most tiles of a row
   int num_chunks = 0;        // per row
   int tiles_of_chunk = 0;
-  int wave_rows = 0;  // rows read before the first of them is weighed
+  int rows_ahead = 0;  // rows read before the first of them is weighed
   int num_slots = 0;
   uint32_t num_rows = 0;
   uint32_t num_items = 0;
@@ -337,11 +344,14 @@ bool may_have_two_scales(const contract::Parameters &all);
 StreamKind stream_kind(const contract::SampleRequest &request);
 StreamKind stream_kind(const StagedSampleRequest &request);
 
+// Whether rows of a request may have a band.
+bool may_have_bands(const contract::SampleRequest &request);
+
 // The most bytes that plan_stream() lays out, up to max_rows and max_cols.
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once);
 
 // `blocks_at_once`: concurrent blocks on the device. kNone without rows to stream.
-Stream plan_stream(StreamKind kind, int64_t num_rows, int64_t num_cols, int element_bytes,
+Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64_t num_cols,
                    int blocks_at_once);
 
 // The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's

@@ -148,6 +148,32 @@ SAMPLER_DEVICE float element(const Vector &raw, int i) {
   }
 }
 
+// Word `i` of so many in registers.
+template <int kCount>
+SAMPLER_DEVICE uint32_t selected_word(const uint32_t (&words)[kCount], int i) {
+  if constexpr (kCount == 1) {
+    return words[0];
+  } else {
+    uint32_t half[kCount / 2];
+    SAMPLER_UNROLLED
+    for (int j = 0; j < kCount / 2; ++j) {
+      half[j] = (i & kCount / 2) != 0 ? words[j + kCount / 2] : words[j];
+    }
+    return selected_word(half, i);
+  }
+}
+
+// Element `i` of a lane's group.
+template <sampler_dtype kDtype, int kVectors>
+SAMPLER_DEVICE float selected_element(const Vector (&raw)[kVectors], int i) {
+  constexpr int kShift = kDtype == SAMPLER_F32 ? 0 : 1;  // log2 of a word's elements
+  uint32_t words[4 * kVectors];
+  SAMPLER_UNROLLED
+  for (int j = 0; j < 4 * kVectors; ++j) words[j] = raw[j / 4].word[j % 4];
+  const Vector vector = {{selected_word(words, i >> kShift)}};
+  return element<kDtype>(vector, i & kShift);
+}
+
 // A value's key; the largest for NaN.
 SAMPLER_DEVICE inline uint32_t key_or_bad(float x) {
   return contract::is_nan(x) ? ~uint32_t(0) : contract::value_key(x);

@@ -127,9 +127,8 @@ constexpr bool kMayBeHeld = kMayBeStreamed<Request> ||
 
 kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
                           const Device &device) {
-  return kernels::plan_stream(kind, request.num_rows, request.input.num_cols,
-                              int(contract::size_of(request.input.dtype)),
-                              device.shape.stream_blocks[int(kind)]);
+  return kernels::plan_stream(kind, kernels::may_have_bands(request), request.num_rows,
+                              request.input.num_cols, device.shape.stream_blocks[int(kind)]);
 }
 kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
   return stream_of(kernels::stream_kind(request), request, device);

@@ -1196,7 +1196,7 @@ FAULTS = [
         "raw log-probabilities of streamed rows are of the weights at the row's temperature",
         [("kernels/stream/stream.cuh",
           "state().need == StreamNeed::kRaw ? raw_scale() : this->scale();", "this->scale();")],
-        [streamed_rows("EqualTheCpuInAnyWavesAndSlots")]),
+        [streamed_rows("EqualTheCpuInAnyOrderAndSlots")]),
     Fault(
         "marks_of_the_edit_before",
         "an edit finds the tokens marked that the one before it has marked",

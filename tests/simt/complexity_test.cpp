@@ -411,7 +411,7 @@ Costs costs_of_streamed(const Case &setup, const Request &request) {
   if constexpr (std::is_same_v<Request, SampleRequest>) {
     const int element_bytes = setup.dtype == SAMPLER_F32 ? 4 : 2;
     kernels::Stream stream =
-        kernels::plan_stream(kernels::stream_kind(request), 1, setup.num_cols, element_bytes, 132);
+        kernels::plan_stream(kernels::stream_kind(request), true, 1, setup.num_cols, 132);
     std::vector<char> memory(stream.bytes() + kernels::kStreamAlignment);
     stream.memory = memory.data() + -uintptr_t(memory.data()) % kernels::kStreamAlignment;
     std::vector<Books> books(static_cast<size_t>(stream.num_blocks));

@@ -1,4 +1,4 @@
-// Streamed rows: launches laid out by hand, so that few small rows go through many waves and slots,
+// Streamed rows: launches laid out by hand, so that few small rows go through many slots,
 // compared with a CPU handle.
 #include "stream/stream.cuh"
 
@@ -226,20 +226,18 @@ contract::SampleRequest request_of(const Batch &batch, Result *result) {
 }
 
 // A launch of few slots, so that they are used again and again.
-Stream laid_out(StreamKind kind, const Batch &batch, int num_chunks, int wave_rows, int num_slots,
+Stream laid_out(StreamKind kind, const Batch &batch, int num_chunks, int rows_ahead, int num_slots,
                 int num_blocks) {
   const int num_rows = batch.num_rows();
-  Stream stream = kernels::plan_stream(kind, num_rows, batch.num_cols, 4, 100);
+  Stream stream = kernels::plan_stream(kind, true, num_rows, batch.num_cols, 100);
   constexpr int kMostTiles = kernels::kMostTilesOfChunk;
   stream.num_chunks = std::max(num_chunks, (stream.num_tiles + kMostTiles - 1) / kMostTiles);
   num_chunks = stream.num_chunks;
   stream.tiles_of_chunk = (stream.num_tiles + num_chunks - 1) / num_chunks;
   stream.num_chunks = (stream.num_tiles + stream.tiles_of_chunk - 1) / stream.tiles_of_chunk;
-  stream.wave_rows = wave_rows;
+  stream.rows_ahead = rows_ahead;
   stream.num_slots = num_slots;
-  const int waves = (num_rows + wave_rows - 1) / wave_rows;
-  stream.num_items = std::uint32_t(stream.weighs() ? 2 * waves * wave_rows * stream.num_chunks
-                                                   : num_rows * stream.num_chunks);
+  stream.num_items = std::uint32_t((stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks);
   stream.has_tickets = true;
   stream.num_blocks = num_blocks;
   return stream;
@@ -322,16 +320,16 @@ int width_of(std::uint64_t seed) {
   return seed < 16 ? kWidths[0] : kWidths[seed % 5];
 }
 
-TEST_P(Streams, EqualTheCpuInAnyWavesAndSlots) {
+TEST_P(Streams, EqualTheCpuInAnyOrderAndSlots) {
   const auto seed = std::uint64_t(GetParam());
   constexpr sampler_dtype kTypes[] = {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16};
   const int num_rows = 11;
   Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 5), seed);
   if (seed % 2 != 0) batch.logprobs = SAMPLER_LOGPROB_RAW;
   const Result expected = on_cpu(batch);
-  const int wave_rows = 1 + int(seed % 3);
-  Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), wave_rows,
-                           2 * wave_rows + int(seed % 2), 1 + int(seed % 3));
+  const int rows_ahead = 1 + int(seed % 3);
+  Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), rows_ahead,
+                           rows_ahead + 1 + int(seed % 2), 1 + int(seed % 3));
   const Workspace workspace(&stream, seed);
   for (int replay = 0; replay < 2; ++replay) {
     Result actual(num_rows);
@@ -475,28 +473,28 @@ TEST(StreamKinds, OfTemperatureLast) {
   EXPECT_EQ(StreamKind::kGreedy, kernels::stream_kind(request));
 }
 
-// Whatever the shape of a call, a slot is free before a row that comes two waves later needs it,
-// and there is room for all that is kept.
+// Whatever the shape of a call, no item waits for one that comes later, and there is room for all
+// that is kept.
 TEST(StreamPlans, HaveRoomAndOrder) {
   for (const std::int64_t cols : {8192, 20000, 50257, 128256, 262144, (1 << 20) - 1}) {
     const std::size_t most = kernels::largest_stream_bytes(4096, cols, 528);
-    for (const int bytes : {2, 4}) {
+    for (const bool may_have_bands : {false, true}) {
       for (const std::int64_t rows : {1, 2, 7, 64, 65, 255, 256, 512, 513, 1024, 4096}) {
         for (const StreamKind kind : {StreamKind::kGreedy, StreamKind::kList, StreamKind::kAny}) {
-          const Stream stream = kernels::plan_stream(kind, rows, cols, bytes, 528);
+          const Stream stream = kernels::plan_stream(kind, may_have_bands, rows, cols, 528);
           ASSERT_TRUE(stream.is_on());
           EXPECT_LE(stream.bytes(), most);
           EXPECT_LE(stream.num_chunks, kernels::kMostChunks);
           EXPECT_GE(stream.num_chunks * stream.tiles_of_chunk, stream.num_tiles);
-          EXPECT_TRUE(stream.wave_rows == rows || stream.num_slots >= 2 * stream.wave_rows ||
+          EXPECT_TRUE(stream.rows_ahead == rows || stream.num_slots > stream.rows_ahead ||
                       !stream.weighs());
           EXPECT_TRUE(stream.has_tickets || stream.num_items == std::uint32_t(stream.num_blocks));
         }
       }
     }
   }
-  EXPECT_FALSE(kernels::plan_stream(StreamKind::kAny, 0, 20000, 4, 528).is_on());
-  EXPECT_FALSE(kernels::plan_stream(StreamKind::kAny, 4, 20000, 4, 0).is_on());
+  EXPECT_FALSE(kernels::plan_stream(StreamKind::kAny, true, 0, 20000, 528).is_on());
+  EXPECT_FALSE(kernels::plan_stream(StreamKind::kAny, true, 4, 20000, 0).is_on());
 }
 
 }  // namespace
