@@ -18,12 +18,12 @@ import sass_listing
 from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
-MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64: 24 warps
+MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64, and of edited rows: 24 warps
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
 MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 768, 96
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
-    "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10},
+    "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10, "edited": 224 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10},
@@ -81,7 +81,7 @@ def main(arguments):
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
-                if kind == "any" and int(architecture) < 90:
+                if kind == "edited" or (kind == "any" and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS
