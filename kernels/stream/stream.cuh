@@ -60,6 +60,7 @@ SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, St
 enum class StreamRest {
   kNothing,  // another block does it
   kDone,
+  // To draw:
   kDraw,     // from the list in shared memory
   kList,     // the same, once the list is published
   kBand,     // from the tiles' weights, once the band is cut
@@ -138,6 +139,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
   static constexpr int kIdBits = 20;                 // of kMaxVocabulary
   static constexpr uint32_t kIdMask = (uint32_t(1) << kIdBits) - 1;
+  static constexpr uint64_t kNoPlace = ~uint64_t(0);  // beyond those of the band
 
   SAMPLER_DEVICE uint32_t take_ticket() const {
     return ctx.atomic_add(&stream.head()->ticket, uint32_t(1));
@@ -189,7 +191,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (has_come(item, seen)) break;
       ctx.pause();
     }
-    if (!item.is_weighing) return;
+    if (!kWeighs || !item.is_weighing) return;
     if (uint32_t(seen) != tag() * 2 + 1) {
       item.is_none = true;  // the row is not weighed
       return;
@@ -225,6 +227,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
       rest = item().is_weighing ? weigh() : read();
     } else {
       rest = read();
+    }
+    if (rest > StreamRest::kDone && ctx.thread() == Context::kThreads - 1) {
+      shared.word = random_word();
     }
     uint64_t total = 0;
     if constexpr (kWeighs) {
@@ -300,8 +305,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
-  // Whether this block is the last of `all` to arrive; then the row's parameters are in its state.
-  // That block sees what all threads published. Called by the whole block.
+  // Whether this block is the last of `all` to arrive: it sees what all threads published, and, if
+  // the row has been read, has its parameters. Called by the whole block.
+  template <bool kIsRead>
   SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all) const {
     ctx.sync();
     if (ctx.thread() == 0) {
@@ -312,7 +318,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (before + 1 == all) {
         ctx.publish(counter, uint32_t(0));  // reset for the slot's next row
         ctx.fence();
-        if (!item().is_weighing) read_parameters(item());
+        if constexpr (kIsRead) read_parameters(item());
       }
     }
     ctx.sync();
@@ -664,6 +670,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE StreamRest read() {
     float *const maxima = stream.maxima(item().slot);
     uint32_t key = 0;
+    float lowest = contract::float_of(contract::kInfinityBits);
     constexpr int kVectorsAtOnce = kEdits ? Row::kVectors : kStreamedVectors;
     for_each_tile<kVectorsAtOnce>([&](int tile, const Vector(&raw)[Row::kVectors],
                                       const TilePatch &words) {
@@ -672,22 +679,28 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if constexpr (kWeighs) {
         const uint32_t own = key_or_bad(max);
         if (own > key) key = own;
+        const float x = element<kDtype>(raw[0], 0);
+        if (x > contract::negative_infinity()) lowest = Context::smaller(lowest, x);
       }
     });
     if constexpr (kWeighs) {
-      key = ctx.warp_max(key);
-      if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = key;
+      const uint64_t word = max_of_keys(key, ~contract::value_key(lowest));
+      if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = word;
       ctx.sync();
-      if (ctx.thread() == 0) {
-        uint64_t of_chunk = 0;
-        for (int i = 0; i < kWarps; ++i) {
-          if (shared.partial[0][i] > of_chunk) of_chunk = shared.partial[0][i];
-        }
-        ctx.publish(&chunk_words()[item().chunk], of_chunk);
+      if (ctx.warp() == 0) {
+        const uint64_t own = ctx.lane() < kWarps ? shared.partial[0][ctx.lane()] : 0;
+        const uint64_t of_chunk = max_of_keys(uint32_t(own), uint32_t(own >> 32));
+        if (ctx.lane() == 0) ctx.publish(&chunk_words()[item().chunk], of_chunk);
       }
     }
-    const bool is_last = is_last_at(&slot()->num_read, uint32_t(stream.num_chunks));
+    const bool is_last = is_last_at<true>(&slot()->num_read, uint32_t(stream.num_chunks));
     return is_last ? end_read() : StreamRest::kNothing;
+  }
+
+  // The warp's largest keys of two kinds in one word.
+  SAMPLER_DEVICE uint64_t max_of_keys(uint32_t low, uint32_t high) const {
+    low = ctx.warp_max(low);
+    return uint64_t(ctx.warp_max(high)) << 32 | low;
   }
 
   // Called when the whole row has been read.
@@ -696,9 +709,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (ctx.warp() == 0) {
         uint64_t word = 0;
         if (ctx.lane() < stream.num_chunks) word = ctx.load_fresh(&chunk_words()[ctx.lane()]);
-        const uint32_t key = ctx.warp_max(uint32_t(word));
+        word = max_of_keys(uint32_t(word), uint32_t(word >> 32));
         if (ctx.lane() == 0) {
-          set_maximum(key);
+          set_maximum(uint32_t(word));
+          shared.lowest = contract::value_of_key(~uint32_t(word >> 32));
           if (!waits_for_bound()) publish_maximum();
         }
       }
@@ -859,10 +873,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (ctx.thread() == 0) {
         ctx.publish(&slot()->num_listed, is_listed ? uint32_t(this->count()) : ~uint32_t(0));
       }
+      if (is_last_at<false>(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1)) {
+        return has_band() ? StreamRest::kBand : StreamRest::kList;
+      }
     }
-    const bool is_last = is_last_at(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1);
-    if (!is_last) return StreamRest::kNothing;
-    return has_band() ? StreamRest::kBand : StreamRest::kList;
+    return StreamRest::kNothing;
   }
 
   // A key that at least the wanted number of tokens reach, and not many more.
@@ -1012,7 +1027,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Calls f(element) for so many of these vectors, at even distances.
   template <class F>
   SAMPLER_DEVICE void for_each_sampled(int sampled, const F &f) const {
-    constexpr int kAtOnce = kEdits ? 1 : 2;  // what registers allow
+    constexpr int kAtOnce = 4;  // what registers allow
     const auto *const vectors = reinterpret_cast<const Vector *>(row().begin) + first_vector();
     const int num_vectors = end_vector() - first_vector();
     SAMPLER_KEEP_ROLLED
@@ -1022,16 +1037,19 @@ class StreamBlock : RankedList<Context, StreamShared> {
       for (int i = 0; i < kAtOnce; ++i) {
         const int place = first + i * Context::kThreads;
         const int at = place < sampled ? place : first;
-        raw[i] = ctx.load_streamed(&vectors[int64_t(at) * num_vectors / sampled]);
+        raw[i] =
+            ctx.load_streamed(&vectors[uint32_t(at) * uint32_t(num_vectors) / uint32_t(sampled)]);
       }
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kAtOnce; ++i) {
-        const int at = first + i * Context::kThreads;
-        if (at >= sampled) break;
-        const int vector = first_vector() + int(int64_t(at) * num_vectors / sampled);
-        const VectorValues values = values_of(vector * Row::kElements, raw[i]);
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < kAtOnce && first + i * Context::kThreads < sampled; ++i) {
+        const uint32_t at = uint32_t(first + i * Context::kThreads);
+        const uint32_t vector = at * uint32_t(num_vectors) / uint32_t(sampled);
+        const int position = (first_vector() + int(vector)) * Row::kElements;
+        const VectorValues values = values_of(position, raw[0]);
         SAMPLER_UNROLLED
         for (int j = 0; j < Row::kElements; ++j) f(values.x[j]);
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kAtOnce - 1; ++j) raw[j] = raw[j + 1];
       }
     }
   }
@@ -1045,7 +1063,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     constexpr float kOctaves = 18.0f;        // lighter tokens weigh nothing
     constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
     constexpr float kLeastDeviations = 2.0f;
-    constexpr int kVectorsOfLowest = 512;
     constexpr float kMost = 0.97f * kBandTokens;
     const contract::RowScale scale = this->scale();
     const float p = state().parameters.top_p;
@@ -1062,17 +1079,12 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if (of_list > p * 1.0001f * (of_list + most_of_rest)) return true;
 
     const int num_vectors = end_vector() - first_vector();
-    const int sampled = num_vectors < kSampledVectors ? num_vectors : kSampledVectors;
+    constexpr int kMostSampled = kSampledTokens / Row::kElements;
+    const int sampled = num_vectors < kMostSampled ? num_vectors : kMostSampled;
     const float floor = pivot - kOctaves / scale.scale;
-    uint32_t lowest_upside_down = 0;
-    for_each_sampled(sampled < kVectorsOfLowest ? sampled : kVectorsOfLowest, [&](float x) {
-      const uint32_t key = ~contract::value_key(x > floor ? x : floor);
-      if (x < pivot && key > lowest_upside_down) lowest_upside_down = key;
-    });
-    lowest_upside_down = max_of_block(lowest_upside_down);
-    const float lowest = contract::value_of_key(~lowest_upside_down);
+    const float lowest = shared.lowest > floor ? shared.lowest : floor;
     const float bins_of_unit = float(kSampleBins - 1) / (pivot - lowest);
-    if (lowest_upside_down == 0 || !(bins_of_unit < 0x1p60f)) return true;
+    if (!(lowest < pivot) || !(bins_of_unit < 0x1p60f)) return true;
 
     uint32_t *const bins = shared.row.bins.keys;  // units of mass
     SAMPLER_KEEP_ROLLED
@@ -1112,6 +1124,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     variance = float(sum_of_warps(ctx.warp_sum(uint64_t(variance * 0x1p-8f)), 0)) * 0x1p8f;
     uint32_t num_above = 0, num_below = 0;
+    int turn = 0;
     SAMPLER_KEEP_ROLLED
     for (float deviations = kMostDeviations;; deviations -= 0.5f) {
       if (deviations < kLeastDeviations) return false;
@@ -1129,14 +1142,14 @@ class StreamBlock : RankedList<Context, StreamShared> {
         own_below += is_below ? 1 : 0;
         if (!is_above && !is_below) own_tokens += uint32_t(float(bins[i]) / units_at(i) + 0.5f);
       }
-      const uint64_t counts =
-          sum_of_warps(ctx.warp_sum(uint64_t(own_tokens) << 24 | own_below << 12 | own_above), 1);
+      turn ^= 1;
+      const uint64_t counts = sum_of_warps(
+          ctx.warp_sum(uint64_t(own_tokens) << 24 | own_below << 12 | own_above), turn);
       num_above = uint32_t(counts) & 0xFFFu, num_below = uint32_t(counts) >> 12 & 0xFFFu;
       if (num_below == uint32_t(kSampleBins)) return true;  // the list is enough
       if (num_below == 0) return false;
       const float in_list = num_above == 0 ? float(this->count()) : 0.0f;
       if (in_list + tokens * float(counts >> 24) < kMost) break;
-      ctx.sync();
     }
     if (ctx.thread() == 0) {
       if (num_above != 0) state().bound = pivot - float(num_above) / bins_of_unit;
@@ -1152,6 +1165,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
   }
   SAMPLER_DEVICE float value_in_band(uint64_t place) const {
     return contract::value_of_key(contract::value_key(state().band) + uint32_t(place >> kIdBits));
+  }
+  SAMPLER_DEVICE int tile_in_band(uint64_t place) const {
+    const int id = int((uint32_t(place) & kIdMask) ^ kIdMask);
+    return (id + row().lead) / kTile;
   }
 
   // Weighs the chunk's tokens above the band, by tile, and all of them; adds those in it to the
@@ -1254,20 +1271,18 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const uint64_t total = total_weight();
     uint64_t least = contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total);
     if (least == 0) least = 1;
+    if (ctx.thread() == 0) shared.num_listed = count;
     ctx.sync();
     if (ctx.thread() == 0) {
       ctx.publish(&slot()->num_in_band, uint32_t(0));
       shared.total_of_row = total;
     }
     if (count > uint32_t(kBandTokens) || above >= least) return false;
-    uint64_t own = 0;
     load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
       shared.band[i] = place_in_band(contract::key_of_rank(rank), contract::id_of_rank(rank));
     });
-    SAMPLER_KEEP_ROLLED
-    for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
-      own += contract::weight(scale(), value_in_band(shared.band[i]));
-    }
+    uint64_t own = 0;
+    for_each_in_band(0, kNoPlace, [&](uint64_t, uint64_t weight) { own += weight; });
     if (ctx.thread() < kMostChunks) shared.of_chunks[ctx.thread()] = {};
     if (above + sum_of_warps(warp_sum_in_band(own), 0) < least) return false;
 
@@ -1284,17 +1299,13 @@ class StreamBlock : RankedList<Context, StreamShared> {
     SAMPLER_KEEP_ROLLED
     while ((end - 1) >> shift >> kBits != 0) shift += kBits;
     SAMPLER_KEEP_ROLLED
-    for (; shift >= 0; shift -= kBits) {
+    for (bool is_found = false; shift >= 0 && !is_found; shift -= kBits) {
       SAMPLER_KEEP_ROLLED
       for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) bins[i] = {};
       ctx.sync();
-      SAMPLER_KEEP_ROLLED
-      for (int i = ctx.thread(); i < int(count); i += Context::kThreads) {
-        const uint64_t place = shared.band[i];
-        if (place < low || place >= end) continue;
-        ctx.add_to_shared(&bins[(place - low) >> shift],
-                          contract::weight(scale(), value_in_band(place)));
-      }
+      for_each_in_band(low, end, [&](uint64_t place, uint64_t weight) {
+        ctx.add_to_shared(&bins[(place - low) >> shift], weight);
+      });
       ctx.sync();
       // Every warp finds the bin: a lane has four, from the highest down.
       const int highest = kMostTilesOfChunk - 1 - 4 * ctx.lane();
@@ -1309,37 +1320,56 @@ class StreamBlock : RankedList<Context, StreamShared> {
       for (int i = 0; i < 3 && before + bins[bin].value() < least; ++i)
         before += bins[bin--].value();
       above = ctx.warp_broadcast(before, lane);
-      low += ctx.warp_broadcast(uint64_t(bin), lane) << shift;
+      bin = int(ctx.warp_broadcast(uint64_t(bin), lane));
+      low += uint64_t(bin) << shift;
       end = low + (uint64_t(1) << shift);
+      // A bin lighter than two tokens of its lowest value has one token: the cut.
+      is_found = bins[bin].value() < 2 * contract::weight(scale(), value_in_band(low));
       ctx.sync();
     }
-    if (rules.top_p_ties == SAMPLER_TIES_KEEP) low &= ~uint64_t(kIdMask);
-    if (ctx.thread() == 0) {
-      shared.cut = low;
-      shared.num_listed = count;
+    if (ctx.thread() == 0) shared.cut = low;
+    ctx.sync();
+    for_each_in_band(low, end, [&](uint64_t place, uint64_t) { shared.cut = place; });
+    ctx.sync();
+    const bool keeps_ties = rules.top_p_ties == SAMPLER_TIES_KEEP;
+    sum_kept_by_chunk(keeps_ties ? shared.cut & ~uint64_t(kIdMask) : shared.cut);
+    return true;
+  }
+
+  // Sums the band's tokens from a place on by chunk: neighbors mostly have the same.
+  SAMPLER_DEVICE void sum_kept_by_chunk(uint64_t cut) const {
+    SAMPLER_KEEP_ROLLED
+    for (int first = ctx.warp() * 32; first < this->count(); first += Context::kThreads) {
+      const int i = first + ctx.lane();
+      const uint64_t place = i < this->count() ? shared.band[i] : 0;
+      const bool is_kept = i < this->count() && place >= cut;
+      const uint64_t weight = is_kept ? contract::weight(scale(), value_in_band(place)) : 0;
+      const int chunk = tile_in_band(place) / stream.tiles_of_chunk;
+      SAMPLER_KEEP_ROLLED
+      for (uint32_t lanes = ctx.ballot(is_kept); lanes != 0;) {
+        const int of_first = int(ctx.warp_broadcast(uint64_t(chunk), Context::lowest_bit(lanes)));
+        const uint64_t sum = ctx.warp_sum(chunk == of_first ? weight : 0);
+        if (ctx.lane() == 0) ctx.add_to_shared(&shared.of_chunks[of_first], sum);
+        lanes &= ~ctx.ballot(chunk == of_first);
+      }
     }
     ctx.sync();
-    for_each_kept_of_band([&](int tile, uint64_t weight) {
-      ctx.add_to_shared(&shared.of_chunks[tile / stream.tiles_of_chunk], weight);
-    });
+    if (ctx.thread() == 0) shared.cut = cut;
     ctx.sync();
-    return true;
   }
 
   SAMPLER_DEVICE bool has_upper_bound() const {
     return state().bound < contract::float_of(contract::kInfinityBits);
   }
 
-  // Calls f(tile, weight) for each token of the band that is kept.
+  // Calls f(place, weight) for each token of the band in [low, end).
   template <class F>
-  SAMPLER_DEVICE void for_each_kept_of_band(const F &f) const {
-    const uint64_t cut = shared.cut;
+  SAMPLER_DEVICE void for_each_in_band(uint64_t low, uint64_t end, const F &f) const {
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < this->count(); i += Context::kThreads) {
       const uint64_t place = shared.band[i];
-      if (place < cut) continue;
-      const int id = int(uint32_t(place) & kIdMask) ^ int(kIdMask);
-      f((id + row().lead) / kTile, contract::weight(scale(), value_in_band(place)));
+      if (place < low || place >= end) continue;
+      f(place, contract::weight(scale(), value_in_band(place)));
     }
   }
 
@@ -1350,7 +1380,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
       return;
     }
-    if (ctx.thread() == Context::kThreads - 1) shared.word = random_word();
     int kept = 0;
     SAMPLER_KEEP_ROLLED
     for (bool is_filtered = false;; is_filtered = true) {
@@ -1429,7 +1458,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     // The list arrives, too.
     const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
-    if (!is_last_at(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
+    if (!is_last_at<false>(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
     if (by_tile) return StreamRest::kWeights;
     return has_band() ? StreamRest::kBand : StreamRest::kList;
   }
@@ -1509,6 +1538,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Called when the tiles' weights are published, and the band is cut, if there is one.
   SAMPLER_DEVICE void draw_from_weights() {
     const bool is_banded = has_band();
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) {
+      shared.of_tiles[i] = {};
+    }
+    ctx.sync();
     if (ctx.warp() == 0) {
       uint64_t own = 0;
       if (ctx.lane() < stream.num_chunks) {
@@ -1516,7 +1550,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
         if (is_banded) own += shared.of_chunks[ctx.lane()].value();
       }
       const uint64_t total = ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
-      uint64_t target = contract::draw_target(random_word(), total);
+      uint64_t target = contract::draw_target(shared.word, total);
       const int chunk = find(own, &target);
       if (ctx.lane() == 0) {
         shared.prefix = chunk;
@@ -1525,53 +1559,62 @@ class StreamBlock : RankedList<Context, StreamShared> {
         if (!is_banded) shared.total_of_row = total;
       }
     }
-    if (is_banded) {
-      SAMPLER_KEEP_ROLLED
-      for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) {
-        shared.of_tiles[i] = {};
-      }
-    }
     ctx.sync();
     const int first_tile = shared.prefix * stream.tiles_of_chunk;
+    const int end_tile = first_tile + stream.tiles_of_chunk;
     if (is_banded) {
-      for_each_kept_of_band([&](int tile, uint64_t weight) {
-        if (tile >= first_tile && tile < first_tile + stream.tiles_of_chunk) {
+      for_each_in_band(shared.cut, kNoPlace, [&](uint64_t place, uint64_t weight) {
+        const int tile = tile_in_band(place);
+        if (tile >= first_tile && tile < end_tile) {
           ctx.add_to_shared(&shared.of_tiles[tile - first_tile], weight);
         }
       });
-      ctx.sync();
     }
+    ctx.sync();
     if (ctx.warp() == 0) {
+      constexpr int kTilesOfLane = kMostTilesOfChunk / 32;
       uint64_t target = shared.target;
-      const uint64_t total = shared.total;
       const uint64_t *const tiles = stream.tiles(item().slot);
-      int tile = first_tile;
-      SAMPLER_KEEP_ROLLED
-      for (int first = first_tile;; first += 32) {
-        const int own_tile = first + ctx.lane();
-        uint64_t own = 0;
-        if (own_tile < first_tile + stream.tiles_of_chunk && own_tile < stream.num_tiles) {
-          own = ctx.load_fresh(&tiles[own_tile]);
-          if (is_banded) own += shared.of_tiles[own_tile - first_tile].value();
-        }
-        const int lane = find(own, &target);
-        tile = first + lane;
-        if (lane < 32) break;
+      const int first = first_tile + kTilesOfLane * ctx.lane();
+      uint64_t weights[kTilesOfLane], own = 0;
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kTilesOfLane; ++i) {
+        const bool is_in = first + i < end_tile && first + i < stream.num_tiles;
+        weights[i] = is_in ? ctx.load_fresh(&tiles[first + i]) : 0;
       }
-      uint64_t mine = 0;
-      const int from = tile * kTile + ctx.lane() * kGroup - row().lead;
-      SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kGroup; ++i) mine += weight_at(from + i);
-      const int lane = find(mine, &target);
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kTilesOfLane; ++i) {
+        weights[i] += shared.of_tiles[first + i - first_tile].value();
+        own += weights[i];
+      }
+      const int lane = find(own, &target);
       if (ctx.lane() == lane) {
-        int i = 0;
-        SAMPLER_KEEP_ROLLED
-        for (uint64_t weight = weight_at(from); target >= weight; weight = weight_at(from + i)) {
-          target -= weight;
-          ++i;
+        int tile = first;
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kTilesOfLane - 1; ++i) {
+          const bool is_before = tile == first + i && target >= weights[i];
+          target -= is_before ? weights[i] : 0;
+          tile += is_before ? 1 : 0;
         }
-        set_drawn(uint32_t(from + i), 0, total);
+        shared.prefix = tile;
+        shared.target = target;
       }
+    }
+    ctx.sync();
+    uint64_t target = shared.target;
+    int turn = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int index = shared.prefix * kTile - row().lead + ctx.thread();;
+         index += Context::kThreads) {
+      const uint64_t own = weight_at(index);
+      uint64_t all;
+      turn ^= 1;
+      const uint64_t before = sum_before(own, turn, &all);
+      if (before <= target && target < before + own) {
+        set_drawn(uint32_t(index), 0, shared.total);
+      }
+      if (target < all) break;
+      target -= all;
     }
     ctx.sync();
   }

@@ -20,7 +20,7 @@ constexpr int kStreamedTokens = 2048;    // candidates in a row's list
 constexpr int kLeastStreamedTiles = 16;  // fewest tiles of a streamed row
 constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p lists tokens above it
 constexpr int kBandTokens = 2 * kStreamedTokens;  // candidates in a row's band
-constexpr int kSampledVectors = 4096;             // of a row, to place its band
+constexpr int kSampledTokens = 1 << 14;           // of a row, to place its band
 constexpr int kMostTilesOfChunk = 128;
 constexpr int kMostEdited = 8192;  // tokens of a row that edits change
 static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
@@ -315,6 +315,7 @@ struct alignas(16) StreamShared {
   uint32_t num_listed;
   int prefix;
   uint64_t cut;                          // of the band
+  float lowest;                          // of some of the row's values, -inf aside
   TwoWords of_chunks[kMostChunks];       // weights of the band's kept tokens
   TwoWords of_tiles[kMostTilesOfChunk];  // the same, of one chunk
   union {

@@ -1069,7 +1069,7 @@ FAULTS = [
         "band_left_out_of_the_draw",
         "the draw finds the tile among the weights above the band alone",
         [("kernels/stream/stream.cuh",
-          "if (is_banded) own += shared.of_tiles[own_tile - first_tile].value();", "")],
+          "weights[i] += shared.of_tiles[first + i - first_tile].value();", "")],
         [streamed_rows("OfManyTokensAreCutInABand")]),
     Fault(
         "band_cut_a_bin_too_low",
