@@ -67,8 +67,12 @@
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__
 // noinline, for code with many call sites: inlined copies would add up, as a kernel contains all of
-// its passes.
+// its passes. A unit whose kernels have it once defines SAMPLER_CALLS_ARE_INLINED.
+#if defined(SAMPLER_CALLS_ARE_INLINED)
+#define SAMPLER_DEVICE_CALL __device__ __forceinline__
+#else
 #define SAMPLER_DEVICE_CALL __device__ __noinline__
+#endif
 // Before a loop with a large enough body.
 #define SAMPLER_KEEP_ROLLED _Pragma("unroll 1")
 // Before a loop over registers.

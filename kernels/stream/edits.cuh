@@ -102,9 +102,8 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
   // Replaces each listed value by change(element, x). A barrier follows.
   template <class Change>
   SAMPLER_DEVICE void change_all(const Change &change) const {
-    this->for_each(0, count_, [&](int64_t i) {
-      lists_.values[i] = change(int(i), lists_.values[i]);
-    });
+    this->for_each(0, count_,
+                   [&](int64_t i) { lists_.values[i] = change(int(i), lists_.values[i]); });
     team.ctx.sync();
   }
 
@@ -119,104 +118,83 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
   int count_ = 0;
 };
 
-template <class Context>
-class RowEdits {
- public:
-  SAMPLER_DEVICE RowEdits(const Context &context, const StagedSampleRequest &sample,
-                          const Stream &stream)
-      : ctx_(context),
-        request_(sample),
-        edits_(stream.edits),
-        team_(ctx_, ctx_.template shared<EditsShared>().team),
-        row_(team_, EditsLists::of(&ctx_.template shared<EditsShared>(), edits_), edits_),
-        edit_(row_, sample.stages) {}
+// The index of a row's bitmask; negative: none.
+SAMPLER_DEVICE inline int32_t mask_of(const contract::Pipeline &stages, uint32_t output) {
+  bool is_on = false;
+  for (const sampler_stage stage : stages.edits) is_on = is_on || stage == SAMPLER_STAGE_MASK;
+  if (!is_on || !stages.bitmasks) return -1;
+  return stages.bitmask_indices ? stages.bitmask_indices[output] : int32_t(output);
+}
 
-  SAMPLER_DEVICE void run(uint32_t output) {
-    const contract::Pipeline &stages = request_.stages;
-    const int64_t index = input_row(request_, output), slot = request_.slots[output];
-    EditsHead head = {SAMPLER_ROW_OK, SAMPLER_ROW_OK, -1, 0};
-    if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
-      head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
-    } else if (index >= 0 && index < request_.input.num_rows) {
-      row_.begin(contract::row_view(request_.input, index));
-      list(slot);
-      if (!row_.load()) {
-        head.num_edited = EditsHead::kLeft;
-      } else {
-        head.status = edit_.edit(slot, output);
-        if (head.status == SAMPLER_ROW_OK) {
-          head.num_edited = uint32_t(row_.count());
-          head.mask = mask_of(output);
-          if (row_.count() > 0) row_.publish(output);
-        }
-      }
-    }
-    if (ctx_.thread() == 0) *edits_.head(output) = head;
-    ctx_.sync();
+// Lists the tokens that edits may change. Lists that are invalid are for the edits to find.
+template <class Row>
+SAMPLER_DEVICE void list_edited(const contract::Pipeline &stages, int64_t slot, const Row &row) {
+  const contract::EditNumbers numbers = stages.numbers(slot);
+  StagedText text;
+  if (read_staged_text(stages, slot, &text) != SAMPLER_ROW_OK) return;
+  int64_t begin = text.length();
+  const auto begin_at = [&](int32_t window) {
+    const int64_t first = contract::first_counted(text.length(), 0, window);
+    if (first < begin) begin = first;
+  };
+  if (numbers.penalties_are_on()) begin_at(numbers.penalty_window);
+  if (contract::dry_is_on(numbers.dry)) begin_at(numbers.dry_window);
+  if (numbers.no_repeat_ngram_size > 0) begin_at(0);
+  row.for_each(begin, text.length(), [&](int64_t place) { row.add(text.at(place)); });
+
+  contract::TokenList tokens;
+  if (stages.biased && stages.biased.find_by_slot(slot, &tokens)) row.add_all(tokens);
+  if (stages.banned && stages.banned.find_by_slot(slot, &tokens)) row.add_all(tokens);
+  const bool changes_stops =
+      numbers.decay.is_on() ||
+      contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens);
+  if (changes_stops && stages.stop && stages.stop.find_by_slot(slot, &tokens)) {
+    row.add_all(tokens);
   }
-
- private:
-  SAMPLER_DEVICE int32_t mask_of(uint32_t output) const {
-    const contract::Pipeline &stages = request_.stages;
-    bool is_on = false;
-    for (const sampler_stage stage : stages.edits) is_on = is_on || stage == SAMPLER_STAGE_MASK;
-    if (!is_on || !stages.bitmasks) return -1;
-    return stages.bitmask_indices ? stages.bitmask_indices[output] : int32_t(output);
-  }
-
-  // Lists the tokens that edits may change. Lists that are invalid are for the edits to find.
-  SAMPLER_DEVICE void list(int64_t slot) const {
-    const contract::Pipeline &stages = request_.stages;
-    const contract::EditNumbers numbers = stages.numbers(slot);
-    StagedText text;
-    if (read_staged_text(stages, slot, &text) != SAMPLER_ROW_OK) return;
-    int64_t begin = text.length();
-    const auto begin_at = [&](int32_t window) {
-      const int64_t first = contract::first_counted(text.length(), 0, window);
-      if (first < begin) begin = first;
-    };
-    if (numbers.penalties_are_on()) begin_at(numbers.penalty_window);
-    if (contract::dry_is_on(numbers.dry)) begin_at(numbers.dry_window);
-    if (numbers.no_repeat_ngram_size > 0) begin_at(0);
-    row_.for_each(begin, text.length(), [&](int64_t place) { row_.add(text.at(place)); });
-
-    contract::TokenList tokens;
-    if (stages.biased && stages.biased.find_by_slot(slot, &tokens)) row_.add_all(tokens);
-    if (stages.banned && stages.banned.find_by_slot(slot, &tokens)) row_.add_all(tokens);
-    const bool changes_stops =
-        numbers.decay.is_on() ||
-        contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens);
-    if (changes_stops && stages.stop && stages.stop.find_by_slot(slot, &tokens)) {
-      row_.add_all(tokens);
-    }
-    const contract::TokenLists &words = stages.bad_words;
-    if (!words) return;
-    const int64_t *const offsets = stages.bad_word_offsets;
-    const int64_t first = offsets ? offsets[slot] : 0;
-    const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
-    if (first < 0 || first > end || end > words.num_lists) return;
-    row_.for_each(first, end, [&](int64_t i) {
-      contract::TokenList word;
-      if (words.find(i, &word) && word.count > 0) row_.add(word[word.count - 1]);
-    });
-  }
-
-  const Context &ctx_;
-  const StagedSampleRequest &request_;
-  const StreamedEdits &edits_;
-  Team<const Context> team_;
-  EditedTokens<const Context> row_;
-  TeamEdits<const Context, EditedTokens<const Context>> edit_;
-};
+  const contract::TokenLists &words = stages.bad_words;
+  if (!words) return;
+  const int64_t *const offsets = stages.bad_word_offsets;
+  const int64_t first = offsets ? offsets[slot] : 0;
+  const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
+  if (first < 0 || first > end || end > words.num_lists) return;
+  row.for_each(first, end, [&](int64_t i) {
+    contract::TokenList word;
+    if (words.find(i, &word) && word.count > 0) row.add(word[word.count - 1]);
+  });
+}
 
 // Edits the rows of a launch, and clears what the next one must find 0.
 template <class Context>
 SAMPLER_DEVICE void run_edits(const Context &ctx, const StagedSampleRequest &request,
                               const Stream &stream) {
   run_clear(ctx, stream);
-  RowEdits<Context> edits(ctx, request, stream);
-  for (int64_t row = ctx.team(); row < request.num_rows; row += ctx.num_teams()) {
-    edits.run(uint32_t(row));
+  const contract::Pipeline &stages = request.stages;
+  EditsShared &shared = ctx.template shared<EditsShared>();
+  Team<const Context> team(ctx, shared.team);
+  EditedTokens<const Context> row(team, EditsLists::of(&shared, stream.edits), stream.edits);
+  TeamEdits<const Context, EditedTokens<const Context>> edits(row, stages);
+  SAMPLER_KEEP_ROLLED
+  for (int64_t output = ctx.team(); output < request.num_rows; output += ctx.num_teams()) {
+    const int64_t index = input_row(request, output), slot = request.slots[output];
+    EditsHead head = {SAMPLER_ROW_OK, SAMPLER_ROW_OK, -1, 0};
+    if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
+      head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
+    } else if (index >= 0 && index < request.input.num_rows) {
+      row.begin(contract::row_view(request.input, index));
+      list_edited(stages, slot, row);
+      if (!row.load()) {
+        head.num_edited = EditsHead::kLeft;
+      } else {
+        head.status = edits.edit(slot, output);
+        if (head.status == SAMPLER_ROW_OK) {
+          head.num_edited = uint32_t(row.count());
+          head.mask = mask_of(stages, uint32_t(output));
+          if (row.count() > 0) row.publish(uint32_t(output));
+        }
+      }
+    }
+    if (ctx.thread() == 0) *stream.edits.head(uint32_t(output)) = head;
+    ctx.sync();
   }
 }
 

@@ -89,6 +89,14 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
   return is_for_stream ? StreamKind::kEdited : StreamKind::kNone;
 }
 
+bool need_lists_alone(const contract::SampleRequest &request) {
+  const contract::Parameters &all = request.parameters;
+  if (all.differ_by_slot()) return false;
+  const StreamNeed need =
+      stream_need(all.of(0), all.rules, request.input.num_cols, StreamWanted::of(request));
+  return need == StreamNeed::kFirst || need == StreamNeed::kList;
+}
+
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {
   // Lists of all slots lie in one array, which does not tell how long each of them is.
   constexpr int64_t kMostOfLists = 2048;
@@ -133,11 +141,12 @@ size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_on
 }
 
 Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64_t num_cols,
-                   int blocks_at_once) {
+                   int blocks_at_once, bool has_lists_alone) {
   constexpr int64_t kMostItems = int64_t(1) << 31;
   Stream stream;
   if (kind == StreamKind::kNone || num_rows < 1 || blocks_at_once < 1) return stream;
   stream.kind = kind;
+  stream.has_lists_alone = has_lists_alone;
   const int64_t tiles = divided_up(num_cols + kMaxLead, kTile);
   stream.num_tiles = int(tiles);
   // As many chunks as keep all blocks busy, within the limits of their size.
@@ -168,7 +177,7 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
   const int64_t items = (stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks;
   if (items >= kMostItems) return Stream();
   stream.num_items = uint32_t(items);
-  stream.has_tickets = stream.weighs() || num_rows > stream.num_slots;
+  stream.has_tickets = stream.weighs() || stream.has_edits() || num_rows > stream.num_slots;
   stream.num_blocks = int(stream.has_tickets ? std::min<int64_t>(items, blocks_at_once) : items);
   return stream;
 }

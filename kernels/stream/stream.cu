@@ -2,7 +2,6 @@
 #include "launch/launch.h"
 
 #include "machine/cuda_context.cuh"
-#include "stream/edits.cuh"
 #include "stream/stream.cuh"
 
 namespace sampler::kernels {
@@ -40,16 +39,6 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_clear(ctx, stream);
 }
 
-__global__ void __launch_bounds__(kBlockThreads, 3)
-    edits_kernel(const __grid_constant__ StagedSampleRequest request,
-                 const __grid_constant__ Stream stream) {
-  using Context = CudaContext<kBlockThreads, false>;
-  extern __shared__ __align__(16) char dynamic_shared[];
-  __shared__ typename Context::Scratch scratch;
-  const Context ctx(scratch, dynamic_shared);
-  run_edits(ctx, request, stream);
-}
-
 }  // namespace
 
 const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind) {
@@ -62,10 +51,6 @@ const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind) {
     }
   });
   return address;
-}
-
-const void *edits_kernel_address() {
-  return reinterpret_cast<const void *>(&edits_kernel);
 }
 
 const void *clear_kernel_address() {

@@ -161,6 +161,7 @@ struct StreamedEdits {
 struct Stream {
   StreamKind kind = StreamKind::kNone;
   bool has_tickets = false;  // else each block has the item of its index
+  bool has_lists_alone = false;  // of kEdited: no row needs the weights of all its tokens
   int num_tiles = 0;         // most tiles of a row
   int num_chunks = 0;        // per row
   int tiles_of_chunk = 0;
@@ -174,7 +175,7 @@ struct Stream {
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
-  SAMPLER_HD bool weighs() const { return kind >= StreamKind::kAny; }
+  SAMPLER_HD bool weighs() const { return kind >= StreamKind::kAny && !has_lists_alone; }
   SAMPLER_HD bool has_edits() const { return kind == StreamKind::kEdited; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
@@ -353,7 +354,10 @@ size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_on
 
 // `blocks_at_once`: concurrent blocks on the device. kNone without rows to stream.
 Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64_t num_cols,
-                   int blocks_at_once);
+                   int blocks_at_once, bool has_lists_alone = false);
+
+// Whether all rows of a request need lists alone.
+bool need_lists_alone(const contract::SampleRequest &request);
 
 // The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's
 // shared memory. A capacity of -1: there is no room.

@@ -125,16 +125,16 @@ constexpr bool kMayBeHeld = kMayBeStreamed<Request> ||
                             std::is_same_v<Request, contract::SelectRequest> ||
                             std::is_same_v<Request, contract::VerifyRequest>;
 
-kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
-                          const Device &device) {
+kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
+  const kernels::StreamKind kind = kernels::stream_kind(request);
   return kernels::plan_stream(kind, kernels::may_have_bands(request), request.num_rows,
                               request.input.num_cols, device.shape.stream_blocks[int(kind)]);
 }
-kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
-  return stream_of(kernels::stream_kind(request), request, device);
-}
 kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  kernels::Stream stream = stream_of(kernels::stream_kind(request), request, device);
+  const kernels::StreamKind kind = kernels::stream_kind(request);
+  kernels::Stream stream = kernels::plan_stream(
+      kind, kernels::may_have_bands(request), request.num_rows, request.input.num_cols,
+      device.shape.stream_blocks[int(kind)], kernels::need_lists_alone(request));
   if (stream.is_on()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
   return stream.edits.capacity < 0 ? kernels::Stream() : stream;
 }
