@@ -65,7 +65,7 @@ struct KernelShape {
 struct DeviceShape {
   int num_multiprocessors = 0;
   bool overlaps_launches = false;
-  int stream_blocks[5] = {};  // concurrent blocks of streamed rows, by StreamKind; 0: not streamed
+  int stream_blocks[6] = {};  // concurrent blocks of streamed rows, by StreamKind; 0: not streamed
   int edits_bytes = 0;        // most dynamic shared memory of a block that edits a streamed row
   int held_bytes = 0;         // most dynamic shared memory of a block of held rows
   int held_team = 0;          // most blocks of a team of those; 0: rows are not held

@@ -24,7 +24,8 @@ int64_t divided_up(int64_t a, int64_t b) {
 
 bool is_streamed(const contract::SampleRequest &request) {
   const contract::Rows &input = request.input;
-  return !input.ids && !input.counts && input.kind == SAMPLER_LOGITS &&
+  const bool is_kind = input.kind == SAMPLER_LOGITS || input.dtype == SAMPLER_F32;
+  return !input.ids && !input.counts && is_kind &&
          request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.pipeline && !request.reports &&
          !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
 }
@@ -58,6 +59,12 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
   if (!is_streamed(request)) return StreamKind::kNone;
   const contract::Parameters &all = request.parameters;
   const StreamWanted wanted = StreamWanted::of(request);
+  if (request.input.kind == SAMPLER_PROBABILITIES) {
+    const bool is_for_stream =
+        all.differ_by_slot() ||
+        stream_need(all.of(0), all.rules, request.input.num_cols, wanted) != StreamNeed::kOther;
+    return is_for_stream ? StreamKind::kGiven : StreamKind::kNone;
+  }
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
     return wanted.raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
   }

@@ -16,9 +16,9 @@ constexpr int kBlocksOfAny = 3;
 constexpr int kBlocksOfAny = 4;
 #endif
 template <StreamKind kKind>
-constexpr int kStreamBlocks = kKind == StreamKind::kAny      ? kBlocksOfAny
-                              : kKind == StreamKind::kEdited ? 3
-                                                             : 4;
+constexpr int kStreamBlocks = kKind == StreamKind::kEdited  ? 3
+                              : kKind >= StreamKind::kAny ? kBlocksOfAny
+                                                           : 4;
 
 template <sampler_dtype kDtype, StreamKind kKind>
 __global__ void __launch_bounds__(kBlockThreads, kStreamBlocks<kKind>)

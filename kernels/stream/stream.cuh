@@ -132,6 +132,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
   using Row = StreamedRow<kDtype>;
   static constexpr bool kWeighs = kKind >= StreamKind::kAny;
   static constexpr bool kEdits = kKind == StreamKind::kEdited;
+  static constexpr sampler_input_kind kInput =
+      kKind == StreamKind::kGiven ? SAMPLER_PROBABILITIES : SAMPLER_LOGITS;
+  static constexpr bool kIsGiven = kInput == SAMPLER_PROBABILITIES;
   // Whether a block takes an item while it works on another. Of a row that is weighed the other
   // blocks would wait while this one completes another row.
   static constexpr bool kTakesAhead = !kWeighs;
@@ -327,6 +330,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
 
   SAMPLER_DEVICE StreamedRowState &state() const { return item().row_state; }
   SAMPLER_DEVICE contract::RowScale scale() const {
+    if constexpr (kIsGiven) return contract::probabilities_row_scale(state().max);
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
   // Only lists are weighed twice.
@@ -337,6 +341,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return has_two() ? raw_scale() : scale();
   }
   SAMPLER_DEVICE contract::RowScale raw_scale() const {
+    if constexpr (kIsGiven) return scale();
     return contract::logits_row_scale(state().max, 1.0f);
   }
   SAMPLER_DEVICE StreamSlot *slot() const { return stream.slot(item().slot); }
@@ -416,7 +421,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE void set_maximum(uint32_t key) const {
     StreamedRowState &row = state();
     row.max_key = key;
-    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key);
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key, kInput);
     if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item().patch.status;
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
@@ -536,6 +541,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     SAMPLER_UNROLLED
     for (int i = 0; i < kGroup; ++i) {
       group.x[i] = element<kDtype>(raw[i / Row::kElements], i % Row::kElements);
+      if constexpr (kIsGiven) group.x[i] = contract::larger_of(group.x[i], 0.0f);  // beside the row
     }
     if constexpr (kEdits) {
       const uint32_t edited =
@@ -554,12 +560,27 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE float largest_of(int tile, const Vector (&raw)[Row::kVectors],
                                   const TilePatch &words) const {
     const float given = largest<kDtype, Context>(raw);
+    if constexpr (kIsGiven) return is_negative(tile, raw) ? contract::quiet_nan() : given;
     if constexpr (!kEdits) return given;
     const Group group = group_of(tile, raw, words);
     float max = group.x[0];
     SAMPLER_UNROLLED
     for (int i = 1; i < kGroup; ++i) max = Context::larger(max, group.x[i]);
     return given < contract::float_of(contract::kInfinityBits) ? max : contract::quiet_nan();
+  }
+
+  // Whether a probability of the group is below 0. Beside the row lies -inf.
+  SAMPLER_DEVICE bool is_negative(int tile, const Vector (&raw)[Row::kVectors]) const {
+    const bool is_whole = row().is_whole(tile);
+    bool any = false;
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      const int position =
+          Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements;
+      const bool is_in = is_whole || row().is_inside(position, 1);
+      any = any || (element<kDtype>(raw[i / Row::kElements], i % Row::kElements) < 0.0f && is_in);
+    }
+    return any;
   }
 
   // The same of the vector at a position.
@@ -830,7 +851,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if constexpr (!kWeighs) {
       own_max = max_of_block(own);
       if (ctx.thread() == 0) set_maximum(own_max);
-      if (status_of_key(own_max) != SAMPLER_ROW_OK) return end_with(false);
+      if (status_of_key(own_max, kInput) != SAMPLER_ROW_OK) return end_with(false);
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
     const uint32_t bound =
@@ -852,7 +873,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     const bool is_listed = fits && !has_band();
     if (is_listed) {
-      sort(state().max, contract::value_of_key(bound));
+      sort(state().max, contract::value_of_key(bound), kIsGiven);
       if (what == StreamNeed::kFirst) {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
@@ -890,7 +911,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
       if (of_p > wanted) wanted = of_p;
     }
-    const uint32_t lowest = contract::value_key(contract::negative_infinity()) + 1;
+    const uint32_t lowest = contract::key_of_rank(contract::lowest_cut(kInput));
     uint32_t key;
     if (wanted <= Context::kThreads / 2) {
       const uint32_t keys[1] = {own};
@@ -1054,6 +1075,16 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
+  // Values on a line where as far is as many octaves of weight: of probabilities roughly, by bits.
+  SAMPLER_DEVICE static float coordinate(float x) {
+    if constexpr (kIsGiven) return float(contract::bits_of(x));
+    return x;
+  }
+  SAMPLER_DEVICE static float value_at_coordinate(float at) {
+    if constexpr (!kIsGiven) return at;
+    return at > 1.0f ? contract::float_of(uint32_t(at)) : contract::float_of(1);
+  }
+
   // Places the band, if top-p keeps more than the list, which has all tokens from `pivot` up.
   // False: there would be too many tokens. What it estimates decides where a token is looked for,
   // never which one it is.
@@ -1081,10 +1112,11 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const int num_vectors = end_vector() - first_vector();
     constexpr int kMostSampled = kSampledTokens / Row::kElements;
     const int sampled = num_vectors < kMostSampled ? num_vectors : kMostSampled;
-    const float floor = pivot - kOctaves / scale.scale;
-    const float lowest = shared.lowest > floor ? shared.lowest : floor;
-    const float bins_of_unit = float(kSampleBins - 1) / (pivot - lowest);
-    if (!(lowest < pivot) || !(bins_of_unit < 0x1p60f)) return true;
+    const float of_octave = kIsGiven ? 0x1p23f : 1.0f / scale.scale;
+    const float from = coordinate(pivot), floor = from - kOctaves * of_octave;
+    const float least = coordinate(shared.lowest), lowest = least > floor ? least : floor;
+    const float bins_of_unit = float(kSampleBins - 1) / (from - lowest);
+    if (!(lowest < from) || !(bins_of_unit < 0x1p60f)) return true;
 
     uint32_t *const bins = shared.row.bins.keys;  // units of mass
     SAMPLER_KEEP_ROLLED
@@ -1092,9 +1124,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     ctx.sync();
     const float units_of_one = kUnits / of_pivot;
     for_each_sampled(sampled, [&](float x) {
-      if (x < floor || x >= pivot) return;
+      const float at = coordinate(x);
+      if (at < floor || x >= pivot) return;
       const float units = contract::relative_for_weight(scale, x) * units_of_one;
-      const float place = (pivot - x) * bins_of_unit;
+      const float place = (from - at) * bins_of_unit;
       const int bin = place < float(kSampleBins - 1) ? int(place) : kSampleBins - 1;
       ctx.add_to_shared(&bins[bin], uint32_t(units + 0.5f));
     });
@@ -1111,7 +1144,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const float tokens = float(num_vectors) / float(sampled);
     const float above = of_list * units_of_one;
     const float wanted = (p * (above + tokens * float(all)) - above) / tokens;
-    const float octaves_of_bin = scale.scale / bins_of_unit;
+    const float octaves_of_bin = 1.0f / (bins_of_unit * of_octave);
     const auto units_at = [&](int bin) {
       return kUnits * contract::exp2_of_negative(-(float(bin) + 0.5f) * octaves_of_bin);
     };
@@ -1152,8 +1185,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (in_list + tokens * float(counts >> 24) < kMost) break;
     }
     if (ctx.thread() == 0) {
-      if (num_above != 0) state().bound = pivot - float(num_above) / bins_of_unit;
-      state().band = pivot - float(uint32_t(kSampleBins) - num_below) / bins_of_unit;
+      if (num_above != 0) state().bound = value_at_coordinate(from - float(num_above) / bins_of_unit);
+      const uint32_t num_to_end = uint32_t(kSampleBins) - num_below;
+      state().band = value_at_coordinate(from - float(num_to_end) / bins_of_unit);
     }
     ctx.sync();
     return true;

@@ -32,8 +32,9 @@ enum class StreamKind : int {
   kList,    // draws from a short list only, and greedy rows; also of two scales
   kAny,     // any parameters
   kEdited,  // the same of edited rows
+  kGiven,   // the same of rows of probabilities, f32
 };
-constexpr int kNumStreamKinds = 5;  // DeviceShape::stream_blocks has as many
+constexpr int kNumStreamKinds = 6;  // DeviceShape::stream_blocks has as many
 
 // What a row needs, by its parameters.
 enum class StreamNeed : int {
@@ -161,7 +162,7 @@ struct StreamedEdits {
 struct Stream {
   StreamKind kind = StreamKind::kNone;
   bool has_tickets = false;  // else each block has the item of its index
-  bool has_lists_alone = false;  // of kEdited: no row needs the weights of all its tokens
+  bool has_lists_alone = false;  // no row needs the weights of all its tokens
   int num_tiles = 0;         // most tiles of a row
   int num_chunks = 0;        // per row
   int tiles_of_chunk = 0;
@@ -337,6 +338,8 @@ void for_each_stream_kernel(const F &f) {
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F32>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
+  f(std::integral_constant<sampler_dtype, SAMPLER_F32>(),
+    std::integral_constant<StreamKind, StreamKind::kGiven>());
 }
 
 // Whether filters of some rows may weigh them at temperature 1, and what is drawn at another.

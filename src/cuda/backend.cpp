@@ -125,16 +125,17 @@ constexpr bool kMayBeHeld = kMayBeStreamed<Request> ||
                             std::is_same_v<Request, contract::SelectRequest> ||
                             std::is_same_v<Request, contract::VerifyRequest>;
 
-kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
-  const kernels::StreamKind kind = kernels::stream_kind(request);
+kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
+                          const Device &device) {
   return kernels::plan_stream(kind, kernels::may_have_bands(request), request.num_rows,
-                              request.input.num_cols, device.shape.stream_blocks[int(kind)]);
+                              request.input.num_cols, device.shape.stream_blocks[int(kind)],
+                              kernels::need_lists_alone(request));
+}
+kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
+  return stream_of(kernels::stream_kind(request), request, device);
 }
 kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  const kernels::StreamKind kind = kernels::stream_kind(request);
-  kernels::Stream stream = kernels::plan_stream(
-      kind, kernels::may_have_bands(request), request.num_rows, request.input.num_cols,
-      device.shape.stream_blocks[int(kind)], kernels::need_lists_alone(request));
+  kernels::Stream stream = stream_of(kernels::stream_kind(request), request, device);
   if (stream.is_on()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
   return stream.edits.capacity < 0 ? kernels::Stream() : stream;
 }
@@ -268,11 +269,11 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
 }
 
 // Whether a request runs on the kernels with stages, which have registers to spare. So do draws
-// from probabilities where rows are held, unless some are of one row, whose work they share.
+// from probabilities where rows are held and not streamed, unless some are of one row, whose work they share.
 bool is_staged(const contract::SampleRequest &request, const Device &device) {
   return request.pipeline || request.reports || request.out_observations ||
          request.random.are_watermarks ||
-         (request.input.kind == SAMPLER_PROBABILITIES &&
+         (request.input.kind == SAMPLER_PROBABILITIES && !stream_of(request, device).is_on() &&
           request.num_rows <= request.input.num_rows &&
           held_of(kernels::StagedSampleRequest(request), device).is_on());
 }

@@ -405,8 +405,10 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
       args.input = rows.view();
       args.params = &rows.params;
       args.random.seed = seed;
-      // Draws from probabilities are held without reports, too.
-      const bool is_plain = rows.kind_of_input == SAMPLER_PROBABILITIES && seed % 4 == 0;
+      // Draws from probabilities of 16 bits are held without reports, too.
+      const bool are_halves = rows.input.dtype != SAMPLER_F32;
+      const bool is_plain =
+          rows.kind_of_input == SAMPLER_PROBABILITIES && are_halves && seed % 4 == 0;
       args.reports = is_plain ? nullptr : &reports;
       args.out_token_ids = std::get<0>(result).data();
       args.out_row_status = std::get<9>(result).data();
@@ -417,6 +419,52 @@ TEST_P(HeldRows, OfReportsAreNotLeft) {
     EXPECT_TRUE(run(cpu_.get()) == run(device_.get())) << "seed " << seed;
     EXPECT_TRUE(was_held(rows, HeldKind::kReport));
   }
+}
+
+// Draws from probabilities of f32, by any filters.
+TEST_P(HeldRows, OfProbabilitiesAreStreamed) {
+  int num_streamed = 0, num_good = 0;
+  for (std::uint64_t seed = 0; seed < 240; seed += 3) {
+    FilterCase rows(3, kWidths[seed / 3 % 5], seed, seed % 2 == 0);
+    rows.be_probabilities();
+    const auto size = std::size_t(rows.num_rows);
+    const auto run = [&](sampler_t sampler) {
+      auto result = std::make_tuple(
+          std::vector<std::int32_t>(size), std::vector<std::int32_t>(size),
+          std::vector<std::uint32_t>(size), std::vector<sampler_row_status>(size));
+      sampler_row_params row_params = sized<sampler_row_params>();
+      row_params.temperature = rows.temperature.data();
+      row_params.top_k = rows.top_k.data();
+      row_params.top_p = rows.top_p.data();
+      row_params.min_p = rows.min_p.data();
+      sampler_report_args reports = sized<sampler_report_args>();
+      if (seed % 4 == 0) reports.out_kept_counts = std::get<1>(result).data();
+      reports.out_logprobs = reinterpret_cast<float *>(std::get<2>(result).data());
+      reports.logprob_kind = sampler_logprob_kind(seed / 2 % 2);
+      sampler_sample_args args = sized<sampler_sample_args>();
+      args.input = rows.view();
+      args.params = &rows.params;
+      if (rows.by_row) args.row_params = &row_params;
+      args.random.seed = seed;
+      if (seed % 5 != 0) args.reports = &reports;
+      args.out_token_ids = std::get<0>(result).data();
+      args.out_row_status = std::get<3>(result).data();
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    const auto expected = run(cpu_.get());
+    runtime::forget_calls();
+    EXPECT_TRUE(expected == run(device_.get())) << "seed " << seed;
+    for (const sampler_row_status status : std::get<3>(expected)) {
+      num_good += status == SAMPLER_ROW_OK;
+    }
+    for (const runtime::Launch &launch : runtime::launches()) {
+      num_streamed += launch.kernel == kernels::stream_kernel_address(
+                                           SAMPLER_F32, kernels::StreamKind::kGiven);
+    }
+  }
+  EXPECT_GT(num_streamed, 40);
+  EXPECT_GT(num_good, 120);
 }
 
 // Draws by weights alone: of rows of all contents, at indices, for slots, some of them none.
