@@ -59,10 +59,13 @@ class RankedList {
     *all = sum;
     return before;
   }
-  // Sum of the threads' values, below 2^59 each.
+  // Sum of the values of a warp's lanes.
+  SAMPLER_DEVICE uint64_t sum_of_lanes(uint64_t own) const {
+    return (ctx.warp_sum(own >> 32) << 32) + ctx.warp_sum(uint32_t(own));
+  }
+  // Sum of the threads' values.
   SAMPLER_DEVICE uint64_t sum_of_threads(uint64_t own, int turn) const {
-    const uint64_t low = ctx.warp_sum(uint32_t(own)), high = ctx.warp_sum(own >> 32);
-    return sum_of_warps((high << 32) + low, turn);
+    return sum_of_warps(sum_of_lanes(own), turn);
   }
   // Sum of the threads' counts.
   SAMPLER_DEVICE uint64_t sum_of_counts(uint32_t count, int turn) const {

@@ -34,8 +34,8 @@ bool is_streamed(const contract::SampleRequest &request) {
 bool are_edits_few(const contract::Pipeline &stages) {
   return stages.has_edits() && !stages.has_windows && !stages.may_list_allowed() &&
          !stages.dense_bias && !(stages.guidance.logits && stages.guidance.may_guide()) &&
-         !stages.forced_token_ids && !stages.scored_token_ids && !stages.adaptive.may_have_window() &&
-         !stages.adaptive.may_decay();
+         !stages.forced_token_ids && !stages.scored_token_ids &&
+         !stages.adaptive.may_have_window() && !stages.adaptive.may_decay();
 }
 
 bool wants_reports(const StagedSampleRequest &request) {

@@ -8,16 +8,16 @@ namespace sampler::kernels {
 
 namespace {
 
-// Blocks per multiprocessor: four, which leave 64 registers a thread. The kernel for all kinds would
-// spill some of them before compute capability 9.0.
+// Blocks per multiprocessor: four, which leave 64 registers a thread. The kernel for all kinds
+// would spill some of them before compute capability 9.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr int kBlocksOfAny = 3;
 #else
 constexpr int kBlocksOfAny = 4;
 #endif
 template <StreamKind kKind>
-constexpr int kStreamBlocks = kKind == StreamKind::kEdited  ? 3
-                              : kKind >= StreamKind::kAny ? kBlocksOfAny
+constexpr int kStreamBlocks = kKind == StreamKind::kEdited ? 3
+                              : kKind >= StreamKind::kAny  ? kBlocksOfAny
                                                            : 4;
 
 template <sampler_dtype kDtype, StreamKind kKind>

@@ -126,6 +126,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   using List::shared;
   using List::sort;
   using List::sum_before;
+  using List::sum_of_lanes;
   using List::sum_of_warps;
   using List::sum_of_weights;
 
@@ -265,7 +266,8 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
-  // Calls f(tile, its lane's group, its patch) for each tile, with kVectorsAtOnce vectors in flight.
+  // Calls f(tile, its lane's group, its patch) for each tile, with kVectorsAtOnce vectors in
+  // flight.
   template <int kVectorsAtOnce, class F>
   SAMPLER_DEVICE void for_each_tile(const F &f) const {
     constexpr int kAtOnce = kVectorsAtOnce / Row::kVectors;
@@ -544,8 +546,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if constexpr (kIsGiven) group.x[i] = contract::larger_of(group.x[i], 0.0f);  // beside the row
     }
     if constexpr (kEdits) {
-      const uint32_t edited =
-          ctx.ballot(words.edited != 0) != 0 ? edited_of(words) : 0;
+      const uint32_t edited = ctx.ballot(words.edited != 0) != 0 ? edited_of(words) : 0;
       const uint32_t allowed = patch().mask ? allowed_of(words) : ~uint32_t(0);
       edit(
           edited, allowed,
@@ -575,8 +576,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     bool any = false;
     SAMPLER_UNROLLED
     for (int i = 0; i < kGroup; ++i) {
-      const int position =
-          Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements;
+      const int position = Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements;
       const bool is_in = is_whole || row().is_inside(position, 1);
       any = any || (element<kDtype>(raw[i / Row::kElements], i % Row::kElements) < 0.0f && is_in);
     }
@@ -598,6 +598,18 @@ class StreamBlock : RankedList<Context, StreamShared> {
           values.x);
     }
     return values;
+  }
+  // Element `i` of some vectors, which is not the same in all lanes.
+  template <int kCount>
+  SAMPLER_DEVICE static float selected_of(const VectorValues (&values)[kCount],
+                                          const Vector (&raw)[kCount], int i) {
+    if constexpr (!kEdits) return selected_element<kDtype>(raw, i);
+    float x = values[0].x[0];
+    SAMPLER_UNROLLED
+    for (int j = 1; j < kCount * Row::kElements; ++j) {
+      x = i == j ? values[j / Row::kElements].x[j % Row::kElements] : x;
+    }
+    return x;
   }
   // The same of one element of the row.
   SAMPLER_DEVICE float value_at(int index) const {
@@ -693,17 +705,17 @@ class StreamBlock : RankedList<Context, StreamShared> {
     uint32_t key = 0;
     float lowest = contract::float_of(contract::kInfinityBits);
     constexpr int kVectorsAtOnce = kEdits ? Row::kVectors : kStreamedVectors;
-    for_each_tile<kVectorsAtOnce>([&](int tile, const Vector(&raw)[Row::kVectors],
-                                      const TilePatch &words) {
-      const float max = largest_of(tile, raw, words);
-      ctx.publish(&maxima[tile * 32 + ctx.lane()], max);
-      if constexpr (kWeighs) {
-        const uint32_t own = key_or_bad(max);
-        if (own > key) key = own;
-        const float x = element<kDtype>(raw[0], 0);
-        if (x > contract::negative_infinity()) lowest = Context::smaller(lowest, x);
-      }
-    });
+    for_each_tile<kVectorsAtOnce>(
+        [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
+          const float max = largest_of(tile, raw, words);
+          ctx.publish(&maxima[tile * 32 + ctx.lane()], max);
+          if constexpr (kWeighs) {
+            const uint32_t own = key_or_bad(max);
+            if (own > key) key = own;
+            const float x = element<kDtype>(raw[0], 0);
+            if (x > contract::negative_infinity()) lowest = Context::smaller(lowest, x);
+          }
+        });
     if constexpr (kWeighs) {
       const uint64_t word = max_of_keys(key, ~contract::value_key(lowest));
       if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = word;
@@ -1001,7 +1013,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       for (int i = 0; i < kVectorsAtOnce; ++i) {
         const int place = first + i * Context::kThreads + ctx.thread();
         const bool is_in = place < num_vectors;
-        values[i] = values_of(position_of(place, num_vectors), raw[i]);
+        values[i] = values_of(is_in ? position_of(place) : 0, raw[i]);
         SAMPLER_UNROLLED
         for (int j = 0; j < Row::kElements; ++j) {
           const bool is_hit = is_in && values[i].x[j] >= least;
@@ -1009,19 +1021,13 @@ class StreamBlock : RankedList<Context, StreamShared> {
         }
       }
       uint32_t to = reserve(&shared.num_listed, uint32_t(Context::count_bits(hits)));
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kVectorsAtOnce; ++i) {
-        const int index =
-            position_of(first + i * Context::kThreads + ctx.thread(), num_vectors) - row.lead;
-        SAMPLER_UNROLLED
-        for (int j = 0; j < Row::kElements; ++j) {
-          if ((hits >> (i * Row::kElements + j) & 1) == 0) continue;
-          if (to < uint32_t(kStreamedTokens)) {
-            shared.row.list[to] =
-                contract::rank_of(values[i].x[j], uint32_t(index + j));
-          }
-          ++to;
-        }
+      SAMPLER_KEEP_ROLLED
+      for (; hits != 0 && to < uint32_t(kStreamedTokens); ++to) {
+        const int hit = Context::lowest_bit(hits);
+        hits &= hits - 1;
+        const int vector = first + hit / Row::kElements * Context::kThreads + ctx.thread();
+        const int index = position_of(vector) + hit % Row::kElements - row.lead;
+        shared.row.list[to] = contract::rank_of(selected_of(values, raw, hit), uint32_t(index));
       }
     }
     ctx.sync();
@@ -1032,9 +1038,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE int position_of(int vector) const {
     const int group = int(shared.row.bins.groups[vector / Row::kVectors]);
     return Row::position(group / 32, group % 32, vector % Row::kVectors);
-  }
-  SAMPLER_DEVICE int position_of(int vector, int num_vectors) const {
-    return vector < num_vectors ? position_of(vector) : 0;
   }
 
   // ---- The band ---------------------------------------------------------------------------------
@@ -1185,7 +1188,8 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (in_list + tokens * float(counts >> 24) < kMost) break;
     }
     if (ctx.thread() == 0) {
-      if (num_above != 0) state().bound = value_at_coordinate(from - float(num_above) / bins_of_unit);
+      if (num_above != 0)
+        state().bound = value_at_coordinate(from - float(num_above) / bins_of_unit);
       const uint32_t num_to_end = uint32_t(kSampleBins) - num_below;
       state().band = value_at_coordinate(from - float(num_to_end) / bins_of_unit);
     }
@@ -1211,29 +1215,33 @@ class StreamBlock : RankedList<Context, StreamShared> {
     uint64_t *const tiles = stream.tiles(item().slot);
     const contract::RowScale scale = this->scale();
     const float bound = state().bound, band = state().band;
-    uint64_t sum = 0;  // in lane 1 of the weights above
+    uint64_t sum = 0;          // in lane 1 of the weights above
+    contract::WeightSum none;  // of a token that weighs nothing
+    none.add(0.0f);
     if (ctx.thread() == 0) shared.num_listed = 0;
     ctx.sync();
-    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors],
-                                     const TilePatch &words) {
-      contract::WeightSum weights, above;
-      uint32_t in_band = 0;
-      const Group group = group_of(tile, raw, words);
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        const float x = group.x[i];
-        const float relative = contract::relative_for_weight(scale, x);
-        weights.add(relative);
-        const bool is_above = x >= bound;
-        above.add(is_above ? relative : 0.0f);
-        in_band |= x >= band && !is_above ? 1u << i : 0;
-      }
-      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
-      const uint64_t of_above = ctx.warp_sum(above.of(kGroup));
-      if (ctx.lane() == 0) ctx.publish(&tiles[tile], of_above);
-      sum += ctx.lane() == 0 ? weight : of_above;
-      list_in_band(tile, in_band, [&](int i) { return selected_of(group, raw, i); });
-    });
+    for_each_tile<Row::kVectors>(
+        [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
+          contract::WeightSum weights, above;
+          uint32_t in_band = 0;
+          const Group group = group_of(tile, raw, words);
+          SAMPLER_UNROLLED
+          for (int i = 0; i < kGroup; ++i) {
+            const float x = group.x[i];
+            const float relative = contract::relative_for_weight(scale, x);
+            const contract::WeightSum before = weights;
+            weights.add(relative);
+            const bool is_above = x >= bound;
+            above.high_bits += is_above ? weights.high_bits - before.high_bits : none.high_bits;
+            above.low_bits += is_above ? weights.low_bits - before.low_bits : none.low_bits;
+            in_band |= x >= band && !is_above ? 1u << i : 0;
+          }
+          const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+          const uint64_t of_above = ctx.warp_sum(above.of(kGroup));
+          if (ctx.lane() == 0) ctx.publish(&tiles[tile], of_above);
+          sum += ctx.lane() == 0 ? weight : of_above;
+          list_in_band(tile, in_band, [&](int i) { return selected_of(group, raw, i); });
+        });
     ctx.sync();
     const uint32_t count = shared.num_listed;
     if (ctx.thread() == 0) {
@@ -1300,7 +1308,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const uint32_t count = ctx.load_fresh(&slot()->num_in_band);
     uint64_t above = 0;
     if (ctx.lane() < stream.num_chunks) above = ctx.load_fresh(&chunk_words()[ctx.lane()]);
-    above = ctx.warp_broadcast(ctx.warp_inclusive_sum(above), 31);
+    above = sum_of_lanes(above);
     const contract::FilterRules &rules = request.parameters.rules;
     const uint64_t total = total_weight();
     uint64_t least = contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total);
@@ -1505,21 +1513,21 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const contract::RowScale scale = state().need == StreamNeed::kRaw ? raw_scale() : this->scale();
     const float below =
         kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
-    for_each_tile<Row::kVectors>([&](int tile, const Vector(&raw)[Row::kVectors],
-                                     const TilePatch &words) {
-      contract::WeightSum weights;
-      const Group group = group_of(tile, raw, words);
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        const float x = group.x[i];
-        weights.add(kIsCut ? contract::relative_for_weight_above(scale, x, below)
-                           : contract::relative_for_weight(scale, x));
-      }
-      const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
-      if (ctx.lane() != 0) return;
-      if (by_tile) ctx.publish(&tiles[tile], weight);
-      sum += weight;
-    });
+    for_each_tile<Row::kVectors>(
+        [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
+          contract::WeightSum weights;
+          const Group group = group_of(tile, raw, words);
+          SAMPLER_UNROLLED
+          for (int i = 0; i < kGroup; ++i) {
+            const float x = group.x[i];
+            weights.add(kIsCut ? contract::relative_for_weight_above(scale, x, below)
+                               : contract::relative_for_weight(scale, x));
+          }
+          const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
+          if (ctx.lane() != 0) return;
+          if (by_tile) ctx.publish(&tiles[tile], weight);
+          sum += weight;
+        });
     return sum;
   }
 
@@ -1529,7 +1537,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if (ctx.lane() < stream.num_chunks) {
       own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
     }
-    return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
+    return sum_of_lanes(own);
   }
 
   // Calls f(index, word) for each published word, with several in flight.
@@ -1583,7 +1591,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
         own = ctx.load_fresh(&chunk_words()[(is_banded ? 0 : kMostChunks) + ctx.lane()]);
         if (is_banded) own += shared.of_chunks[ctx.lane()].value();
       }
-      const uint64_t total = ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
+      const uint64_t total = sum_of_lanes(own);
       uint64_t target = contract::draw_target(shared.word, total);
       const int chunk = find(own, &target);
       if (ctx.lane() == 0) {

@@ -123,8 +123,8 @@ struct alignas(16) EditsHead {
   static constexpr uint32_t kLeft = ~uint32_t(0);
 };
 
-// The same of all rows: a head each, a bit for each position, the set bits before each word of them,
-// and values in the order of positions. A tile's bits are kWordsOfTile words.
+// The same of all rows: a head each, a bit for each position, the set bits before each word of
+// them, and values in the order of positions. A tile's bits are kWordsOfTile words.
 constexpr int kWordsOfTile = kTile / 32;
 struct StreamedEdits {
   char *memory = nullptr;
@@ -147,8 +147,8 @@ struct StreamedEdits {
     return reinterpret_cast<float *>(before(row) + num_words);
   }
   SAMPLER_HD size_t row_bytes() const {
-    const size_t bytes = sizeof(EditsHead) + size_t(num_words) * kBytesOfWord +
-                         size_t(capacity) * sizeof(float);
+    const size_t bytes =
+        sizeof(EditsHead) + size_t(num_words) * kBytesOfWord + size_t(capacity) * sizeof(float);
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
   }
 
@@ -161,10 +161,10 @@ struct StreamedEdits {
 // item is a chunk to be read or, in a later pass, weighed; blocks take items in order.
 struct Stream {
   StreamKind kind = StreamKind::kNone;
-  bool has_tickets = false;  // else each block has the item of its index
+  bool has_tickets = false;      // else each block has the item of its index
   bool has_lists_alone = false;  // no row needs the weights of all its tokens
-  int num_tiles = 0;         // most tiles of a row
-  int num_chunks = 0;        // per row
+  int num_tiles = 0;             // most tiles of a row
+  int num_chunks = 0;            // per row
   int tiles_of_chunk = 0;
   int rows_ahead = 0;  // rows read before the first of them is weighed
   int num_slots = 0;

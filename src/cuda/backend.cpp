@@ -120,10 +120,10 @@ template <class Request>
 constexpr bool kMayBeStreamed = std::is_same_v<Request, contract::SampleRequest> ||
                                 std::is_same_v<Request, kernels::StagedSampleRequest>;
 template <class Request>
-constexpr bool kMayBeHeld = kMayBeStreamed<Request> ||
-                            std::is_same_v<Request, contract::FilterRequest> ||
-                            std::is_same_v<Request, contract::SelectRequest> ||
-                            std::is_same_v<Request, contract::VerifyRequest>;
+constexpr bool kMayBeHeld =
+    kMayBeStreamed<Request> || std::is_same_v<Request, contract::FilterRequest> ||
+    std::is_same_v<Request, contract::SelectRequest> ||
+    std::is_same_v<Request, contract::VerifyRequest>;
 
 kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
                           const Device &device) {
@@ -269,7 +269,8 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
 }
 
 // Whether a request runs on the kernels with stages, which have registers to spare. So do draws
-// from probabilities where rows are held and not streamed, unless some are of one row, whose work they share.
+// from probabilities where rows are held and not streamed, unless some are of one row, whose work
+// they share.
 bool is_staged(const contract::SampleRequest &request, const Device &device) {
   return request.pipeline || request.reports || request.out_observations ||
          request.random.are_watermarks ||

@@ -429,9 +429,9 @@ TEST_P(HeldRows, OfProbabilitiesAreStreamed) {
     rows.be_probabilities();
     const auto size = std::size_t(rows.num_rows);
     const auto run = [&](sampler_t sampler) {
-      auto result = std::make_tuple(
-          std::vector<std::int32_t>(size), std::vector<std::int32_t>(size),
-          std::vector<std::uint32_t>(size), std::vector<sampler_row_status>(size));
+      auto result =
+          std::make_tuple(std::vector<std::int32_t>(size), std::vector<std::int32_t>(size),
+                          std::vector<std::uint32_t>(size), std::vector<sampler_row_status>(size));
       sampler_row_params row_params = sized<sampler_row_params>();
       row_params.temperature = rows.temperature.data();
       row_params.top_k = rows.top_k.data();
@@ -459,8 +459,8 @@ TEST_P(HeldRows, OfProbabilitiesAreStreamed) {
       num_good += status == SAMPLER_ROW_OK;
     }
     for (const runtime::Launch &launch : runtime::launches()) {
-      num_streamed += launch.kernel == kernels::stream_kernel_address(
-                                           SAMPLER_F32, kernels::StreamKind::kGiven);
+      num_streamed +=
+          launch.kernel == kernels::stream_kernel_address(SAMPLER_F32, kernels::StreamKind::kGiven);
     }
   }
   EXPECT_GT(num_streamed, 40);

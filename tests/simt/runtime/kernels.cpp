@@ -98,9 +98,8 @@ runtime::Work bind_edits(const Grid &grid, void **arguments) {
   const auto &stream = *static_cast<const Stream *>(arguments[1]);
   return [grid, request, stream](uint64_t seed) {
     const auto run = [&](auto threads) {
-      simt::launch<decltype(threads)::value>(
-          grid.num_teams, 1, grid.dynamic_bytes, seed,
-          [&](auto &ctx) { run_edits(ctx, request, stream); });
+      simt::launch<decltype(threads)::value>(grid.num_teams, 1, grid.dynamic_bytes, seed,
+                                             [&](auto &ctx) { run_edits(ctx, request, stream); });
     };
     if (runtime::block_threads() == kBlockThreads) {
       run(std::integral_constant<int, kBlockThreads>());

@@ -132,10 +132,10 @@ void count_host_blocks(sampler_options *options) {
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // The count, attributes, functions of the driver, the context, it twice current, uploads, calls
   // of state.h, packed lists, the workspace; of streamed rows what clears, what edits and what is
-  // set of that, for three types and four kinds and one more a kernel and what fits; of held rows, of
-  // three types and three kinds, and of seven kinds, a kernel, what is set of it, and what fits of
-  // blocks and clusters; and of each set of kernels by which launches are planned: kernels, what is
-  // set of them, what fits of blocks and clusters.
+  // set of that, for three types and four kinds and one more a kernel and what fits; of held rows,
+  // of three types and three kinds, and of seven kinds, a kernel, what is set of it, and what fits
+  // of blocks and clusters; and of each set of kernels by which launches are planned: kernels, what
+  // is set of them, what fits of blocks and clusters.
   const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + (1 + 2 + (3 * 4 + 1) * 2);
   const int held[] = {(3 * 3 + 7) * (1 + 1 + 1 + 3), (3 * 3 + 7) * (1 + 1 + 1)};
   const int expected[] = {beside + held[0] + 3 * (2 + 3 + 2 + 8),
@@ -726,9 +726,8 @@ TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
 TEST_F(Recorded, ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime) {
   expect_same_replayed(specs_of_spread_rows(), 1, [](const Spec &spec) {
     // Logits, and probabilities of f32, are streamed: counters are cleared, rows read, some left.
-    const bool is_streamed =
-        (spec.kind == SAMPLER_LOGITS || spec.dtype == SAMPLER_F32) && !spec.ragged &&
-        spec.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+    const bool is_streamed = (spec.kind == SAMPLER_LOGITS || spec.dtype == SAMPLER_F32) &&
+                             !spec.ragged && spec.draw_method == SAMPLER_DRAW_INVERSE_CDF;
     return is_streamed ? 3u : 2u;
   });
 }

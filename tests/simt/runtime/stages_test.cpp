@@ -330,8 +330,8 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     ASSERT_TRUE(equal(actual.values, expected.values));
     for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
     for (const runtime::Launch &launch : runtime::launches()) {
-      num_streams += launch.kernel == sampler::kernels::stream_kernel_address(GetParam(),
-                                                                              StreamKind::kEdited);
+      num_streams +=
+          launch.kernel == sampler::kernels::stream_kernel_address(GetParam(), StreamKind::kEdited);
     }
   }
   EXPECT_GT(num_streams, int(kNumHeldProblems) / 6);
