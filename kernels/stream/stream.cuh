@@ -1093,7 +1093,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // never which one it is.
   SAMPLER_DEVICE bool place_band(float pivot) {
     constexpr int kSampleBins = kStreamedTokens;
-    constexpr float kUnits = 0x1p18f;        // of mass, as many as the pivot weighs
+    constexpr float kUnits = 0x1p16f;  // of mass, as many as the pivot weighs
+    static_assert(kSampledVectors * Row::kElements < 1 << 16,
+                  "what is sampled has fewer than 2^32");
     constexpr float kOctaves = 18.0f;        // lighter tokens weigh nothing
     constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
     constexpr float kLeastDeviations = 2.0f;
@@ -1113,8 +1115,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if (of_list > p * 1.0001f * (of_list + most_of_rest)) return true;
 
     const int num_vectors = end_vector() - first_vector();
-    constexpr int kMostSampled = kSampledTokens / Row::kElements;
-    const int sampled = num_vectors < kMostSampled ? num_vectors : kMostSampled;
+    const int sampled = num_vectors < kSampledVectors ? num_vectors : kSampledVectors;
     const float of_octave = kIsGiven ? 0x1p23f : 1.0f / scale.scale;
     const float from = coordinate(pivot), floor = from - kOctaves * of_octave;
     const float least = coordinate(shared.lowest), lowest = least > floor ? least : floor;

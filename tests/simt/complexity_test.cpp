@@ -928,7 +928,7 @@ uint64_t a_sort(const Case &, const Costs &) {
 // Streamed: the elements that are sampled where top-p keeps more than a list. All may fall into few
 // bins, and an ordinary row's list may be enough.
 uint64_t a_sample(const Case &setup) {
-  const int64_t elements = kernels::kSampledTokens;
+  const int64_t elements = kernels::kSampledVectors * 4;  // of f32
   return setup.by == By::kStreamed ? uint64_t(std::min(setup.num_cols, elements)) : 0;
 }
 // A warp's part, the sort and the sample.
