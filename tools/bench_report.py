@@ -414,10 +414,7 @@ def gpu_verdict(device):
     slower = sum(own > other for own, other in pairs)
     if not slower:
         return ""
-    return (
-        f" In {slower} of {len(pairs)} cells the library takes longer than its peer: the general kernels are "
-        "slow there."
-    )
+    return f" In {slower} of {len(pairs)} cells the library takes longer than its peer."
 
 
 def gpu_entry(own, other):

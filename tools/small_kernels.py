@@ -4,7 +4,7 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 
 UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
-one for all types), with 64 registers at most (80 of "any" before sm_90), no stack frame and nothing spilled; and with
+one for all types), with 64 registers at most (80 of "edited", and of "any" and "given" before sm_90), no stack frame and nothing spilled; and with
 so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
 has 768, and spills up to 96 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
@@ -18,18 +18,20 @@ import sass_listing
 from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
-MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64, and of edited rows: 24 warps
+MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; and of edited rows
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
 MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 768, 96
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
-    "stream": {"greedy": 32 << 10, "list": 96 << 10, "any": 208 << 10, "edited": 224 << 10},
+    "stream": {"greedy": 32 << 10, "list": 90 << 10, "any": 176 << 10, "edited": 200 << 10,
+               "given": 184 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10},
 }
 CALLERS = ("sample", "verify", "report", "edited-report", "staged")  # kinds that call functions
-ANY_TYPE = ("filter", "select", *CALLERS)  # kinds of which one kernel takes rows of all types
+# Kinds with one kernel, which takes rows of all types, or of f32 alone.
+ONE_TYPE = ("given", "filter", "select", *CALLERS)
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
 
@@ -71,7 +73,7 @@ def main(arguments):
                  if kernel["architecture"] == architecture and name_of(kernel["name"])}
         for of_type in TYPES.values():
             for kind, limit in LIMITS[unit].items():
-                if kind in ANY_TYPE and of_type != "f32":
+                if kind in ONE_TYPE and of_type != "f32":
                     continue
                 kernel, size = found.get((of_type, kind)), sizes.get((of_type, kind))
                 name = f"sm_{architecture} {of_type} {kind}"
@@ -81,7 +83,7 @@ def main(arguments):
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
-                if kind == "edited" or (kind == "any" and int(architecture) < 90):
+                if kind == "edited" or (kind in ("any", "given") and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS
