@@ -211,7 +211,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     const ValueBins bins = ValueBins::of(scale(), 1.0f - (p > 0.0f ? p : 0.0f));
     uint64_t total = 0;
     if (what == StreamNeed::kTotal) {
-      total = this->weight_of_team(is_binned ? weigh_by_value(row, bins)
+      const auto bin_of = [&](float x, int, int) { return bins.of_value(x); };
+      total = this->weight_of_team(is_binned ? weigh_by_bin(row, scale(), bin_of)
                                              : weigh(row, scale(), lowest_key()));
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
@@ -235,8 +236,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     ctx.team_sync();
     uint64_t found[] = {0, 0, 0};  // cut, weight, count; a count of 0: not found
     if (this->is_leader() && this->count() <= kStreamedTokens) {
-      this->sort(is_binned ? bins.above(bin) : state().max, is_binned ? bins.below(bin) : lowest,
-                 kind() == SAMPLER_PROBABILITIES);
+      sort_list(is_binned ? bins.above(bin) : state().max, is_binned ? bins.below(bin) : lowest);
       int kept = 1;
       if (!is_first) {
         this->add_up(scale());
@@ -260,6 +260,18 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     if (ctx.thread() == 0) set_cut(cut, weight, count);
     ctx.sync();
     return true;
+  }
+
+  // Of draws with stages or reports, which sort at several places, it is a function.
+  SAMPLER_DEVICE void sort_list(float first, float least) const {
+    if constexpr (std::is_same_v<Request, StagedSampleRequest>) {
+      sort_by_call(first, least);
+    } else {
+      this->sort(first, least);
+    }
+  }
+  SAMPLER_DEVICE_CALL void sort_by_call(float first, float least) const {
+    this->sort(first, least, kind() == SAMPLER_PROBABILITIES);
   }
 
   SAMPLER_DEVICE bool has_top_p_alone() const {
@@ -335,9 +347,11 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     return bin;
   }
 
-  // This thread's part of the weight; adds it to the block's bins.
-  SAMPLER_DEVICE uint64_t weigh_by_value(const Row &row, const ValueBins &bins) const {
-    const contract::RowScale scale = this->scale();
+  // This thread's part of the weight; adds it to the block's bins. bin_of(x, tile, i): a value's
+  // bin; -1: none.
+  template <class BinOf>
+  SAMPLER_DEVICE uint64_t weigh_by_bin(const Row &row, const contract::RowScale &scale,
+                                       const BinOf &bin_of) const {
     const float nothing = kind() == SAMPLER_PROBABILITIES ? 0.0f : contract::negative_infinity();
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < kStreamedTokens; i += Context::kThreads) {
@@ -346,7 +360,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     ctx.sync();
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
-      const int first = bins.of_value(contract::float_of(this->place(tile, 0)->word[0]));
+      const int first = bin_of(contract::float_of(this->place(tile, 0)->word[0]), tile, 0);
       const uint32_t alike = ctx.warp_match(first >= 0 ? uint32_t(first) : ~uint32_t(ctx.lane()));
       const bool is_crowded = ctx.ballot(Context::count_bits(alike) >= kCrowd) != 0;
       SAMPLER_KEEP_ROLLED
@@ -358,7 +372,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
           const float value = contract::larger_of(contract::float_of(quad.word[j]), nothing);
           const uint64_t weight = contract::weight_of(contract::relative_for_weight(scale, value));
           own += weight;
-          int bin = bins.of_value(value);
+          int bin = bin_of(value, tile, slot * kQuad + j);
           if (is_crowded) bin = add_crowded(bin, weight);
           if (bin >= 0) ctx.add_to_shared(&shared.row.weights[bin], weight);
         }
@@ -484,30 +498,32 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   // Adds the block's tokens for whose values is_listed is true to the leader's list.
   template <class F>
   SAMPLER_DEVICE void list_if(const Row &row, const F &is_listed) const {
-    uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
-    uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
-    const auto hits_of = [&](const float(&x)[kGroup]) {
+    const auto hits_of = [&](int tile) {
+      float x[kGroup];
+      this->group(tile, x);
       uint32_t hits = 0;
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup; ++i) hits |= is_listed(x[i]) ? 1u << i : 0;
       return hits;
     };
+    list_hits(row, hits_of, [](float x, uint32_t id) { return contract::rank_of(x, id); });
+  }
+  // Adds entry(x, id) of the tokens of the lane's groups that hits_of(tile) has bits of.
+  template <class Hits, class Entry>
+  SAMPLER_DEVICE void list_hits(const Row &row, const Hits &hits_of, const Entry &entry) const {
+    uint32_t *const num_listed = ctx.peer(&shared.num_listed, 0);
+    uint64_t *const to = ctx.peer(&shared.row.list[0], 0);
     uint32_t own = 0;
-    this->for_each_tile(row, [&](int tile) {
-      float x[kGroup];
-      this->group(tile, x);
-      own += uint32_t(Context::count_bits(hits_of(x)));
-    });
+    this->for_each_tile(row,
+                        [&](int tile) { own += uint32_t(Context::count_bits(hits_of(tile))); });
     uint32_t at = this->reserve(num_listed, own);  // all of a warp's at once
     this->for_each_tile(row, [&](int tile) {
-      float x[kGroup];
-      this->group(tile, x);
       SAMPLER_KEEP_ROLLED
-      for (uint32_t hits = hits_of(x); hits != 0; hits &= hits - 1, ++at) {
+      for (uint32_t hits = hits_of(tile); hits != 0; hits &= hits - 1, ++at) {
         const int i = Context::lowest_bit(hits);
         const float value = contract::float_of(this->place(tile, i / kQuad)->word[i % kQuad]);
         if (at < uint32_t(kStreamedTokens)) {
-          to[at] = contract::rank_of(value, uint32_t(this->index_of(row, tile, i)));
+          to[at] = entry(value, uint32_t(this->index_of(row, tile, i)));
         }
       }
     });

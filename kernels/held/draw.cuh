@@ -46,16 +46,15 @@ class DrawBlock : HeldBlock<Context, kDtype, HeldDraw> {
   using Row = typename Block::Row;
 
   SAMPLER_DEVICE void draw(const Row &row, uint32_t max_key) {
-    const contract::RowScale scale = contract::logits_row_scale(contract::value_of_key(max_key),
-                                                                shared.parameters.temperature);
+    const contract::RowScale scale =
+        contract::logits_row_scale(contract::value_of_key(max_key), shared.parameters.temperature);
     float below = contract::negative_infinity();  // values up to it are left out
     uint64_t own;
     if (contract::min_p_is_on(shared.parameters.min_p)) {
-      below = contract::value_of_key(
-          this->lowest_weighed(scale, max_key, shared.parameters.min_p) - 1);
-      own = this->template weigh_tiles<true>(row, [&](float x, int) {
-        return contract::relative_for_weight_above(scale, x, below);
-      });
+      below =
+          contract::value_of_key(this->lowest_weighed(scale, max_key, shared.parameters.min_p) - 1);
+      own = this->template weigh_tiles<true>(
+          row, [&](float x, int) { return contract::relative_for_weight_above(scale, x, below); });
     } else {
       own = this->template weigh_tiles<true>(
           row, [&](float x, int) { return contract::relative_for_weight(scale, x); });

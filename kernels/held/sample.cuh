@@ -269,7 +269,7 @@ class SampleBlock
     request.out_logprobs[output_] = kept.log_probability(drawn.value, uint32_t(drawn.id));
   }
 
-  SAMPLER_DEVICE void write_bad(uint32_t status) const {
+  SAMPLER_DEVICE_CALL void write_bad(uint32_t status) const {
     if constexpr (kReports) outputs.write_bad(output_);
     if (!outputs.is_first_thread()) return;
     if (request.out_token_ids.data) {

@@ -12,7 +12,7 @@
 #include "contract/philox.h"
 #include "contract/stages.h"
 #include "contract/window_walk.h"
-#include "held/reports.cuh"
+#include "held/nearest.cuh"
 #include "row/row.cuh"
 
 namespace sampler::kernels {
@@ -28,30 +28,34 @@ struct HeldTokens {
   SAMPLER_DEVICE float value(int64_t place) const { return block->value_at(place); }
 };
 
-// The first tokens are listed in rank order, in each block. What a stage sees is a run of the list,
-// or the row from some token on, whose sums are passes over the row. A row of which a window ends
-// elsewhere is left.
+// The first tokens are listed in rank order, in each block, unless typical-p alone is on. What a
+// stage sees is a run of the list, the row from some token on, or what typical-p keeps of the
+// latter; their sums are passes over the row. A row of which a window ends elsewhere is left.
 template <class Context>
-class WindowBlock : protected ReportBlock<Context> {
+class WindowBlock : protected NearestBlock<Context> {
  public:
-  using Base = ReportBlock<Context>;
+  using Base = NearestBlock<Context>;
   using Base::Base;
   using Window = contract::Window;
 
   // ---- Queries
 
-  SAMPLER_DEVICE float value_at(int64_t place) {
+  SAMPLER_DEVICE_CALL float value_at(int64_t place) {
     if (place == count_ - 1) return least_;
+    if (place == 0) return first_;
     if (place >= listed_) is_left_ = true;
     return contract::value_of_rank(shared.row.list[place < listed_ ? place : 0]);
   }
 
-  SAMPLER_DEVICE_CALL uint64_t weight(const contract::RowScale &row, Window seen) {
+  SAMPLER_DEVICE_CALL uint64_t weight(const contract::RowScale &of_logits, Window seen) {
+    const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[1];
     sum(seen, sums, [&](float x, uint64_t(&own)[1]) { own[0] += contract::weight(row, x); });
     return sums[0];
   }
-  SAMPLER_DEVICE_CALL contract::EntropySums entropies(const contract::RowScale &row, Window seen) {
+  SAMPLER_DEVICE_CALL contract::EntropySums entropies(const contract::RowScale &of_logits,
+                                                      Window seen) {
+    const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[2];
     sum(seen, sums, [&](float x, uint64_t(&own)[2]) {
       const contract::EntropySums one = contract::entropy_sums(row, x);
@@ -60,8 +64,9 @@ class WindowBlock : protected ReportBlock<Context> {
     });
     return {sums[0], sums[1]};
   }
-  SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const contract::RowScale &row,
+  SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const contract::RowScale &of_logits,
                                                          Window seen) {
+    const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[4];
     sum(seen, sums, [&](float x, uint64_t(&own)[4]) {
       contract::CollisionSums one;
@@ -121,17 +126,19 @@ class WindowBlock : protected ReportBlock<Context> {
         high = middle;
       }
     }
-    if (low == end) is_left_ = true;
+    if (low >= end) is_left_ = true;
     return low < end ? low + 1 - seen.begin : 1;
   }
 
-  SAMPLER_DEVICE_CALL Window nearest(const contract::Typical &rule, Window seen) {
-    const int64_t end = seen.end < listed_ ? seen.end : listed_;
-    const Window listed = {seen.begin, end};
+  SAMPLER_DEVICE_CALL Window nearest(const contract::Typical &of_logits, Window seen) {
+    const contract::Typical rule = Base::for_logits(of_logits);
+    return seen.end <= listed_ ? nearest_listed(rule, seen) : nearest_of_row(rule, seen);
+  }
+
+ private:
+  SAMPLER_DEVICE Window nearest_listed(const contract::Typical &rule, Window seen) {
     this->add_up(rule.row);
-    const auto place_of = [&](const auto &holds) {
-      return seen.begin + count_listed(listed, holds);
-    };
+    const auto place_of = [&](const auto &holds) { return seen.begin + count_listed(seen, holds); };
     // The tokens no farther from the mean than `most`.
     const auto begin_of = [&](float most) {
       return place_of([&](float x) { return rule.excess(x) > most; });
@@ -142,7 +149,7 @@ class WindowBlock : protected ReportBlock<Context> {
     // The least distance at which these reach the threshold.
     uint32_t nearest = ~uint32_t(0);
     SAMPLER_KEEP_ROLLED
-    for (int64_t i = seen.begin + ctx.thread(); i < end; i += Context::kThreads) {
+    for (int64_t i = seen.begin + ctx.thread(); i < seen.end; i += Context::kThreads) {
       const float most = rule.distance(listed_value(i)) + 0.0f;
       const uint32_t bits = contract::bits_of(most);
       if (bits < nearest && listed_weight(begin_of(most), end_of(most)) >= rule.threshold) {
@@ -152,10 +159,7 @@ class WindowBlock : protected ReportBlock<Context> {
     nearest = ~this->max_of_block(~nearest);
     ctx.sync();
     const float most = contract::float_of(nearest);
-    // Nor is any beyond the list as near.
-    const bool is_found = nearest != ~uint32_t(0) && rule.min_keep <= kMostAdded &&
-                          (end == seen.end || -rule.excess(listed_value(end - 1)) > most);
-    if (!is_found) {
+    if (rule.min_keep > kMostAdded) {
       is_left_ = true;
       return {seen.begin, seen.begin + 1};
     }
@@ -183,10 +187,6 @@ class WindowBlock : protected ReportBlock<Context> {
     }
     SAMPLER_KEEP_ROLLED
     while (kept.count() < rule.min_keep && kept.count() < seen.count()) {
-      if (kept.end == end && end < seen.end) {
-        is_left_ = true;
-        break;
-      }
       const bool takes_likelier =
           kept.begin > seen.begin &&
           (kept.end == seen.end ||
@@ -196,6 +196,31 @@ class WindowBlock : protected ReportBlock<Context> {
       kept.end += takes_likelier ? 0 : 1;
     }
     return kept;
+  }
+
+  // The same of a window that ends with the row.
+  SAMPLER_DEVICE Window nearest_of_row(const contract::Typical &rule, Window seen) {
+    const int64_t place = seen.begin;
+    const bool is_shown = place == 0 || place < listed_;
+    if (seen.end == count_ && is_shown) {
+      const float first = place == 0 ? first_ : listed_value(place);
+      const Rank before = place == 0 ? Base::kNoRank : shared.row.list[place - 1];
+      const auto kept = this->find_nearest(row_, rule, before, first, least_);
+      if (listed_ > 0) list_first();
+      if (kept.is_found) {
+        const int64_t begin = count_to(kept.before), end = count_to(kept.end);
+        ends_[0] = {begin, kept.before};
+        ends_[1] = {end, kept.end};
+        const bool are_enough = end - begin >= rule.min_keep || end - begin == seen.count();
+        if (are_enough) return {begin, end};
+      }
+    }
+    is_left_ = true;
+    return {seen.begin, seen.begin + 1};
+  }
+  // Number of tokens of at least a rank.
+  SAMPLER_DEVICE_CALL int64_t count_to(Rank cut) {
+    return cut == Base::kNoRank ? 0 : this->count_of(row_, Base::kept_from(cut));
   }
 
  protected:
@@ -223,15 +248,15 @@ class WindowBlock : protected ReportBlock<Context> {
     const uint32_t status = status_of_key(key);
     if (status != SAMPLER_ROW_OK) return status;
     row_ = row;
+    first_ = contract::value_of_key(key);
     const int64_t decisive = runner.num_decisive(stages.windows);
-    *is_left = !list_first(key, decisive);
+    *is_left = !look_at_first(decisive, !runner.is_alone(stages.windows, SAMPLER_STAGE_TYPICAL_P));
     if (*is_left) return SAMPLER_ROW_OK;
     const uint32_t xtc_word =
         contract::random_word32(request.random.of(slot), contract::Purpose::kXtc, 0);
     const contract::Staged staged = runner.run(stages.windows, count_, xtc_word);
     const Window window = staged.window;
-    is_left_ =
-        is_left_ || window.begin >= listed_ || (window.end > listed_ && window.end != count_);
+    is_left_ = is_left_ || !has_cut(window.begin) || !has_cut(window.end);
     *is_left = is_left_;
     if (is_left_) return SAMPLER_ROW_OK;
     const HeldKept kept = kept_to(window.end), dropped = kept_to(window.begin);
@@ -288,22 +313,45 @@ class WindowBlock : protected ReportBlock<Context> {
  private:
   static constexpr int kMostAdded = 64;  // tokens one by one
 
-  // Lists the first tokens, of which the first `decisive` are all that matters, in every block.
-  // `key`: of the largest value, by bins. False: the list does not hold them.
-  SAMPLER_DEVICE bool list_first(uint32_t key, int64_t decisive) {
+  // Finds the number of tokens, of which the first `decisive` are all that matters, and lists the
+  // first ones, if that is wanted. False: the list does not hold them.
+  SAMPLER_DEVICE_CALL bool look_at_first(int64_t decisive, bool wants_list) {
     const bool are_few = decisive < row_.count;
     const int most = row_.count / kGroup * 3 / 4;
     const int longest = most < kMostStreamedK ? most : kMostStreamedK;
-    if (are_few && decisive > longest) return false;
-    uint64_t begin[] = {0};
-    if (this->is_leader()) begin[0] = this->bound_of(are_few ? int(decisive) : longest);
-    ctx.sync();
-    const float lowest = contract::value_of_key(uint32_t(this->exchange(begin)[0][0]));
-    this->list_if(row_, [&](float x) { return x >= lowest; });
+    is_left_ = false;
+    listed_ = 0;
+    ends_[0] = ends_[1] = {};
+    if (wants_list) {
+      if (are_few && decisive > longest) return false;
+      uint64_t begin[] = {0};
+      if (this->is_leader()) begin[0] = this->bound_of(are_few ? int(decisive) : longest);
+      ctx.sync();
+      lowest_ = contract::value_of_key(uint32_t(this->exchange(begin)[0][0]));
+      list_first();
+      if (is_left_) return false;
+    }
+    if (are_few) {
+      count_ = decisive < listed_ ? decisive : listed_;
+      listed_ = count_;
+      least_ = listed_value(count_ - 1);
+    } else {
+      measure();
+    }
+    return true;
+  }
+
+  // Lists the first tokens in every block.
+  SAMPLER_DEVICE_CALL void list_first() {
+    const float lowest = lowest_;
+    this->list_if(row_, [lowest](float x) { return x >= lowest; });
     ctx.team_sync();
     const uint32_t num_listed = *ctx.peer(&shared.num_listed, 0);
-    if (num_listed > uint32_t(kStreamedTokens)) return false;
-    if (this->is_leader()) this->sort(contract::value_of_key(key), lowest);
+    if (num_listed > uint32_t(kStreamedTokens)) {
+      is_left_ = true;
+      return;
+    }
+    if (this->is_leader()) this->sort_list(first_, lowest);
     ctx.team_sync();
     if (!this->is_leader()) {
       SAMPLER_KEEP_ROLLED
@@ -313,16 +361,7 @@ class WindowBlock : protected ReportBlock<Context> {
       if (ctx.thread() == 0) shared.num_listed = num_listed;
     }
     ctx.sync();
-    is_left_ = false;
     listed_ = int64_t(num_listed);
-    if (are_few) {
-      count_ = decisive < listed_ ? decisive : listed_;
-      listed_ = count_;
-      least_ = listed_value(count_ - 1);
-    } else {
-      measure();
-    }
-    return true;
   }
 
   // The number of tokens, and the lowest value.
@@ -379,13 +418,21 @@ class WindowBlock : protected ReportBlock<Context> {
     return after > low ? after - 1 : -1;
   }
 
-  // The tokens before a place, which is in the list or at its end, or the row's end.
-  SAMPLER_DEVICE HeldKept kept_to(int64_t end) const {
-    if (end == count_ && end > listed_) {
-      return Base::kept_from(contract::lowest_cut(SAMPLER_LOGITS));
-    }
-    return Base::kept_from(shared.row.list[end > 0 ? end - 1 : 0]);
+  // Whether it is known which tokens come before a place: in the list or at its end, the row's end,
+  // or an end of typical-p.
+  SAMPLER_DEVICE bool has_cut(int64_t end) const {
+    return end <= listed_ || end == count_ || end == ends_[0].place || end == ends_[1].place;
   }
+  // The rank that these tokens reach.
+  SAMPLER_DEVICE_CALL Rank cut_of(int64_t end) const {
+    for (const End &one : ends_) {
+      if (one.place == end) return one.cut;
+    }
+    if (end == count_ && end > listed_) return contract::lowest_cut(SAMPLER_LOGITS);
+    const int64_t listed = end < listed_ ? end : listed_;
+    return shared.row.list[listed > 0 ? listed - 1 : 0];
+  }
+  SAMPLER_DEVICE HeldKept kept_to(int64_t end) const { return Base::kept_from(cut_of(end)); }
 
   // Sums over a window of what add(x, own) adds to `own`.
   template <int kCount, class Add>
@@ -400,9 +447,10 @@ class WindowBlock : protected ReportBlock<Context> {
       ctx.sync();
       return;
     }
-    if (seen.end != count_ || seen.begin > listed_) is_left_ = true;
-    const HeldKept before = kept_to(seen.begin < listed_ ? seen.begin : listed_);
-    const bool begins_later = seen.begin > 0;
+    if (!has_cut(seen.end) || !has_cut(seen.begin)) is_left_ = true;
+    const bool begins_later = seen.begin > 0, ends_sooner = seen.end != count_;
+    const HeldKept before = begins_later ? kept_to(seen.begin) : HeldKept();
+    const HeldKept kept = ends_sooner ? kept_to(seen.end) : HeldKept();
     this->for_each_tile(row_, [&](int tile) {
       SAMPLER_KEEP_ROLLED
       for (int slot = 0; slot < Base::Block::kSlots; ++slot) {
@@ -411,9 +459,10 @@ class WindowBlock : protected ReportBlock<Context> {
         for (int j = 0; j < kQuad; ++j) {
           const float x = contract::float_of(quad.word[j]);
           const int index = this->index_of(row_, tile, slot * kQuad + j);
-          if (x > contract::negative_infinity() && !(begins_later && before.has(x, index))) {
-            add(x, own);
-          }
+          const bool is_seen = x > contract::negative_infinity() &&
+                               !(begins_later && before.has(x, index)) &&
+                               (!ends_sooner || kept.has(x, index));
+          if (is_seen) add(x, own);
         }
       }
     });
@@ -429,9 +478,18 @@ class WindowBlock : protected ReportBlock<Context> {
     for (int i = 0; i < kCount; ++i) sums[i] = this->sum_of_threads(own[i], i);
   }
 
+  // The tokens before a place rank at least `cut`.
+  struct End {
+    int64_t place = -1;
+    Rank cut = 0;
+  };
+
   Row row_;
+  End ends_[2];  // of typical-p's window, without a list
   int64_t listed_ = 0;
-  int64_t count_ = 0;  // tokens
+  int64_t count_ = 0;    // tokens
+  float first_ = 0.0f;   // the largest value
+  float lowest_ = 0.0f;  // of the list
   float least_ = 0.0f;
   bool is_left_ = false;
 };

@@ -110,17 +110,20 @@ class RankedList {
                                          float min_p) const {
     const uint64_t least =
         contract::min_p_threshold(min_p, contract::weight(scale, contract::value_of_key(max_key)));
-    uint32_t key = contract::key_of_rank(contract::lowest_cut(scale.kind));
+    return lowest_with(contract::key_of_rank(contract::lowest_cut(scale.kind)), max_key,
+                       [&](float x) { return contract::weight(scale, x) >= least; });
+  }
+  // The lowest of the keys [key, max_key] for whose value `holds` is true, as for all above it.
+  template <class Holds>
+  SAMPLER_DEVICE uint32_t lowest_with(uint32_t key, uint32_t max_key, const Holds &holds) const {
     for (uint32_t range = max_key - key + 1; range > 1;) {
-      // Keys [key, key + range) include the lowest with enough weight.
+      // Keys [key, key + range) include the lowest.
       const uint32_t step = (range + uint32_t(Context::kThreads) - 1) / uint32_t(Context::kThreads);
       const uint64_t own = uint64_t(step) * uint64_t(ctx.thread() + 1) - 1;  // its step's last
-      const bool is_lighter =
-          own < range &&
-          contract::weight(scale, contract::value_of_key(key + uint32_t(own))) < least;
-      const uint32_t lighter = ctx.block_count(is_lighter);
-      key += lighter * step;
-      range = range - lighter * step < step ? range - lighter * step : step;
+      const bool is_below = own < range && !holds(contract::value_of_key(key + uint32_t(own)));
+      const uint32_t below = ctx.block_count(is_below);
+      key += below * step;
+      range = range - below * step < step ? range - below * step : step;
     }
     return key;
   }
@@ -265,12 +268,18 @@ class RankedList {
 
   // Computes the list's running weights.
   SAMPLER_DEVICE void add_up(const contract::RowScale &scale) const {
+    add_up_by([&](int i) {
+      return contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
+    });
+  }
+  template <class WeightAt>
+  SAMPLER_DEVICE void add_up_by(const WeightAt &weight_at) const {
     const int each = (count() + Context::kThreads - 1) / Context::kThreads;
     const int first = ctx.thread() * each;
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = first; i < first + each && i < count(); ++i) {
-      own += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
+      own += weight_at(i);
       shared.row.sums[i] = own;
     }
     uint64_t all;

@@ -78,6 +78,14 @@ class StageRunner {
     return false;
   }
 
+  // Whether no other stage is on.
+  SAMPLER_HD bool is_alone(const StageOrder &order, sampler_stage only) const {
+    for (const sampler_stage stage : order) {
+      if (stage != only && is_on(stage)) return false;
+    }
+    return true;
+  }
+
   // Number of first tokens that determine the result: the size of the first window if it is a plain
   // top-k, otherwise INT64_MAX.
   SAMPLER_HD int64_t num_decisive(const StageOrder &order) const {

@@ -1100,6 +1100,11 @@ FAULTS = [
           "if (ctx.lane() == lane) ctx.add_to_shared(&shared.row.weights[bin], weight);")],
         [held_rows("OfWideNucleiAreNotLeft")]),
     Fault(
+        "nearer_tokens_weigh_nothing",
+        "typical-p of a held row cuts the bin of its cut as if there were no nearer tokens",
+        [("kernels/held/nearest.cuh", "nearer + sums[i - 1] < rule.threshold", "sums[i - 1] < rule.threshold")],
+        [held_rows("OfWideTypicalWindowsAreNotLeft")]),
+    Fault(
         "last_tie_not_kept",
         "the token at the cut of a held row is left out",
         [("kernels/held/held.h", "index <= last); }", "index < last); }")],
@@ -1158,14 +1163,13 @@ FAULTS = [
     Fault(
         "sums_of_what_windows_dropped",
         "sums of a held row's later windows are of the tokens before them, too",
-        [("kernels/held/windows.cuh", "if (x > contract::negative_infinity() && !(begins_later && before.has(x, index))) {",
-          "if (x > contract::negative_infinity()) {")],
+        [("kernels/held/windows.cuh", "!(begins_later && before.has(x, index)) &&", "")],
         [held_rows("OfStages*")]),
     Fault(
-        "typical_tail_as_near",
-        "typical-p of a held row does not ask whether tokens beyond the list are as near",
-        [("kernels/held/windows.cuh", "(end == seen.end || -rule.excess(listed_value(end - 1)) > most);", "true;")],
-        [held_rows("OfStages*")]),
+        "typical_keeps_too_few",
+        "typical-p of a held row keeps fewer tokens than min_keep wants",
+        [("kernels/held/windows.cuh", "end - begin >= rule.min_keep || end - begin == seen.count();", "true;")],
+        [held_rows("OfTypicalWindowsBesideOthersEqualTheCpu")]),
     Fault(
         "new_weights_of_all",
         "adaptive-p and smoothing of a held row take in what filters removed",

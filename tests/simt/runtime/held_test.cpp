@@ -266,6 +266,7 @@ INSTANTIATE_TEST_SUITE_P(On, HeldRows,
                          });
 
 constexpr int kWidths[] = {8192, 8200, 9001, 20000, 40009};
+constexpr std::uint64_t kNumTypicalRows = 60;
 
 TEST_P(HeldRows, OfFiltersEqualTheCpu) {
   int num_held[kernels::kNumHeldKinds] = {};
@@ -725,6 +726,83 @@ TEST_P(HeldRows, OfStagesOfFlatRowsEqualTheCpu) {
       EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get()))
           << "stage " << stage << ", power " << power;
     }
+  }
+}
+
+// Typical-p that keeps far more tokens than a list holds: of normal values of any spread, of f32
+// and of types whose values tie; by either rule of ties and of sums; on both sides of the mean, or
+// on one.
+TEST_P(HeldRows, OfWideTypicalWindowsAreNotLeft) {
+  const NothingIsComputedLater nothing(kernels::Operation::kStagedSample);
+  for (std::uint64_t seed = 0; seed < 48; ++seed) {
+    StagedCase call(0, GetParam().device.has_clusters() ? kWidths[3 + seed / 3 % 2] : 10007, seed,
+                    1.0f);
+    FilterCase &rows = call.rows;
+    std::mt19937_64 random(seed);
+    const float spread[] = {0.3f, 2.5f, 1.0f, 4.0f};
+    std::normal_distribution<float> normal(0.0f, spread[seed / 3 % 4]);
+    for (int row = 0; row < rows.num_rows; ++row) {
+      for (int i = 0; i < rows.num_cols; ++i) rows.input.set(rows.place(row, i), normal(random));
+      // Far likelier tokens, which come before the window.
+      if (seed % 2 == 0) rows.input.set(rows.place(row, int(seed)), 5 * spread[seed / 3 % 4]);
+      if (seed % 5 == 0) rows.input.set(rows.place(row, 3), -kInfinity);
+    }
+    call.params.typical_p = seed % 7 == 0 ? 0.5f : 0.9f;
+    call.params.typical_p_ties = seed % 4 < 2 ? SAMPLER_TIES_EXACT : SAMPLER_TIES_KEEP;
+    call.params.typical_p_sum = seed % 3 == 0 ? SAMPLER_SUM_EXCEEDS : SAMPLER_SUM_REACHES;
+    call.params.temperature = seed % 6 == 0 ? 0.7f : 1.0f;
+    if (seed % 8 == 5 && spread[seed / 3 % 4] < 2.0f) call.params.min_keep = 500;
+    const StagedCase::Result expected = call.run(cpu_.get());
+    EXPECT_TRUE(expected == call.run(device_.get())) << "seed " << seed;
+    const bool is_flat = seed / 3 % 4 == 0 && seed % 7 != 0;
+    if (is_flat && rows.num_cols > 30000) {
+      EXPECT_GT(expected.kept[0], 10000);
+    }
+  }
+}
+
+// Beside other stages, before and after it; of values that tie, and lie alike on both sides.
+TEST_P(HeldRows, OfTypicalWindowsBesideOthersEqualTheCpu) {
+  for (std::uint64_t seed = 0; seed < kNumTypicalRows; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto one_of = [&](auto... values) {
+      const std::common_type_t<decltype(values)...> all[] = {values...};
+      return all[random() % (sizeof all / sizeof *all)];
+    };
+    const int most_cols = GetParam().device.has_clusters() ? 20000 : 10007;
+    StagedCase call(0, one_of(8192, 9001, most_cols), seed, 1.0f);
+    FilterCase &rows = call.rows;
+    for (int row = 0; row < rows.num_rows; ++row) {
+      std::normal_distribution<float> normal(0.0f, one_of(0.1f, 1.0f, 2.5f, 5.0f));
+      const float steps = one_of(0.0f, 0.0f, 64.0f, 8.0f, 1.0f);
+      const bool is_masked = random() % 4 == 0;
+      for (int i = 0; i < rows.num_cols; ++i) {
+        const float x = normal(random);
+        const float tied = steps > 0.0f ? std::round(x * steps) / steps : x;
+        rows.input.set(rows.place(row, i), is_masked && random() % 3 != 0 ? -kInfinity : tied);
+      }
+      if (random() % 2 == 0) rows.input.set(rows.place(row, 77), one_of(3.0f, 9.0f, 20.0f));
+    }
+    sampler_params &params = call.params;
+    params.typical_p = one_of(0.05f, 0.5f, 0.9f, 0.99f);
+    params.typical_p_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+    params.typical_p_sum = one_of(SAMPLER_SUM_REACHES, SAMPLER_SUM_EXCEEDS);
+    params.min_keep = one_of(0, 0, 5, 3000);
+    if (random() % 3 == 0) params.top_k = one_of(40, 900);
+    if (random() % 3 == 0) params.top_p = 0.8f;
+    if (random() % 3 == 0) params.min_p = one_of(0.02f, 1e-4f);
+    if (random() % 3 == 0) {
+      params.xtc_probability = 1.0f;
+      params.xtc_threshold = one_of(0.02f, 1e-4f);
+    }
+    if (random() % 2 == 0) {
+      sampler_stage stages[] = {SAMPLER_STAGE_TYPICAL_P, SAMPLER_STAGE_XTC,
+                                SAMPLER_STAGE_TOP_K,     SAMPLER_STAGE_TEMPERATURE,
+                                SAMPLER_STAGE_TOP_P,     SAMPLER_STAGE_MIN_P};
+      std::shuffle(std::begin(stages), std::end(stages), random);
+      std::copy(std::begin(stages), std::end(stages), params.stages);
+    }
+    EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get())) << "seed " << seed;
   }
 }
 
