@@ -57,9 +57,13 @@ class NearestBlock : protected ReportBlock<Context> {
     const auto hits_of = [&](int tile) {
       uint32_t hits = 0;
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        const float x = contract::float_of(this->place(tile, i / kQuad)->word[i % kQuad]);
-        hits |= bin_of(x, tile, i) == bin ? 1u << i : 0;
+      for (int i = 0; i < kGroup; i += kQuad) {
+        const Vector quad = ctx.load_shared(this->place(tile, i / kQuad));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const bool is_hit = bin_of(contract::float_of(quad.word[j]), tile, i + j) == bin;
+          hits |= is_hit ? 1u << (i + j) : 0;
+        }
       }
       return hits;
     };

@@ -428,6 +428,7 @@ TEST_P(HeldRows, OfProbabilitiesAreStreamed) {
   for (std::uint64_t seed = 0; seed < 240; seed += 3) {
     FilterCase rows(3, kWidths[seed / 3 % 5], seed, seed % 2 == 0);
     rows.be_probabilities();
+    if (seed % 4 == 2) rows.input.set(rows.place(1, rows.num_cols - 1), -0.25f);
     const auto size = std::size_t(rows.num_rows);
     const auto run = [&](sampler_t sampler) {
       auto result =

@@ -259,14 +259,34 @@ void spread_ids(std::int64_t factor, Problem *problem) {
   for (auto &ids : problem->breakers) spread(&ids);
 }
 
+void shorten_texts(std::size_t most, Problem *problem) {
+  for (Slot &slot : problem->slots) {
+    slot.history.resize(std::min(slot.history.size(), most));
+    slot.prompt_length = std::min(slot.prompt_length, std::int32_t(slot.history.size()));
+  }
+}
+
+// So that draws are mostly of tokens that edits change.
+void raise_edited(Problem *problem) {
+  for (std::int64_t i = 0; i < problem->num_rows(); ++i) {
+    auto &row = problem->rows[std::size_t(i)];
+    const std::int32_t index = problem->slot_of_row[std::size_t(i)];
+    if (index < 0 || std::size_t(index) >= problem->slots.size()) continue;
+    const Slot &slot = problem->slots[std::size_t(index)];
+    for (const auto *ids : {&slot.history, &slot.biased, &slot.banned, &slot.stop}) {
+      for (const std::int64_t id : *ids) {
+        if (id < 0 || id >= std::int64_t(row.size()) || row[std::size_t(id)] > 2) continue;
+        row[std::size_t(id)] = 3 + 0.25F * static_cast<float>(id % 7);
+      }
+    }
+  }
+}
+
 // More biases for one slot than streams have room for, where texts are short.
 void edit_many(Random &random, Problem *problem) {
   problem->has_biased = problem->has_edits = true;
   problem->has_bias_contexts = problem->lists_for_all = false;
-  for (Slot &slot : problem->slots) {
-    slot.history.resize(std::min<std::size_t>(slot.history.size(), 50));
-    slot.prompt_length = std::min(slot.prompt_length, std::int32_t(slot.history.size()));
-  }
+  shorten_texts(50, problem);
   Slot &slot = problem->slots[0];
   slot.biased.clear();
   slot.biases.clear();
@@ -299,6 +319,8 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     lengthen(random, &problem);
     if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
     if (seed % 6 == 0) edit_many(random, &problem);
+    if (seed % 3 == 1) shorten_texts(8, &problem);
+    if (random.one_in(2)) raise_edited(&problem);
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     const Call call(problem, GetParam());
     auto args = call.args<SampleArgs>();
