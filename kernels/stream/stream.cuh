@@ -87,7 +87,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     SAMPLER_KEEP_ROLLED
     for (;;) {
       if (ctx.thread() == 0) {
-        if (!kTakesAhead) begin_item(take_ticket(), &shared.items[turn_]);
+        if (!kTakesAhead) {
+          begin_item(take_ticket(), &shared.items[turn_]);
+          shared.num_listed = 0;
+        }
         wait_for_item();
       }
       ctx.sync();
@@ -311,10 +314,12 @@ class StreamBlock : RankedList<Context, StreamShared> {
   }
 
   // Whether this block is the last of `all` to arrive: it sees what all threads published, and, if
-  // the row has been read, has its parameters. Called by the whole block.
-  template <bool kIsRead>
-  SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all) const {
+  // the row has been read, has its parameters. When all of the block have come, its first warp
+  // calls publish(). Called by the whole block.
+  template <bool kIsRead, class Publish>
+  SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all, const Publish &publish) const {
     ctx.sync();
+    if (ctx.warp() == 0) publish();
     if (ctx.thread() == 0) {
       if (!stream.has_tickets) ctx.wait_for_launch_before();
       ctx.fence();
@@ -719,14 +724,14 @@ class StreamBlock : RankedList<Context, StreamShared> {
     if constexpr (kWeighs) {
       const uint64_t word = max_of_keys(key, ~contract::value_key(lowest));
       if (ctx.lane() == 0) shared.partial[0][ctx.warp()] = word;
-      ctx.sync();
-      if (ctx.warp() == 0) {
-        const uint64_t own = ctx.lane() < kWarps ? shared.partial[0][ctx.lane()] : 0;
-        const uint64_t of_chunk = max_of_keys(uint32_t(own), uint32_t(own >> 32));
-        if (ctx.lane() == 0) ctx.publish(&chunk_words()[item().chunk], of_chunk);
-      }
     }
-    const bool is_last = is_last_at<true>(&slot()->num_read, uint32_t(stream.num_chunks));
+    const bool is_last = is_last_at<true>(&slot()->num_read, uint32_t(stream.num_chunks), [&] {
+      if constexpr (kWeighs) {
+        uint64_t word = ctx.lane() < kWarps ? shared.partial[0][ctx.lane()] : 0;
+        word = max_of_keys(uint32_t(word), uint32_t(word >> 32));
+        if (ctx.lane() == 0) ctx.publish(&chunk_words()[item().chunk], word);
+      }
+    });
     return is_last ? end_read() : StreamRest::kNothing;
   }
 
@@ -906,7 +911,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (ctx.thread() == 0) {
         ctx.publish(&slot()->num_listed, is_listed ? uint32_t(this->count()) : ~uint32_t(0));
       }
-      if (is_last_at<false>(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1)) {
+      if (is_last_at<false>(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1, [] {})) {
         return has_band() ? StreamRest::kBand : StreamRest::kList;
       }
     }
@@ -1219,8 +1224,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     uint64_t sum = 0;          // in lane 1 of the weights above
     contract::WeightSum none;  // of a token that weighs nothing
     none.add(0.0f);
-    if (ctx.thread() == 0) shared.num_listed = 0;
-    ctx.sync();
     for_each_tile<Row::kVectors>(
         [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
           contract::WeightSum weights, above;
@@ -1370,22 +1373,20 @@ class StreamBlock : RankedList<Context, StreamShared> {
       is_found = bins[bin].value() < 2 * contract::weight(scale(), value_in_band(low));
       ctx.sync();
     }
-    if (ctx.thread() == 0) shared.cut = low;
+    const uint64_t mask = rules.top_p_ties == SAMPLER_TIES_KEEP ? ~uint64_t(kIdMask) : kNoPlace;
+    for_each_in_band(low, end, [&](uint64_t place, uint64_t) { shared.cut = place & mask; });
     ctx.sync();
-    for_each_in_band(low, end, [&](uint64_t place, uint64_t) { shared.cut = place; });
-    ctx.sync();
-    const bool keeps_ties = rules.top_p_ties == SAMPLER_TIES_KEEP;
-    sum_kept_by_chunk(keeps_ties ? shared.cut & ~uint64_t(kIdMask) : shared.cut);
+    sum_kept_by_chunk();
     return true;
   }
 
-  // Sums the band's tokens from a place on by chunk: neighbors mostly have the same.
-  SAMPLER_DEVICE void sum_kept_by_chunk(uint64_t cut) const {
+  // Sums the band's kept tokens by chunk: neighbors mostly have the same.
+  SAMPLER_DEVICE void sum_kept_by_chunk() const {
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.warp() * 32; first < this->count(); first += Context::kThreads) {
       const int i = first + ctx.lane();
       const uint64_t place = i < this->count() ? shared.band[i] : 0;
-      const bool is_kept = i < this->count() && place >= cut;
+      const bool is_kept = i < this->count() && place >= shared.cut;
       const uint64_t weight = is_kept ? contract::weight(scale(), value_in_band(place)) : 0;
       const int chunk = tile_in_band(place) / stream.tiles_of_chunk;
       SAMPLER_KEEP_ROLLED
@@ -1396,9 +1397,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
         lanes &= ~ctx.ballot(chunk == of_first);
       }
     }
-    ctx.sync();
-    if (ctx.thread() == 0) shared.cut = cut;
-    ctx.sync();
   }
 
   SAMPLER_DEVICE bool has_upper_bound() const {
@@ -1480,7 +1478,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
       }
       if (ctx.thread() == 0) set_drawn(id, kept, kept_weight);
     }
-    ctx.sync();
   }
 
   // ---- The second pass --------------------------------------------------------------------------
@@ -1493,17 +1490,26 @@ class StreamBlock : RankedList<Context, StreamShared> {
     } else {
       sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
     }
-    sum = sum_of_warps(sum, 1);
-    if (ctx.thread() == 0) ctx.publish(&chunk_words()[kMostChunks + item().chunk], sum);
-    if (has_band()) {
-      above = sum_of_warps(above, 0);
-      if (ctx.thread() == 0) ctx.publish(&chunk_words()[item().chunk], above);
+    if (ctx.lane() == 0) {
+      shared.partial[0][ctx.warp()] = above;
+      shared.partial[1][ctx.warp()] = sum;
     }
     // The list arrives, too.
     const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
-    if (!is_last_at<false>(&slot()->num_weighed, arrivals)) return StreamRest::kNothing;
+    const bool is_last = is_last_at<false>(&slot()->num_weighed, arrivals, [&] {
+      publish_weight(shared.partial[1], kMostChunks);
+      if (has_band()) publish_weight(shared.partial[0], 0);
+    });
+    if (!is_last) return StreamRest::kNothing;
     if (by_tile) return StreamRest::kWeights;
     return has_band() ? StreamRest::kBand : StreamRest::kList;
+  }
+
+  // Publishes the chunk's weight, the sum of the warps', from a place among the chunks' words on.
+  // Called by a warp.
+  SAMPLER_DEVICE void publish_weight(const uint64_t *of_warps, int from) const {
+    const uint64_t sum = sum_of_lanes(ctx.lane() < kWarps ? of_warps[ctx.lane()] : 0);
+    if (ctx.lane() == 0) ctx.publish(&chunk_words()[from + item().chunk], sum);
   }
 
   // The chunk's weight; lane 0 of each warp has the warp's.
@@ -1659,7 +1665,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if (target < all) break;
       target -= all;
     }
-    ctx.sync();
   }
 
   // Weight of an element; 0 if it is outside the row or removed.
