@@ -1047,18 +1047,21 @@ class StreamBlock : RankedList<Context, StreamShared> {
 
   // ---- The band ---------------------------------------------------------------------------------
 
+  static constexpr int kMostSampled = kSampledTokens / Row::kElements;  // vectors
+
   // Vectors that lie in the row: from the first up to the end.
   SAMPLER_DEVICE int first_vector() const {
     return (row().lead + Row::kElements - 1) / Row::kElements;
   }
   SAMPLER_DEVICE int end_vector() const { return (row().lead + row().count) / Row::kElements; }
 
-  // Calls f(element) for so many of these vectors, at even distances.
+  // Calls f(element) for `sampled` of these vectors: for the most that are, at even distances, or
+  // for all.
   template <class F>
   SAMPLER_DEVICE void for_each_sampled(int sampled, const F &f) const {
     constexpr int kAtOnce = 4;  // what registers allow
     const auto *const vectors = reinterpret_cast<const Vector *>(row().begin) + first_vector();
-    const int num_vectors = end_vector() - first_vector();
+    const uint32_t num_vectors = uint32_t(end_vector() - first_vector());
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.thread(); first < sampled; first += kAtOnce * Context::kThreads) {
       Vector raw[kAtOnce];
@@ -1066,8 +1069,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
       for (int i = 0; i < kAtOnce; ++i) {
         const int place = first + i * Context::kThreads;
         const int at = place < sampled ? place : first;
-        raw[i] =
-            ctx.load_streamed(&vectors[uint32_t(at) * uint32_t(num_vectors) / uint32_t(sampled)]);
+        const uint32_t index =
+            sampled < kMostSampled ? uint32_t(at) : uint32_t(at) * num_vectors / kMostSampled;
+        raw[i] = ctx.load_streamed(&vectors[index]);
       }
       SAMPLER_KEEP_ROLLED
       for (int i = 0; i < kAtOnce && first + i * Context::kThreads < sampled; ++i) {
@@ -1297,15 +1301,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
-  // Sum over the warp of the weights of its threads' parts of the band.
-  SAMPLER_DEVICE uint64_t warp_sum_in_band(uint64_t weight) const {
-    if constexpr (kBandTokens / Context::kThreads <= 16) {
-      return ctx.warp_sum(weight);  // below 2^49
-    } else {
-      return (ctx.warp_sum(weight >> 32) << 32) + ctx.warp_sum(uint32_t(weight));
-    }
-  }
-
   // Loads the published band and cuts it where top-p does; sums what it keeps by chunk. False: the
   // cut is not in it.
   SAMPLER_DEVICE bool cut_band() {
@@ -1327,10 +1322,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
       shared.band[i] = place_in_band(contract::key_of_rank(rank), contract::id_of_rank(rank));
     });
-    uint64_t own = 0;
-    for_each_in_band(0, kNoPlace, [&](uint64_t, uint64_t weight) { own += weight; });
     if (ctx.thread() < kMostChunks) shared.of_chunks[ctx.thread()] = {};
-    if (above + sum_of_warps(warp_sum_in_band(own), 0) < least) return false;
 
     // The highest place from which on the weights reach the threshold, in [low, end). From `end` on
     // they are `above`.
@@ -1359,7 +1351,9 @@ class StreamBlock : RankedList<Context, StreamShared> {
       SAMPLER_KEEP_ROLLED
       for (int i = 0; i < 4; ++i) of_lane += bins[highest - i].value();
       const uint64_t up_to = above + ctx.warp_inclusive_sum(of_lane);
-      const int lane = Context::lowest_bit(ctx.ballot(up_to >= least));
+      const uint32_t reached = ctx.ballot(up_to >= least);
+      if (reached == 0) return false;  // in the first round
+      const int lane = Context::lowest_bit(reached);
       uint64_t before = up_to - of_lane;
       int bin = highest;
       SAMPLER_KEEP_ROLLED
@@ -1550,7 +1544,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   // Calls f(index, word) for each published word, with several in flight.
   template <class F>
   SAMPLER_DEVICE void load_words(const uint64_t *words, int count, const F &f) const {
-    constexpr int kAtOnce = 4;
+    constexpr int kAtOnce = 8;
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.thread(); first < count; first += kAtOnce * Context::kThreads) {
       uint64_t loaded[kAtOnce];
