@@ -12,7 +12,7 @@ constexpr int64_t kElementsAhead = int64_t(40) << 20;
 constexpr int64_t kMostRowsAhead = 384;
 constexpr int64_t kMostSlots = 512;                    // if a row is read once
 constexpr int64_t kMostListBytes = int64_t(32) << 20;  // group maxima, if a row is read once
-constexpr int kLeastTilesOfChunk = 8;
+constexpr int kTilesOfSmallChunk = 8;                  // one for each warp
 // More only where a row would have too many chunks.
 constexpr int kUsualTilesOfChunk = 64;
 // The same of rows that are read twice without a band: soon enough to find the row in L2.
@@ -158,9 +158,9 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
   stream.num_tiles = int(tiles);
   // As many chunks as keep all blocks busy, within the limits of their size.
   const int usual = stream.weighs() && !may_have_bands ? kUsualTilesReadTwice : kUsualTilesOfChunk;
+  const int64_t small_chunks = divided_up(tiles, kTilesOfSmallChunk);
   const int64_t chunks =
-      std::max(std::min<int64_t>(blocks_at_once / num_rows, tiles / kLeastTilesOfChunk),
-               divided_up(tiles, usual));
+      std::max(std::min(blocks_at_once / num_rows, small_chunks), divided_up(tiles, usual));
   stream.tiles_of_chunk = int(divided_up(tiles, std::clamp<int64_t>(chunks, 1, kMostChunks)));
   stream.num_chunks = int(divided_up(tiles, stream.tiles_of_chunk));
 
