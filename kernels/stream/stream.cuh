@@ -1301,13 +1301,14 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
   }
 
-  // Loads the published band and cuts it where top-p does; sums what it keeps by chunk. False: the
+  // Loads the published band and cuts it where top-p does; sums what is kept by chunk. False: the
   // cut is not in it.
   SAMPLER_DEVICE bool cut_band() {
     const uint32_t count = ctx.load_fresh(&slot()->num_in_band);
-    uint64_t above = 0;
-    if (ctx.lane() < stream.num_chunks) above = ctx.load_fresh(&chunk_words()[ctx.lane()]);
-    above = sum_of_lanes(above);
+    uint64_t of_chunk = 0;  // above the band
+    if (ctx.lane() < stream.num_chunks) of_chunk = ctx.load_fresh(&chunk_words()[ctx.lane()]);
+    if (ctx.warp() == 0) shared.of_chunks[ctx.lane()] = TwoWords::of(of_chunk);
+    uint64_t above = sum_of_lanes(of_chunk);
     const contract::FilterRules &rules = request.parameters.rules;
     const uint64_t total = total_weight();
     uint64_t least = contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total);
@@ -1322,7 +1323,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
       shared.band[i] = place_in_band(contract::key_of_rank(rank), contract::id_of_rank(rank));
     });
-    if (ctx.thread() < kMostChunks) shared.of_chunks[ctx.thread()] = {};
 
     // The highest place from which on the weights reach the threshold, in [low, end). From `end` on
     // they are `above`.
@@ -1370,12 +1370,12 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const uint64_t mask = rules.top_p_ties == SAMPLER_TIES_KEEP ? ~uint64_t(kIdMask) : kNoPlace;
     for_each_in_band(low, end, [&](uint64_t place, uint64_t) { shared.cut = place & mask; });
     ctx.sync();
-    sum_kept_by_chunk();
+    add_kept_to_chunks();
     return true;
   }
 
-  // Sums the band's kept tokens by chunk: neighbors mostly have the same.
-  SAMPLER_DEVICE void sum_kept_by_chunk() const {
+  // Adds the band's kept tokens to their chunks' weights: neighbors mostly have the same chunk.
+  SAMPLER_DEVICE void add_kept_to_chunks() const {
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.warp() * 32; first < this->count(); first += Context::kThreads) {
       const int i = first + ctx.lane();
@@ -1588,9 +1588,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     ctx.sync();
     if (ctx.warp() == 0) {
       uint64_t own = 0;
-      if (ctx.lane() < stream.num_chunks) {
-        own = ctx.load_fresh(&chunk_words()[(is_banded ? 0 : kMostChunks) + ctx.lane()]);
-        if (is_banded) own += shared.of_chunks[ctx.lane()].value();
+      if (is_banded) {
+        own = shared.of_chunks[ctx.lane()].value();
+      } else if (ctx.lane() < stream.num_chunks) {
+        own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
       }
       const uint64_t total = sum_of_lanes(own);
       uint64_t target = contract::draw_target(shared.word, total);

@@ -318,8 +318,8 @@ struct alignas(16) StreamShared {
   int prefix;
   uint64_t cut;                          // of the band
   float lowest;                          // of some of the row's values, -inf aside
-  TwoWords of_chunks[kMostChunks];       // weights of the band's kept tokens
-  TwoWords of_tiles[kMostTilesOfChunk];  // the same, of one chunk
+  TwoWords of_chunks[kMostChunks];       // kept weights, of a row with a band
+  TwoWords of_tiles[kMostTilesOfChunk];  // of a chunk: weights of the band's kept tokens
   union {
     StreamedList row;
     uint64_t band[kBandTokens];
