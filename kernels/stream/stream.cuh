@@ -1565,10 +1565,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   SAMPLER_DEVICE bool load_list(uint64_t *total) const {
     const uint32_t count = ctx.load_fresh(&slot()->num_listed);
     if (count > uint32_t(kStreamedTokens)) return false;
-    if (ctx.thread() == 0) {
-      shared.num_listed = count;
-      set_maximum(uint32_t(ctx.load_fresh(&slot()->maximum) >> 32));
-    }
+    if (ctx.thread() == 0) shared.num_listed = count;
     const uint64_t *const words = stream.words(item().slot);
     load_words(words, int(count), [&](int i, uint64_t word) { shared.row.list[i] = word; });
     load_words(words + kStreamedTokens, int(count),
@@ -1586,6 +1583,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       shared.of_tiles[i] = {};
     }
     ctx.sync();
+    uint64_t target = 0;  // in the first warp
     if (ctx.warp() == 0) {
       uint64_t own = 0;
       if (is_banded) {
@@ -1594,11 +1592,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
         own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
       }
       const uint64_t total = sum_of_lanes(own);
-      uint64_t target = contract::draw_target(shared.word, total);
+      target = contract::draw_target(shared.word, total);
       const int chunk = find(own, &target);
       if (ctx.lane() == 0) {
         shared.prefix = chunk;
-        shared.target = target;
         shared.total = total;
         if (!is_banded) shared.total_of_row = total;
       }
@@ -1617,7 +1614,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
     ctx.sync();
     if (ctx.warp() == 0) {
       constexpr int kTilesOfLane = kMostTilesOfChunk / 32;
-      uint64_t target = shared.target;
       const uint64_t *const tiles = stream.tiles(item().slot);
       const int first = first_tile + kTilesOfLane * ctx.lane();
       uint64_t weights[kTilesOfLane], own = 0;
@@ -1645,7 +1641,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
       }
     }
     ctx.sync();
-    uint64_t target = shared.target;
+    target = shared.target;
     int turn = 0;
     SAMPLER_KEEP_ROLLED
     for (int index = shared.prefix * kTile - row().lead + ctx.thread();;
