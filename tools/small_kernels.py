@@ -4,7 +4,7 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 
 UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
-one for all types), with 64 registers at most (80 of "edited", and of "any" and "given" before sm_90), no stack frame and nothing spilled; and with
+one for all types), with 64 registers at most (80 of "edited" and "given", and of "any" before sm_90), no stack frame and nothing spilled; and with
 so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
 has 800, and spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
@@ -18,7 +18,7 @@ import sass_listing
 from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
-MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; and of edited rows
+MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited and given rows
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
 MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 800, 216
@@ -83,7 +83,7 @@ def main(arguments):
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
-                if kind == "edited" or (kind in ("any", "given") and int(architecture) < 90):
+                if kind in ("edited", "given") or (kind == "any" and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS

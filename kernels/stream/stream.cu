@@ -8,17 +8,15 @@ namespace sampler::kernels {
 
 namespace {
 
-// Blocks per multiprocessor: four, which leave 64 registers a thread. The kernel for all kinds
-// would spill some of them before compute capability 9.0.
+// Blocks per multiprocessor: four, which leave 64 registers a thread. The largest kernels would
+// spill some of them, that of all kinds before compute capability 9.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-constexpr int kBlocksOfAny = 3;
+constexpr StreamKind kFirstOfThree = StreamKind::kAny;
 #else
-constexpr int kBlocksOfAny = 4;
+constexpr StreamKind kFirstOfThree = StreamKind::kEdited;
 #endif
 template <StreamKind kKind>
-constexpr int kStreamBlocks = kKind == StreamKind::kEdited ? 3
-                              : kKind >= StreamKind::kAny  ? kBlocksOfAny
-                                                           : 4;
+constexpr int kStreamBlocks = kKind >= kFirstOfThree ? 3 : 4;
 
 template <sampler_dtype kDtype, StreamKind kKind>
 __global__ void __launch_bounds__(kBlockThreads, kStreamBlocks<kKind>)

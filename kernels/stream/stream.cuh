@@ -1047,8 +1047,6 @@ class StreamBlock : RankedList<Context, StreamShared> {
 
   // ---- The band ---------------------------------------------------------------------------------
 
-  static constexpr int kMostSampled = kSampledTokens / Row::kElements;  // vectors
-
   // Vectors that lie in the row: from the first up to the end.
   SAMPLER_DEVICE int first_vector() const {
     return (row().lead + Row::kElements - 1) / Row::kElements;
@@ -1062,23 +1060,22 @@ class StreamBlock : RankedList<Context, StreamShared> {
     constexpr int kAtOnce = 4;  // what registers allow
     const auto *const vectors = reinterpret_cast<const Vector *>(row().begin) + first_vector();
     const uint32_t num_vectors = uint32_t(end_vector() - first_vector());
+    const auto vector_at = [&](int at) {
+      return sampled < kSampledVectors ? uint32_t(at)
+                                       : uint32_t(at) * num_vectors / kSampledVectors;
+    };
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.thread(); first < sampled; first += kAtOnce * Context::kThreads) {
       Vector raw[kAtOnce];
       SAMPLER_UNROLLED
       for (int i = 0; i < kAtOnce; ++i) {
         const int place = first + i * Context::kThreads;
-        const int at = place < sampled ? place : first;
-        const uint32_t index =
-            sampled < kMostSampled ? uint32_t(at) : uint32_t(at) * num_vectors / kMostSampled;
-        raw[i] = ctx.load_streamed(&vectors[index]);
+        raw[i] = ctx.load_streamed(&vectors[vector_at(place < sampled ? place : first)]);
       }
       SAMPLER_KEEP_ROLLED
       for (int i = 0; i < kAtOnce && first + i * Context::kThreads < sampled; ++i) {
-        const uint32_t at = uint32_t(first + i * Context::kThreads);
-        const uint32_t vector = at * uint32_t(num_vectors) / uint32_t(sampled);
-        const int position = (first_vector() + int(vector)) * Row::kElements;
-        const VectorValues values = values_of(position, raw[0]);
+        const int vector = first_vector() + int(vector_at(first + i * Context::kThreads));
+        const VectorValues values = values_of(vector * Row::kElements, raw[0]);
         SAMPLER_UNROLLED
         for (int j = 0; j < Row::kElements; ++j) f(values.x[j]);
         SAMPLER_UNROLLED
