@@ -1150,7 +1150,8 @@ FAULTS = [
     Fault(
         "draws_streamed",
         "draws by weights alone are streamed where their rows could be held",
-        [("src/cuda/backend.cpp", "if (held.is_on()) return {};", "")],
+        [("src/cuda/backend.cpp", "if (!plan.is_on()) plan.held = held_of(request, device);",
+          "if (std::is_same_v<Request, kernels::StagedSampleRequest> && !plan.is_on()) plan.held = held_of(request, device);")],
         [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
     Fault(
         "draft_not_removed",
