@@ -511,7 +511,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
         ctx.load_fresh(&patch().before[position / 32]) + uint32_t(Context::count_bits(lower));
     return ctx.load_fresh(&patch().values[place]);
   }
-  // The same: whether the mask allows it. Elements outside the row may be allowed.
+  // A bit for each of those elements: whether the mask allows it, outside the row any.
   SAMPLER_DEVICE uint32_t allowed_of(int position) const {
     const int id = position - item().lead;
     const int first = id < 0 ? 0 : id / 32, shift = id - first * 32;
@@ -562,7 +562,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     return group;
   }
-  // The largest of them; NaN if one of the given ones is NaN or infinite.
+  // The largest of them; NaN if a given one is NaN or infinite, or negative where that is invalid.
   SAMPLER_DEVICE float largest_of(int tile, const Vector (&raw)[Row::kVectors],
                                   const TilePatch &words) const {
     const float given = largest<kDtype, Context>(raw);
@@ -588,7 +588,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return any;
   }
 
-  // The same of the vector at a position.
+  // The values of the vector at a position, as edits leave them.
   struct VectorValues {
     float x[Row::kElements];
   };
@@ -616,7 +616,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     return x;
   }
-  // The same of one element of the row.
+  // An element's value, as edits leave it.
   SAMPLER_DEVICE float value_at(int index) const {
     const float given = row().value(index);
     if constexpr (!kEdits) return given;
