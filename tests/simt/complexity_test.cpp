@@ -32,6 +32,7 @@
 #include "launch/plan.h"
 #include "machine/kernel.cuh"
 #include "state/rows.h"
+#include "stream/edits.cuh"
 #include "stream/stream.cuh"
 
 namespace simt_test {
@@ -408,13 +409,29 @@ kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
 template <class Request>
 Costs costs_of_streamed(const Case &setup, const Request &request) {
   Costs costs;
-  if constexpr (std::is_same_v<Request, SampleRequest>) {
+  constexpr bool kIsStaged = std::is_same_v<Request, kernels::StagedSampleRequest>;
+  if constexpr (kIsStaged || std::is_same_v<Request, SampleRequest>) {
     const int element_bytes = setup.dtype == SAMPLER_F32 ? 4 : 2;
     kernels::Stream stream =
-        kernels::plan_stream(kernels::stream_kind(request), true, 1, setup.num_cols, 132);
+        kernels::plan_stream(kernels::stream_kind(request), true, 1, setup.num_cols, 132,
+                             kernels::need_lists_alone(request));
+    if constexpr (kIsStaged) {
+      stream.edits = kernels::plan_edits(request, int(simt::kMaxSharedBytes));
+    }
     std::vector<char> memory(stream.bytes() + kernels::kStreamAlignment);
-    stream.memory = memory.data() + -uintptr_t(memory.data()) % kernels::kStreamAlignment;
+    stream.place(memory.data() + -uintptr_t(memory.data()) % kernels::kStreamAlignment);
     std::vector<Books> books(static_cast<size_t>(stream.num_blocks));
+    if constexpr (kIsStaged) {
+      const size_t bytes = kernels::EditsLists::bytes(stream.edits);
+      Books of_edits;
+      if (stream.is_on()) {
+        simt::launch<kThreads>(1, 1, bytes, 1, [&](auto &ctx) {
+          CountingContext<kThreads> counting(ctx, bytes, &of_edits);
+          kernels::run_edits(counting, request, stream);
+        });
+        costs.add(of_edits.close(element_bytes));
+      }
+    }
     kernels::for_each_stream_kernel([&](auto dtype, auto kind) {
       if (dtype != setup.dtype || kind != stream.kind) return;
       simt::launch_blocks<kThreads>(
@@ -928,7 +945,7 @@ uint64_t a_sort(const Case &, const Costs &) {
 // Streamed: the elements that are sampled where top-p keeps more than a list. All may fall into few
 // bins, and an ordinary row's list may be enough.
 uint64_t a_sample(const Case &setup) {
-  const int64_t elements = kernels::kSampledVectors * 4;  // of f32
+  const int64_t elements = kernels::kSampledVectors * (setup.dtype == SAMPLER_F32 ? 4 : 8);
   return setup.by == By::kStreamed ? uint64_t(std::min(setup.num_cols, elements)) : 0;
 }
 // A warp's part, the sort and the sample.
@@ -1033,9 +1050,11 @@ void expect_at_most_twice(const Case &setup, int part, const std::vector<Operati
 
 TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const auto [setup, part] = GetParam();
-  const int num_counted[] = {int(kOperations.size()), 12, 13};
+  const int num_streamed = setup.dtype == SAMPLER_F32 ? 14 : 13;  // of f32 also probabilities
+  const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
   if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 5);
+  if (setup.by == By::kStreamed) expect_at_most_twice(setup, part, kStagedOperations, 2);
 }
 
 // Windows take a number of passes that is bounded by construction: one to copy the row, to count
