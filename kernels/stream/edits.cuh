@@ -177,9 +177,13 @@ SAMPLER_DEVICE void run_edits(const Context &ctx, const StagedSampleRequest &req
   for (int64_t output = ctx.team(); output < request.num_rows; output += ctx.num_teams()) {
     const int64_t index = input_row(request, output), slot = request.slots[output];
     EditsHead head = {SAMPLER_ROW_OK, SAMPLER_ROW_OK, -1, 0};
-    if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
+    contract::RowParameters parameters;
+    if (index < 0 || index >= request.input.num_rows ||
+        contract::read_parameters(request, slot, &parameters) != SAMPLER_ROW_OK) {
+      // The row's kernel finds that, too.
+    } else if (!stages.has_valid_numbers(slot, SAMPLER_LOGITS)) {
       head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
-    } else if (index >= 0 && index < request.input.num_rows) {
+    } else {
       row.begin(contract::row_view(request.input, index));
       list_edited(stages, slot, row);
       if (!row.load()) {

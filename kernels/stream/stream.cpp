@@ -105,21 +105,23 @@ bool need_lists_alone(const contract::SampleRequest &request) {
 }
 
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {
-  // Lists of all slots lie in one array, which does not tell how long each of them is.
+  // Lists of many slots lie in one array, which does not tell how long each of them is.
   constexpr int64_t kMostOfLists = 2048;
   constexpr int64_t kGranularity = 256;
   const contract::Pipeline &stages = request.stages;
   int64_t wanted = stages.has_text() ? stages.max_history : 0;
   for (const contract::TokenLists *lists : {&stages.biased, &stages.banned, &stages.stop}) {
-    if (*lists) wanted += std::min(lists->num_ids, kMostOfLists);
+    if (!*lists) continue;
+    wanted += lists->num_lists == 1 ? lists->num_ids : std::min(lists->num_ids, kMostOfLists);
   }
   if (stages.bad_words) wanted += std::min(stages.bad_words.num_lists, kMostOfLists);
   wanted = divided_up(std::min(wanted, request.input.num_cols), kGranularity) * kGranularity;
   StreamedEdits edits;
   edits.num_words = int(divided_up(request.input.num_cols + kMaxLead, kTile)) * kWordsOfTile;
   const int64_t room = most_bytes - int64_t(EditsLists::bytes(edits));
-  const int64_t capacity = room < 0 ? -1 : room / StreamedEdits::kBytesOfToken;
-  edits.capacity = int(std::min({wanted, capacity, int64_t(kMostEdited)}));
+  const int64_t most = room < 0 ? -1 : room / StreamedEdits::kBytesOfToken;
+  edits.capacity = int(std::min({wanted, most, int64_t(kMostEdited)}));
+  if (wanted > 0 && edits.capacity == 0) edits.capacity = -1;  // 0: nothing is wanted
   edits.bitmasks = stages.bitmasks;
   edits.bitmask_stride = stages.bitmask_stride;
   edits.bitmask_rule = stages.bitmask_rule;
@@ -184,7 +186,8 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
   const int64_t items = (stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks;
   if (items >= kMostItems) return Stream();
   stream.num_items = uint32_t(items);
-  stream.has_tickets = stream.weighs() || stream.has_edits() || num_rows > stream.num_slots;
+  // Kernels that may weigh rows take no item without a ticket.
+  stream.has_tickets = kind >= StreamKind::kAny || num_rows > stream.num_slots;
   stream.num_blocks = int(stream.has_tickets ? std::min<int64_t>(items, blocks_at_once) : items);
   return stream;
 }

@@ -411,6 +411,17 @@ TEST_P(Streams, OfManyTokensAreCutInABand) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Streams, testing::Range(0, 32));
 
+// Their blocks take no item before the launch that clears the tickets has ended.
+TEST(StreamPlans, OfKernelsThatMayWeighHaveTickets) {
+  for (const StreamKind kind : {StreamKind::kAny, StreamKind::kEdited, StreamKind::kGiven}) {
+    for (const bool has_lists_alone : {false, true}) {
+      const Stream stream = kernels::plan_stream(kind, false, 8, 128256, 528, has_lists_alone);
+      ASSERT_TRUE(stream.is_on());
+      EXPECT_TRUE(stream.has_tickets);
+    }
+  }
+}
+
 TEST(StreamWaits, ForWhatNobodyPublishesAreFound) {
   const Batch batch = make_batch(4, 8200, SAMPLER_F32, 0, 1);
   Stream stream = laid_out(StreamKind::kAny, batch, 2, 1, 2, 2);
