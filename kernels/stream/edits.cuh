@@ -43,7 +43,8 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
     team.ctx.atomic_or(&lists_.bits[position / 32], uint32_t(1) << (position % 32));
   }
   SAMPLER_DEVICE void add_all(const contract::TokenList &list) const {
-    this->for_each(0, list.count, [&](int64_t i) { add(list[i]); });
+    SAMPLER_KEEP_ROLLED
+    for (int64_t i = team.ctx.thread(); i < list.count; i += Context::kThreads) add(list[i]);
   }
 
   // Called once all are listed. False: they are more than there is room for.
