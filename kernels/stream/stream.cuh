@@ -474,17 +474,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
     }
     return words;
   }
-  // A bit for each element of the lane's group: whether it is edited, and whether it is allowed.
-  SAMPLER_DEVICE uint32_t edited_of(const TilePatch &words) const {
-    uint32_t bits = 0;
-    SAMPLER_UNROLLED
-    for (int i = 0; i < Row::kVectors; ++i) {
-      const int position = Row::position(0, ctx.lane(), i);
-      const uint32_t word = uint32_t(ctx.warp_broadcast(words.edited, position / 32));
-      bits |= (word >> (position % 32) & kBitsOfVector) << (i * Row::kElements);
-    }
-    return bits;
-  }
+  // A bit for each element of the lane's group: whether it is allowed.
   SAMPLER_DEVICE uint32_t allowed_of(const TilePatch &words) const {
     const int shift = (kTile - item().lead) % 32;  // of the tile's first id in its word
     uint32_t bits = 0;
@@ -499,17 +489,23 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return bits;
   }
 
-  // A bit for each element of the vector at a position: whether it is edited.
-  SAMPLER_DEVICE uint32_t edited_of(int position) const {
-    const uint32_t word = ctx.load_fresh(&patch().bits[position / 32]);
-    return word >> (position % 32) & kBitsOfVector;
+  // The edited elements of a vector: a bit for each, and the place of the first one's value.
+  struct VectorEdits {
+    uint32_t bits, place;
+  };
+  // Of the vector at a position; `word`: the bits of 32 positions around it.
+  SAMPLER_DEVICE VectorEdits edits_of(uint32_t word, int position) const {
+    const int shift = position % 32;
+    VectorEdits edits = {word >> shift & kBitsOfVector, 0};
+    if (edits.bits != 0) {
+      edits.place = uint32_t(ctx.load_fresh(&patch().before[position / 32])) +
+                    uint32_t(Context::count_bits(word & ((uint32_t(1) << shift) - 1)));
+    }
+    return edits;
   }
-  SAMPLER_DEVICE float edited_value(int position) const {
-    const uint32_t lower =
-        ctx.load_fresh(&patch().bits[position / 32]) & ((uint32_t(1) << (position % 32)) - 1);
-    const uint32_t place =
-        ctx.load_fresh(&patch().before[position / 32]) + uint32_t(Context::count_bits(lower));
-    return ctx.load_fresh(&patch().values[place]);
+  SAMPLER_DEVICE VectorEdits edits_of(int position) const {
+    if (!patch().bits) return {0, 0};
+    return edits_of(ctx.load_fresh(&patch().bits[position / 32]), position);
   }
   // A bit for each of those elements: whether the mask allows it, outside the row any.
   SAMPLER_DEVICE uint32_t allowed_of(int position) const {
@@ -523,17 +519,20 @@ class StreamBlock : RankedList<Context, StreamShared> {
     return stream.edits.bitmask_rule == contract::BitmaskRule::kLeaves ? ~uint32_t(0) : 0;
   }
 
-  // Edits a vector's values, or a group's: `edited` and `allowed` have a bit for each.
-  template <int kCount, class PositionOf>
-  SAMPLER_DEVICE void edit(uint32_t edited, uint32_t allowed, const PositionOf &position_of,
-                           float (&x)[kCount]) const {
+  // Edits the values of a vector, which are x from `first` on.
+  template <int kCount>
+  SAMPLER_DEVICE void edit(VectorEdits edits, int first, float (&x)[kCount]) const {
     SAMPLER_KEEP_ROLLED
-    for (; edited != 0; edited &= edited - 1) {
-      const int i = Context::lowest_bit(edited);
-      const float value = edited_value(position_of(i));
+    for (; edits.bits != 0; edits.bits &= edits.bits - 1, ++edits.place) {
+      const int i = Context::lowest_bit(edits.bits);
+      const float value = ctx.load_fresh(&patch().values[edits.place]);
       SAMPLER_UNROLLED
-      for (int j = 0; j < kCount; ++j) x[j] = i == j ? value : x[j];
+      for (int j = 0; j < Row::kElements; ++j) x[first + j] = i == j ? value : x[first + j];
     }
+  }
+  // Bans those whose bit is 0.
+  template <int kCount>
+  SAMPLER_DEVICE static void ban(uint32_t allowed, float (&x)[kCount]) {
     SAMPLER_UNROLLED
     for (int j = 0; j < kCount; ++j) x[j] = contract::ban(x[j], (allowed >> j & 1) == 0);
   }
@@ -551,14 +550,18 @@ class StreamBlock : RankedList<Context, StreamShared> {
       if constexpr (kIsGiven) group.x[i] = contract::larger_of(group.x[i], 0.0f);  // beside the row
     }
     if constexpr (kEdits) {
-      const uint32_t edited = ctx.ballot(words.edited != 0) != 0 ? edited_of(words) : 0;
-      const uint32_t allowed = patch().mask ? allowed_of(words) : ~uint32_t(0);
-      edit(
-          edited, allowed,
-          [&](int i) {
-            return Row::position(tile, ctx.lane(), i / Row::kElements) + i % Row::kElements;
-          },
-          group.x);
+      if (ctx.ballot(words.edited != 0) != 0) {
+        VectorEdits edits[Row::kVectors];
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Row::kVectors; ++i) {
+          const int in_tile = Row::position(0, ctx.lane(), i);
+          const uint32_t word = uint32_t(ctx.warp_broadcast(words.edited, in_tile / 32));
+          edits[i] = edits_of(word, tile * kTile + in_tile);
+        }
+        SAMPLER_UNROLLED
+        for (int i = 0; i < Row::kVectors; ++i) edit(edits[i], i * Row::kElements, group.x);
+      }
+      if (patch().mask) ban(allowed_of(words), group.x);
     }
     return group;
   }
@@ -597,10 +600,8 @@ class StreamBlock : RankedList<Context, StreamShared> {
     SAMPLER_UNROLLED
     for (int i = 0; i < Row::kElements; ++i) values.x[i] = element<kDtype>(raw, i);
     if constexpr (kEdits) {
-      edit(
-          patch().bits ? edited_of(position) : 0,
-          patch().mask ? allowed_of(position) : kBitsOfVector, [&](int i) { return position + i; },
-          values.x);
+      edit(edits_of(position), 0, values.x);
+      if (patch().mask) ban(allowed_of(position), values.x);
     }
     return values;
   }
@@ -623,7 +624,10 @@ class StreamBlock : RankedList<Context, StreamShared> {
     const int position = index + row().lead;
     const int first = position / Row::kElements * Row::kElements, i = position - first;
     if (patch().mask && (allowed_of(first) >> i & 1) == 0) return contract::negative_infinity();
-    return patch().bits && (edited_of(first) >> i & 1) != 0 ? edited_value(position) : given;
+    const VectorEdits edits = edits_of(first);
+    if ((edits.bits >> i & 1) == 0) return given;
+    const uint32_t lower = edits.bits & ((uint32_t(1) << i) - 1);
+    return ctx.load_fresh(&patch().values[edits.place + uint32_t(Context::count_bits(lower))]);
   }
 
   // ---- Greedy -----------------------------------------------------------------------------------

@@ -1081,8 +1081,8 @@ FAULTS = [
         "edited_values_of_the_first_in_a_word",
         "tokens of a streamed row have the value that edits give to the first of 32",
         [("kernels/stream/stream.cuh",
-          "ctx.load_fresh(&patch().before[position / 32]) + uint32_t(Context::count_bits(lower));",
-          "ctx.load_fresh(&patch().before[position / 32]) + 0 * uint32_t(Context::count_bits(lower));")],
+          "uint32_t(Context::count_bits(word & ((uint32_t(1) << shift) - 1)));",
+          "0 * uint32_t(Context::count_bits(word & ((uint32_t(1) << shift) - 1)));")],
         [stages_on_device("OfStreamedRows")]),
     Fault(
         "too_many_edits_ignored",
