@@ -25,11 +25,11 @@ MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 800, 216
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "stream": {"greedy": 32 << 10, "list": 90 << 10, "any": 176 << 10, "edited": 208 << 10,
                "given": 184 << 10},
-    "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "sample": 336 << 10, "verify": 200 << 10,
+    "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10},
 }
-CALLERS = ("sample", "verify", "report", "edited-report", "staged")  # kinds that call functions
+CALLERS = ("verify", "report", "edited-report", "staged")  # kinds that call functions
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
 ONE_TYPE = ("given", "filter", "select", *CALLERS)
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}

@@ -98,9 +98,7 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   if (may_have_two_scales(all)) return HeldKind::kNone;
   const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
   if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;
-  const bool has_reports = request.reports_distribution() || request.reports_kept();
-  if (!stages.has_edits()) return HeldKind::kReport;
-  return has_reports ? HeldKind::kEditedReport : HeldKind::kSample;
+  return stages.has_edits() ? HeldKind::kEditedReport : HeldKind::kReport;
 }
 
 HeldKind held_kind(const contract::SelectRequest &request) {

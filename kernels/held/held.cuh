@@ -40,9 +40,9 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
   } else if constexpr (kKind == HeldKind::kVerify) {
     VerifyBlock<Context>(ctx, request, held).run();
   } else {
-    constexpr bool kEdits = kKind != HeldKind::kReport, kReports = kKind != HeldKind::kSample;
+    constexpr bool kEdits = kKind != HeldKind::kReport;
     constexpr bool kStages = kKind == HeldKind::kStaged;
-    SampleBlock<Context, kEdits, kReports, kStages>(ctx, request, held).run();
+    SampleBlock<Context, kEdits, kStages>(ctx, request, held).run();
   }
   ctx.wait_for_launch_before();  // the launch after this one counts on both
 }

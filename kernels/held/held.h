@@ -25,7 +25,6 @@ enum class HeldKind : int {
   kSoftmax,       // probabilities of all tokens
   kFilter,        // probabilities, or values, of the tokens that filters keep
   kChain,         // the tokens of chains of drafts, of given probabilities
-  kSample,        // draws from edited rows
   kVerify,        // the tokens of chains of drafts, of the target's logits
   kSelect,        // the first tokens
   kReport,        // draws from rows as given, and reports
@@ -33,11 +32,10 @@ enum class HeldKind : int {
   kStaged,        // the same with windows and adaptive stages
   kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
 };
-constexpr int kNumHeldKinds = 11;
+constexpr int kNumHeldKinds = 10;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
-  return kind == HeldKind::kSample || kind == HeldKind::kReport ||
-         kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
+  return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
@@ -174,7 +172,6 @@ void for_each_held_kernel(const F &f) {
   of_type(std::integral_constant<sampler_dtype, SAMPLER_F16>());
   of_type(std::integral_constant<sampler_dtype, SAMPLER_BF16>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kFilter>());
-  f(F32(), std::integral_constant<HeldKind, HeldKind::kSample>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kVerify>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kSelect>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReport>());

@@ -46,7 +46,7 @@ class HeldEditedRow : public TeamEditedRow<Context, HeldEditedRow<Context, Block
 };
 
 // kStages: with windows and adaptive stages; then with edits and reports, too.
-template <class Context, bool kEdits, bool kReports, bool kStages>
+template <class Context, bool kEdits, bool kStages>
 class SampleBlock
     : std::conditional_t<kStages, WindowBlock<Context>, ReportBlock<Context, !kEdits>> {
  public:
@@ -134,7 +134,7 @@ class SampleBlock
       if (is_left || this->is_other()) return this->leave(output_);
     }
     const contract::AdaptiveRules rules = adaptive_rules(slot);
-    if (!find_kept(row, rules.reweighs())) return this->leave(output_);
+    if (!this->find_kept_by_call(row, rules.reweighs())) return this->leave(output_);
     if (state().status != SAMPLER_ROW_OK) return write_bad(state().status);
     const int64_t forced = request.stages.forced_token(slot, output_);
     if (forced >= row.count) return write_bad(SAMPLER_ROW_INVALID_PARAMETER);
@@ -142,7 +142,7 @@ class SampleBlock
     if constexpr (kStages) {
       if (rules.reweighs() && !contract::is_greedy(state().parameters.temperature)) {
         this->reweigh(row, rules, slot, marks());
-        find_kept(row, false);
+        this->find_kept_by_call(row);
       }
     }
     const uint64_t kept_weight = draw(row, slot);
@@ -156,23 +156,18 @@ class SampleBlock
     }
     const int64_t id = ctx.peer(&shared.drawn, 0)->id;
     if (outputs.is_first_thread()) write(row, kept_weight, raw, rules);
-    if constexpr (kReports) report(row, kept_weight, raw, id);
+    report(row, kept_weight, raw, id);
   }
 
   // What has more than one caller is a function.
   SAMPLER_DEVICE void load_row(const Row &row) const {
-    if constexpr (kEdits && kReports) {
+    if constexpr (kEdits) {
       load_by_call(row);
     } else {
       this->load_as_f32(row);
     }
   }
   SAMPLER_DEVICE_CALL void load_by_call(const Row &row) const { this->load_as_f32(row); }
-  SAMPLER_DEVICE bool find_kept(const Row &row, bool wants_weight) {
-    if constexpr (kReports) return this->find_kept_by_call(row, wants_weight);
-    return Base::find_kept(row);
-  }
-
   SAMPLER_DEVICE contract::AdaptiveRules adaptive_rules(int64_t slot) const {
     if constexpr (kStages) return request.stages.adaptive.of(slot);
     return {};
@@ -270,7 +265,7 @@ class SampleBlock
   }
 
   SAMPLER_DEVICE_CALL void write_bad(uint32_t status) const {
-    if constexpr (kReports) outputs.write_bad(output_);
+    outputs.write_bad(output_);
     if (!outputs.is_first_thread()) return;
     if (request.out_token_ids.data) {
       contract::store_id(request.out_token_ids, output_, request.bad_row_token);

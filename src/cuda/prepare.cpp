@@ -125,7 +125,8 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
 }
 
 Outcome prepare_held(const Attributes &attributes, kernels::DeviceShape *out) {
-  const void *const sample = kernels::held_kernel_address(SAMPLER_F32, kernels::HeldKind::kSample);
+  const void *const sample =
+      kernels::held_kernel_address(SAMPLER_F32, kernels::HeldKind::kEditedReport);
   Outcome outcome = prepare(sample, sample, attributes, &out->of(KernelSet::kHeldSample));
   out->held_bytes = attributes.shared_memory.per_block;
   out->held_team = kernels::kMostHeldTeam;
