@@ -54,6 +54,7 @@ class NearestBlock : protected ReportBlock<Context> {
     const auto *const of_leader = this->exchange(cut);
     const int bin = int(of_leader[0][0]);
     const uint64_t nearer = of_leader[1][0];
+    if (bin == kStreamedTokens) return {false, 0, 0};
     const auto hits_of = [&](int tile) {
       uint32_t hits = 0;
       SAMPLER_KEEP_ROLLED
