@@ -71,8 +71,8 @@ class NearestBlock : protected ReportBlock<Context> {
     this->list_hits(row, hits_of,
                     [&](float x, uint32_t id) { return place_of_token(rule, x, id); });
     ctx.team_sync();
-    uint64_t found[] = {0, 0,
-                        0};  // whether, and the ranks of the first and the last token; 0: none
+    // Whether, and the ranks of the first and the last token; 0: none.
+    uint64_t found[] = {0, 0, 0};
     if (this->is_leader() && this->count() <= kStreamedTokens) {
       found[0] = cut_listed(row, rule, bins, bin, nearer, &found[1], &found[2]) ? 1 : 0;
     }
