@@ -262,7 +262,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     return true;
   }
 
-  // Of draws with stages or reports, which sort at several places, it is a function.
+  // Draws with stages or reports sort at several places: there it is a function.
   SAMPLER_DEVICE void sort_list(float first, float least) const {
     if constexpr (std::is_same_v<Request, StagedSampleRequest>) {
       sort_by_call(first, least);

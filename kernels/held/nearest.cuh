@@ -28,7 +28,7 @@ class NearestBlock : protected ReportBlock<Context> {
     Rank before, end;
   };
 
-  // Of the row's tokens after those that rank at least `before`. `first` and `least`: the first
+  // Cuts the row's tokens after those that rank at least `before`. `first` and `least`: the first
   // one's value, and the last one's. Called by the whole team, whose lists it takes.
   SAMPLER_DEVICE_CALL Nearest find_nearest(const Row &row, const contract::Typical &of_logits,
                                            Rank before, float first, float least) {
@@ -147,7 +147,7 @@ class NearestBlock : protected ReportBlock<Context> {
     return (uint32_t(place) & kLikelier) != 0 ? uint32_t(place) & ~kLikelier
                                               : ~(uint32_t(place) | kLikelier);
   }
-  // Of distance and side.
+  // A number for each distance and side.
   SAMPLER_DEVICE static uint64_t group_of(uint64_t place) { return place >> 31; }
 
   // Finds the ranks of the first and the last listed token that are kept; 0: none of the likelier,

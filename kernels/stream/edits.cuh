@@ -27,7 +27,7 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
                               const StreamedEdits &edits)
       : TeamEditedRow<Context, EditedTokens>(owner, lists.marks), lists_(lists), edits_(edits) {}
 
-  // Of a given row; no tokens are listed. A barrier follows.
+  // Begins with a given row, of which no tokens are listed. A barrier follows.
   SAMPLER_DEVICE void begin(const contract::RowView &given) {
     given_ = given;
     lead_ = elements_to_alignment(given.values, given.dtype);

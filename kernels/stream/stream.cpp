@@ -22,12 +22,20 @@ int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-bool is_streamed(const contract::SampleRequest &request) {
+// Draws from long rows by ascending id.
+bool may_be_streamed(const contract::SampleRequest &request) {
   const contract::Rows &input = request.input;
-  const bool is_kind = input.kind == SAMPLER_LOGITS || input.dtype == SAMPLER_F32;
-  return !input.ids && !input.counts && is_kind &&
-         request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.pipeline && !request.reports &&
-         !request.out_observations && input.num_cols >= kLeastStreamedTiles * kTile;
+  return !input.ids && !input.counts && input.num_cols >= kLeastStreamedTiles * kTile &&
+         request.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+}
+
+// What all rows need, whose parameters are the same.
+StreamNeed need_of_all(const contract::SampleRequest &request) {
+  const contract::Parameters &all = request.parameters;
+  return stream_need(all.of(0), all.rules, request.input.num_cols, StreamWanted::of(request));
+}
+bool is_all_for_general_kernel(const contract::SampleRequest &request) {
+  return !request.parameters.differ_by_slot() && need_of_all(request) == StreamNeed::kOther;
 }
 
 // Whether edits only change logits that lists and texts name, and forbid tokens by bitmasks.
@@ -56,21 +64,21 @@ bool may_have_two_scales(const contract::Parameters &all) {
 }
 
 StreamKind stream_kind(const contract::SampleRequest &request) {
-  if (!is_streamed(request)) return StreamKind::kNone;
+  if (!may_be_streamed(request) || request.pipeline || request.reports ||
+      request.out_observations) {
+    return StreamKind::kNone;
+  }
   const contract::Parameters &all = request.parameters;
-  const StreamWanted wanted = StreamWanted::of(request);
   if (request.input.kind == SAMPLER_PROBABILITIES) {
-    const bool is_for_stream =
-        all.differ_by_slot() ||
-        stream_need(all.of(0), all.rules, request.input.num_cols, wanted) != StreamNeed::kOther;
-    return is_for_stream ? StreamKind::kGiven : StreamKind::kNone;
+    const bool is_given = request.input.dtype == SAMPLER_F32 && !is_all_for_general_kernel(request);
+    return is_given ? StreamKind::kGiven : StreamKind::kNone;
   }
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
-    return wanted.raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
+    return StreamWanted::of(request).raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
   }
   const bool has_two = may_have_two_scales(all);
   if (all.differ_by_slot()) return has_two ? StreamKind::kNone : StreamKind::kAny;
-  switch (stream_need(all.of(0), all.rules, request.input.num_cols, wanted)) {
+  switch (need_of_all(request)) {
     case StreamNeed::kList:
       return StreamKind::kList;
     case StreamNeed::kOther:
@@ -81,26 +89,16 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
 }
 
 StreamKind stream_kind(const StagedSampleRequest &request) {
-  const contract::Rows &input = request.input;
-  const contract::Parameters &all = request.parameters;
-  const bool is_dense = !input.ids && !input.counts && input.kind == SAMPLER_LOGITS;
-  const bool draws =
-      request.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
-  if (!is_dense || input.num_cols < kLeastStreamedTiles * kTile || !draws ||
-      !are_edits_few(request.stages) || wants_reports(request) || may_have_two_scales(all)) {
-    return StreamKind::kNone;
-  }
-  const bool is_for_stream =
-      all.differ_by_slot() || stream_need(all.of(0), all.rules, input.num_cols,
-                                          StreamWanted::of(request)) != StreamNeed::kOther;
-  return is_for_stream ? StreamKind::kEdited : StreamKind::kNone;
+  const bool is_edited = may_be_streamed(request) && request.input.kind == SAMPLER_LOGITS &&
+                         !request.random.are_watermarks && are_edits_few(request.stages) &&
+                         !wants_reports(request) && !may_have_two_scales(request.parameters) &&
+                         !is_all_for_general_kernel(request);
+  return is_edited ? StreamKind::kEdited : StreamKind::kNone;
 }
 
 bool need_lists_alone(const contract::SampleRequest &request) {
-  const contract::Parameters &all = request.parameters;
-  if (all.differ_by_slot()) return false;
-  const StreamNeed need =
-      stream_need(all.of(0), all.rules, request.input.num_cols, StreamWanted::of(request));
+  if (request.parameters.differ_by_slot()) return false;
+  const StreamNeed need = need_of_all(request);
   return need == StreamNeed::kFirst || need == StreamNeed::kList;
 }
 

@@ -493,7 +493,7 @@ class StreamBlock : RankedList<Context, StreamShared> {
   struct VectorEdits {
     uint32_t bits, place;
   };
-  // Of the vector at a position; `word`: the bits of 32 positions around it.
+  // Those of the vector at a position; `word`: the bits of 32 positions around it.
   SAMPLER_DEVICE VectorEdits edits_of(uint32_t word, int position) const {
     const int shift = position % 32;
     VectorEdits edits = {word >> shift & kBitsOfVector, 0};

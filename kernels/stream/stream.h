@@ -152,8 +152,8 @@ struct StreamedEdits {
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
   }
 
-  // Of a word with the number before it, and of a token whose logit is edited, in the shared memory
-  // of the block that edits.
+  // What a word with the number before it, and a token whose logit is edited, take of the shared
+  // memory of the block that edits.
   static constexpr int kBytesOfWord = 6, kBytesOfToken = 12;
 };
 

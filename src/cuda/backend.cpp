@@ -125,6 +125,7 @@ constexpr bool kMayBeHeld =
     std::is_same_v<Request, contract::SelectRequest> ||
     std::is_same_v<Request, contract::VerifyRequest>;
 
+// The plans of requests whose rows are streamed, or held; default: they are not.
 kernels::Stream stream_of(kernels::StreamKind kind, const contract::SampleRequest &request,
                           const Device &device) {
   return kernels::plan_stream(kind, kernels::may_have_bands(request), request.num_rows,

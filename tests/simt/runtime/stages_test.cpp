@@ -53,13 +53,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
       if (launch.team_size > 1) ++num_clusters_;
     }
     const Sampled expected = sample(cpu_.get(), call, logprobs, draw);
-    ASSERT_EQ(sampled.status, expected.status);
-    ASSERT_EQ(sampled.token_ids, expected.token_ids);
-    ASSERT_EQ(sampled.kept_counts, expected.kept_counts);
-    ASSERT_TRUE(equal(sampled.logprobs, expected.logprobs));
-    ASSERT_TRUE(equal(sampled.values, expected.values));
-    ASSERT_TRUE(equal(sampled.observations, expected.observations));
-    for (const auto status : sampled.status) num_good_ += status == SAMPLER_ROW_OK;
+    ASSERT_NO_FATAL_FAILURE(assert_equal(sampled, expected));
     for (const float x : sampled.observations) num_observed_ += !std::isnan(x);
 
     const bool are_logits = problem.kind == SAMPLER_LOGITS;
@@ -70,6 +64,45 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     ASSERT_EQ(filtered.status, expected_rows.status);
     ASSERT_EQ(filtered.kept_counts, expected_rows.kept_counts);
     ASSERT_TRUE(equal(filtered.output, expected_rows.output));
+  }
+
+  // The outputs of a draw that are wanted besides its tokens.
+  struct Wanted {
+    bool counts, logprobs, observations;
+  };
+  // Draws by a call on the device and on the CPU; then runtime::launches() are the former's.
+  void compare_draws(SampleArgs &args, const Problem &problem, std::uint64_t seed,
+                     const Wanted &wanted) {
+    const auto rows = std::size_t(problem.num_rows());
+    const auto run = [&](sampler_t sampler) {
+      Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
+                        std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
+                        std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
+      args.out_token_ids = result.token_ids.data();
+      args.report_args.out_kept_counts = wanted.counts ? result.kept_counts.data() : nullptr;
+      args.report_args.out_logprobs = wanted.logprobs ? result.logprobs.data() : nullptr;
+      args.report_args.out_values = wanted.logprobs ? result.values.data() : nullptr;
+      args.report_args.out_observations =
+          wanted.observations ? result.observations.data() : nullptr;
+      args.out_row_status = result.status.data();
+      const auto memory =
+          pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
+      return result;
+    };
+    const Sampled expected = run(cpu_.get());
+    runtime::forget_calls();
+    assert_equal(run(seed % 5 == 0 ? reads_host_.get() : device_.get()), expected);
+  }
+
+  void assert_equal(const Sampled &actual, const Sampled &expected) {
+    ASSERT_EQ(actual.status, expected.status);
+    ASSERT_EQ(actual.token_ids, expected.token_ids);
+    ASSERT_EQ(actual.kept_counts, expected.kept_counts);
+    ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
+    ASSERT_TRUE(equal(actual.values, expected.values));
+    ASSERT_TRUE(equal(actual.observations, expected.observations));
+    for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
   }
 
   // Every report, and the outputs that stand beside them. Some calls have reports alone. `is_held`:
@@ -331,30 +364,7 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
     const bool has_logprobs = random.one_in(2), counts = random.one_in(4);
-    const auto rows = std::size_t(problem.num_rows());
-    const auto run = [&](sampler_t sampler) {
-      Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
-                        std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
-                        std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
-      args.out_token_ids = result.token_ids.data();
-      args.report_args.out_kept_counts = counts ? result.kept_counts.data() : nullptr;
-      args.report_args.out_logprobs = has_logprobs ? result.logprobs.data() : nullptr;
-      args.report_args.out_values = has_logprobs ? result.values.data() : nullptr;
-      args.out_row_status = result.status.data();
-      const auto memory =
-          pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
-      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
-      return result;
-    };
-    const Sampled expected = run(cpu_.get());
-    runtime::forget_calls();
-    const Sampled actual = run(seed % 5 == 0 ? reads_host_.get() : device_.get());
-    ASSERT_EQ(actual.status, expected.status);
-    ASSERT_EQ(actual.token_ids, expected.token_ids);
-    ASSERT_EQ(actual.kept_counts, expected.kept_counts);
-    ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
-    ASSERT_TRUE(equal(actual.values, expected.values));
-    for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
+    ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, {counts, has_logprobs, false}));
     for (const runtime::Launch &launch : runtime::launches()) {
       num_streams +=
           launch.kernel == sampler::kernels::stream_kernel_address(GetParam(), StreamKind::kEdited);
@@ -390,32 +400,7 @@ TEST_P(Stages, OfHeldRowsEqualTheCpus) {
     args.random.num_seeds = call.num_slots;
     args.report_args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 1));
     const bool counts = random.one_in(3);
-    const auto rows = std::size_t(problem.num_rows());
-    const auto run = [&](sampler_t sampler) {
-      Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
-                        std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
-                        std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
-      args.out_token_ids = result.token_ids.data();
-      args.report_args.out_kept_counts = counts ? result.kept_counts.data() : nullptr;
-      args.report_args.out_logprobs = result.logprobs.data();
-      args.report_args.out_values = result.values.data();
-      args.report_args.out_observations = result.observations.data();
-      args.out_row_status = result.status.data();
-      const auto memory =
-          pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
-      EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
-      return result;
-    };
-    const Sampled expected = run(cpu_.get());
-    runtime::forget_calls();
-    const Sampled actual = run(seed % 5 == 0 ? reads_host_.get() : device_.get());
-    ASSERT_EQ(actual.status, expected.status);
-    ASSERT_EQ(actual.token_ids, expected.token_ids);
-    ASSERT_EQ(actual.kept_counts, expected.kept_counts);
-    ASSERT_TRUE(equal(actual.logprobs, expected.logprobs));
-    ASSERT_TRUE(equal(actual.values, expected.values));
-    ASSERT_TRUE(equal(actual.observations, expected.observations));
-    for (const auto status : expected.status) num_good_ += status == SAMPLER_ROW_OK;
+    ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, {counts, true, true}));
     compare_reports(problem, seed, true);
     compare_scores(problem, seed, true);
     for (const runtime::Launch &launch : runtime::launches()) {
