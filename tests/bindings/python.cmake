@@ -21,6 +21,7 @@ sampler_add_python_test(current current)
 sampler_add_python_test(recorded_logits recorded_logits)
 sampler_add_python_test(document document)
 sampler_add_python_test(overhead overhead)
+sampler_add_python_test(alone alone ${CMAKE_COMMAND})
 
 file(GLOB python_tests CONFIGURE_DEPENDS ${python_binding}/tests/test_*.py)
 foreach(file ${python_tests})

@@ -8,6 +8,7 @@
 #   python.sh current PYTHON PROJECT_DIR WORK_DIR PACKAGE          what generate.py makes is checked in
 #   python.sh recorded_logits PYTHON PROJECT_DIR WORK_DIR PACKAGE
 #   python.sh document PYTHON PROJECT_DIR WORK_DIR PACKAGE    docs/python.md prints what README.md says
+#   python.sh alone PYTHON PROJECT_DIR WORK_DIR PACKAGE CMAKE      alone, as pip builds it, it looks for nvcc
 #   python.sh overhead PYTHON PROJECT_DIR WORK_DIR PACKAGE         the program that measures it runs
 #
 # PACKAGE is the folder that has the package; "": it was not built. Exit status 77: skipped.
@@ -59,6 +60,11 @@ case $check in
     # shellcheck disable=SC2016  # Marks of code, not commands.
     sed -n '/^```python$/,/^```$/{/^```/!p}' "$project_dir/docs/python.md" >"$work_dir/document.py"
     diff <("$python" -W error "$work_dir/document.py") <(grep '^step [0-9]' "$project_dir/README.md")
+    ;;
+  alone)
+    rm -rf "$work_dir/alone"
+    CUDACXX=$work_dir/no/nvcc "$6" -S "$binding" -B "$work_dir/alone" "-DPython3_EXECUTABLE=$python" | tee "$work_dir/alone.log"
+    grep -q 'CUDA: no nvcc of .*, the library is for the CPU alone' "$work_dir/alone.log"
     ;;
   overhead)
     "$python" "$binding/examples/overhead.py" |

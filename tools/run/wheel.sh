@@ -35,15 +35,17 @@ END
 
 # The wheel and the source archive of the Python package, and the tests with what was installed.
 wheel() {
-  local options=() tests=() builder=build/wheel-builder check=no bytes
+  local options=() tests=() builder=build/wheel-builder check=no cuda=ON bytes
   while [ $# -gt 0 ]; do
     case $1 in
-      --cpu) options=(-Ccmake.define.SAMPLER_CUDA=OFF) ;;
+      --cpu) cuda=OFF ;;
       --check) check=yes ;;
       *) fail "unknown option: $1" "$(help)" ;;
     esac
     shift
   done
+  has_nvcc || cuda=OFF
+  options=("-Ccmake.define.SAMPLER_CUDA=$cuda")
   need_for_build
   need python3-dev has_python_headers
   need python3-venv python3 -m ensurepip --version
@@ -52,11 +54,11 @@ wheel() {
   python3 -m venv "$builder"
   heading "installing what builds wheels, from PyPI"
   logged wheel-builder "$builder/bin/pip" install "${wheel_tools[@]}"
-  heading "building the source archive, and the wheel of it"
+  heading "building the source archive, and the wheel of it, with CUDA $cuda"
   logged wheel-build build_wheel $wheels "${options[@]}"
   heading "looking at what it uses of Python and of the system"
   logged wheel-abi3 "$builder/bin/abi3audit" --strict --report $wheels/*.whl
-  if [ "${#options[@]}" -gt 0 ] || ! command -v nvcc >/dev/null; then
+  if [ $cuda = OFF ]; then
     bytes=$(wc -c <"$(echo $wheels/*.whl)")
     [ "$bytes" -le $wheel_bytes ] || fail "the wheel has $bytes bytes; at most $wheel_bytes are wanted"
   fi
