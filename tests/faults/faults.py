@@ -1074,28 +1074,28 @@ FAULTS = [
     Fault(
         "band_cut_a_bin_too_low",
         "the search for the band's cut takes the bin below the one that reaches the threshold",
-        [("kernels/stream/stream.cuh",
+        [("kernels/stream/band.cuh",
           "before + bins[bin].value() < least; ++i)", "before < least; ++i)")],
         [streamed_rows("OfManyTokensAreCutInABand")]),
     Fault(
         "edited_values_of_the_first_in_a_word",
         "tokens of a streamed row have the value that edits give to the first of 32",
-        [("kernels/stream/stream.cuh",
+        [("kernels/stream/values.cuh",
           "uint32_t(Context::count_bits(word & ((uint32_t(1) << shift) - 1)));",
           "0 * uint32_t(Context::count_bits(word & ((uint32_t(1) << shift) - 1)));")],
         [stages_on_device("OfStreamedRows")]),
     Fault(
         "too_many_edits_ignored",
         "a streamed row with more edits than there is room for is drawn from as it is",
-        [("kernels/stream/stream.cuh", "item.patch.is_left = head.num_edited == EditsHead::kLeft;",
+        [("kernels/stream/items.cuh", "item.patch.is_left = head.num_edited == EditsHead::kLeft;",
           "item.patch.is_left = false;"),
-         ("kernels/stream/stream.cuh", "head.num_edited != 0 && !item.patch.is_left;",
+         ("kernels/stream/items.cuh", "head.num_edited != 0 && !item.patch.is_left;",
           "head.num_edited != 0 && head.num_edited != EditsHead::kLeft;")],
         [stages_on_device("OfStreamedRows")]),
     Fault(
         "mask_by_position",
         "bitmasks of streamed rows begin at the row's aligned address",
-        [("kernels/stream/stream.cuh", "const int shift = (kTile - item().lead) % 32;",
+        [("kernels/stream/values.cuh", "const int shift = (kTile - item().lead) % 32;",
           "const int shift = 0;")],
         [stages_on_device("OfStreamedRows")]),
     Fault(
@@ -1107,7 +1107,7 @@ FAULTS = [
     Fault(
         "negative_probability_streamed",
         "streamed rows may have negative probabilities",
-        [("kernels/stream/stream.cuh", "return is_negative(tile, raw) ? contract::quiet_nan() : given;",
+        [("kernels/stream/values.cuh", "return is_negative(tile, raw) ? contract::quiet_nan() : given;",
           "return given;")],
         [held_rows("OfProbabilitiesAreStreamed")]),
     Fault(

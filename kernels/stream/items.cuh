@@ -1,0 +1,264 @@
+// Items of work of a launch of streamed rows: the chunks that blocks take in turn, what they wait
+// for, and the state of the rows.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/request.h"
+#include "contract/weight.h"
+#include "machine/device.cuh"
+#include "stream/ranked_list.cuh"
+#include "stream/stream.h"
+#include "stream/streamed_row.cuh"
+
+namespace sampler::kernels {
+
+// The row and chunk of an item, and whether it is to be weighed.
+SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, StreamItem *item) {
+  const uint32_t chunks = uint32_t(stream.num_chunks);
+  uint32_t place = number;  // among all chunks
+  item->is_weighing = false;
+  item->is_none = false;
+  if (stream.weighs()) {
+    // Chunks are read and weighed in turn, those that are read `ahead` of the others.
+    const uint32_t ahead = uint32_t(stream.rows_ahead) * chunks;
+    if (stream.num_items - number <= ahead) {  // none is left to be read
+      item->is_weighing = true;
+      place = number - stream.num_items / 2;
+    } else if (number >= ahead) {
+      item->is_weighing = (number - ahead) % 2 != 0;
+      place = (number - ahead) / 2 + (item->is_weighing ? 0 : ahead);
+    }
+  }
+  item->row = place / chunks;
+  item->chunk = int(place % chunks);
+}
+
+// A block's item and its row, with the list of candidates.
+template <class Context, sampler_dtype kDtype, StreamKind kKind>
+class StreamItems : protected RankedList<Context, StreamShared> {
+ protected:
+  using List = RankedList<Context, StreamShared>;
+  using List::ctx, List::shared;
+  using Row = StreamedRow<kDtype>;
+
+  SAMPLER_DEVICE StreamItems(const Context &context, const contract::SampleRequest &sample,
+                             const Stream &layout)
+      : List(context, context.template shared<StreamShared>()), request(sample), stream(layout) {}
+
+  static constexpr bool kWeighs = kKind >= StreamKind::kAny;
+  static constexpr bool kEdits = kKind == StreamKind::kEdited;
+  static constexpr sampler_input_kind kInput =
+      kKind == StreamKind::kGiven ? SAMPLER_PROBABILITIES : SAMPLER_LOGITS;
+  static constexpr bool kIsGiven = kInput == SAMPLER_PROBABILITIES;
+  // Whether a block takes an item while it works on another. Of a row that is weighed the other
+  // blocks would wait while this one completes another row.
+  static constexpr bool kTakesAhead = !kWeighs;
+
+  SAMPLER_DEVICE uint32_t take_ticket() const {
+    return ctx.atomic_add(&stream.head()->ticket, uint32_t(1));
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void begin_item(uint32_t number, StreamItem *out) const {
+    StreamItem &item = *out;
+    item.is_last = number >= stream.num_items;
+    if (item.is_last) return;
+    decode_item(stream, number, &item);
+    item.slot = int(item.row % uint32_t(stream.num_slots));
+    item.begin = item.chunk * stream.tiles_of_chunk;
+    item.end = item.begin + stream.tiles_of_chunk;
+    if (item.end > stream.num_tiles) item.end = stream.num_tiles;
+    const int64_t index = request.row_indices ? request.row_indices[item.row] : int64_t(item.row);
+    item.has_row = index >= 0 && index < request.input.num_rows;
+    if (item.has_row) {
+      const Row row = Row::of(request.input, index);
+      item.values = row.begin;
+      item.lead = row.lead;
+    }
+    if constexpr (kEdits) find_patch(item);
+    if (item.is_weighing) read_parameters(item);
+  }
+
+  // Weighed items wait for the row's largest value; others, if the slot has had rows before, until
+  // the last of them is finished. Blocks wait only for rows of earlier items, which running blocks
+  // hold: the first unfinished item never waits, so there is no deadlock.
+  SAMPLER_DEVICE bool is_waiting(const StreamItem &item) const {
+    return item.is_weighing || item.row >= uint32_t(stream.num_slots);
+  }
+  SAMPLER_DEVICE bool has_come(const StreamItem &item, uint64_t seen) const {
+    return item.is_weighing ? uint32_t(seen) / 2 >= item.row + 1
+                            : seen >= item.row / uint32_t(stream.num_slots);
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void wait_for_item() const {
+    StreamItem &item = this->item();
+    if (item.is_last || !is_waiting(item)) return;
+    const StreamSlot &slot = *this->slot();
+    uint64_t seen, bound, band;  // in flight together
+    SAMPLER_KEEP_ROLLED
+    for (;;) {
+      seen = item.is_weighing ? ctx.load_fresh(&slot.maximum) : ctx.load_fresh(&slot.num_finished);
+      bound = ctx.load_fresh(&slot.bound);
+      band = ctx.load_fresh(&slot.band);
+      if (has_come(item, seen)) break;
+      ctx.pause();
+    }
+    if (!kWeighs || !item.is_weighing) return;
+    if (uint32_t(seen) != tag() * 2 + 1) {
+      item.is_none = true;  // the row is not weighed
+      return;
+    }
+    set_maximum(uint32_t(seen >> 32));
+    if (!waits_for_bound()) return;
+    item.row_state.bound = wait_for_value(&slot.bound, bound);
+    if (may_have_band()) item.row_state.band = wait_for_value(&slot.band, band);
+  }
+
+  // Waits for a value with the row's tag. `word`: what has been loaded from there.
+  SAMPLER_DEVICE float wait_for_value(const uint64_t *from, uint64_t word) const {
+    while (uint32_t(word) != tag()) {
+      ctx.pause();
+      word = ctx.load_fresh(from);
+    }
+    return contract::float_of(uint32_t(word >> 32));
+  }
+  SAMPLER_DEVICE void publish_value(uint64_t *to, float value) const {
+    ctx.publish(to, uint64_t(contract::bits_of(value)) << 32 | tag());
+  }
+
+  SAMPLER_DEVICE StreamItem &item() const { return shared.items[turn_]; }
+  SAMPLER_DEVICE Row row() const {
+    return {item().values, item().lead, int(request.input.num_cols)};
+  }
+  SAMPLER_DEVICE uint32_t output() const { return item().row; }
+
+  // Whether this block is the last of `all` to arrive: it sees what all threads published, and, if
+  // the row has been read, has its parameters. When all of the block have come, its first warp
+  // calls publish(). Called by the whole block.
+  template <bool kIsRead, class Publish>
+  SAMPLER_DEVICE bool is_last_at(uint32_t *counter, uint32_t all, const Publish &publish) const {
+    ctx.sync();
+    if (ctx.warp() == 0) publish();
+    if (ctx.thread() == 0) {
+      if (!stream.has_tickets) ctx.wait_for_launch_before();
+      ctx.fence();
+      const uint32_t before = ctx.atomic_add(counter, uint32_t(1));
+      shared.is_last = before + 1 == all;
+      if (before + 1 == all) {
+        ctx.publish(counter, uint32_t(0));  // reset for the slot's next row
+        ctx.fence();
+        if constexpr (kIsRead) read_parameters(item());
+      }
+    }
+    ctx.sync();
+    return shared.is_last != 0;
+  }
+
+  SAMPLER_DEVICE StreamedRowState &state() const { return item().row_state; }
+  SAMPLER_DEVICE contract::RowScale scale() const {
+    if constexpr (kIsGiven) return contract::probabilities_row_scale(state().max);
+    return {SAMPLER_LOGITS, state().max, state().scale, 0};
+  }
+  // Only lists are weighed twice.
+  SAMPLER_DEVICE bool has_two() const {
+    return !kWeighs && has_two_scales(state().parameters, request.parameters.rules);
+  }
+  SAMPLER_DEVICE contract::RowScale filter_scale() const {
+    return has_two() ? raw_scale() : scale();
+  }
+  SAMPLER_DEVICE contract::RowScale raw_scale() const {
+    if constexpr (kIsGiven) return scale();
+    return contract::logits_row_scale(state().max, 1.0f);
+  }
+
+  SAMPLER_DEVICE StreamSlot *slot() const { return stream.slot(item().slot); }
+  SAMPLER_DEVICE uint64_t *chunk_words() const { return stream.chunk_words(item().slot); }
+  SAMPLER_DEVICE uint32_t tag() const { return output() + 1; }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void read_parameters(StreamItem &item) const {
+    StreamedRowState &row = item.row_state;
+    row.status = SAMPLER_ROW_INVALID_INDEX;
+    row.need = StreamNeed::kOther;
+    if (item.has_row) {
+      row.status = contract::read_parameters(request, request.slots[item.row], &row.parameters);
+    }
+    if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item.patch.number_status;
+    if (row.status != SAMPLER_ROW_OK || (kEdits && item.patch.is_left)) return;
+    row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
+                           StreamWanted::of(request));
+  }
+
+  // Called by one thread, with the row's parameters.
+  SAMPLER_DEVICE void set_maximum(uint32_t key) const {
+    StreamedRowState &row = state();
+    row.max_key = key;
+    if (row.status == SAMPLER_ROW_OK) row.status = status_of_key(key, kInput);
+    if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item().patch.status;
+    row.max = contract::value_of_key(key);
+    row.scale = contract::logit_scale(row.parameters.temperature);
+    row.bound = contract::negative_infinity();
+    row.band = contract::float_of(contract::kInfinityBits);
+  }
+
+  // Called by one thread.
+  SAMPLER_DEVICE void find_patch(StreamItem &item) const {
+    const StreamedEdits &edits = stream.edits;
+    const Vector raw = ctx.load_fresh(reinterpret_cast<const Vector *>(edits.head(item.row)));
+    const EditsHead head = {raw.word[0], raw.word[1], int32_t(raw.word[2]), raw.word[3]};
+    item.patch.number_status = head.number_status;
+    item.patch.status = head.status;
+    item.patch.is_left = head.num_edited == EditsHead::kLeft;
+    const bool is_edited = head.num_edited != 0 && !item.patch.is_left;
+    item.patch.bits = is_edited ? edits.bits(item.row) : nullptr;
+    item.patch.before = edits.before(item.row);
+    item.patch.values = edits.values(item.row);
+    item.patch.mask = head.mask < 0 ? nullptr : edits.bitmasks + head.mask * edits.bitmask_stride;
+  }
+  SAMPLER_DEVICE const StreamedPatch &patch() const { return item().patch; }
+
+  // Whether min-p excludes weights of tiles.
+  SAMPLER_DEVICE bool is_cut() const { return contract::min_p_is_on(state().parameters.min_p); }
+  SAMPLER_DEVICE bool waits_for_bound() const {
+    return state().status == SAMPLER_ROW_OK &&
+           ((state().need == StreamNeed::kWeights && is_cut()) || may_have_band());
+  }
+  SAMPLER_DEVICE bool may_have_band() const {
+    return state().need == StreamNeed::kTotal &&
+           kernels::may_have_band(state().parameters, request.input.num_cols,
+                                  request.out_kept_counts != nullptr);
+  }
+  SAMPLER_DEVICE bool has_band() const {
+    return state().band < contract::float_of(contract::kInfinityBits);
+  }
+
+  // Whether the row is weighed for its list.
+  SAMPLER_DEVICE static bool has_total(StreamNeed need) {
+    return need == StreamNeed::kTotal || need == StreamNeed::kRaw;
+  }
+
+  // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
+  SAMPLER_DEVICE void publish_maximum() const {
+    const StreamedRowState &row = state();
+    const bool is_weighed =
+        row.status == SAMPLER_ROW_OK && (has_total(row.need) || row.need == StreamNeed::kWeights);
+    ctx.publish(&slot()->maximum, uint64_t(row.max_key) << 32 | tag() * 2 | (is_weighed ? 1u : 0u));
+    ctx.fence();
+  }
+
+  SAMPLER_DEVICE void finish_slot() const {
+    if (stream.has_tickets && ctx.thread() == 0) {
+      ctx.fence();
+      ctx.atomic_add(&slot()->num_finished, uint32_t(1));
+    }
+  }
+
+  const contract::SampleRequest &request;
+  const Stream &stream;
+
+  int turn_ = 0;  // parity of the item
+};
+
+}  // namespace sampler::kernels
