@@ -58,8 +58,11 @@ set(SAMPLER_HAS_CUDA ON)
 message(STATUS "CUDA: ${nvcc_version}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 
 # Contraction to fma would change tokens. Code for several architectures is compiled side by side, and
-# kept compressed.
+# kept compressed. It is the same in any folder: nvcc names what is local to a unit after the unit's path,
+# and its temporary files after a process.
 add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
+                    $<$<COMPILE_LANGUAGE:CUDA>:-Xcudafe=--orig_src_path_name=libsampler>
+                    $<$<COMPILE_LANGUAGE:CUDA>:--objdir-as-tempdir>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>
                     $<$<COMPILE_LANGUAGE:CUDA>:--threads=0>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)

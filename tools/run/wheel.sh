@@ -12,7 +12,7 @@ build_wheel() {
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)
   rm -rf "$1"
   "$builder/bin/python" -m build --outdir "$1/built" "${@:2}" bindings/python &&
-    PATH=$PWD/$builder/bin:$PATH "$builder/bin/auditwheel" repair --plat "$wheel_platform" --wheel-dir "$1" \
+    PATH=$PWD/$builder/bin:$PATH "$builder/bin/auditwheel" repair --strip --plat "$wheel_platform" --wheel-dir "$1" \
       "$1"/built/libsampler-*.whl &&
     mv "$1"/built/libsampler-*.tar.gz "$1" &&
     rm -r "$1/built"
