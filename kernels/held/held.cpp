@@ -111,10 +111,12 @@ HeldKind held_kind(const contract::SelectRequest &request) {
 
 HeldKind held_kind(const contract::SampleRequest &request) {
   const contract::Parameters &all = request.parameters;
-  const bool is_held = stream_kind(request) == StreamKind::kAny && !all.differ_by_slot() &&
-                       stream_need(all.of(0), all.rules, request.input.num_cols,
-                                   StreamWanted::of(request)) == StreamNeed::kWeights;
-  return is_held ? HeldKind::kDraw : HeldKind::kNone;
+  if (stream_kind(request) != StreamKind::kAny || all.differ_by_slot()) return HeldKind::kNone;
+  const contract::RowParameters row = all.of(0);
+  const StreamWanted wanted = StreamWanted::of(request);
+  const StreamNeed need = stream_need(row, all.rules, request.input.num_cols, wanted);
+  const bool sums_twice = wanted.total_at_one && has_second_total(row, need);
+  return need == StreamNeed::kWeights && !sums_twice ? HeldKind::kDraw : HeldKind::kNone;
 }
 
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device) {

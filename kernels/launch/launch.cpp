@@ -162,7 +162,8 @@ cudaError_t launch(const contract::SampleRequest &request, const Stream &stream,
 }
 cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream) {
-  const cudaError_t error = launch_edits(request, stream, cuda_stream);
+  const cudaError_t error = stream.has_edits() ? launch_edits(request, stream, cuda_stream)
+                                               : launch_clear(stream, cuda_stream);
   if (error != cudaSuccess) return error;
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }

@@ -51,6 +51,7 @@ class StreamItems : protected RankedList<Context, StreamShared> {
   static constexpr sampler_input_kind kInput =
       kKind == StreamKind::kGiven ? SAMPLER_PROBABILITIES : SAMPLER_LOGITS;
   static constexpr bool kIsGiven = kInput == SAMPLER_PROBABILITIES;
+  static constexpr bool kReports = kDtype == SAMPLER_F32 && (kKind == StreamKind::kAny || kEdits);
   // Whether a block takes an item while it works on another. Of a row that is weighed the other
   // blocks would wait while this one completes another row.
   static constexpr bool kTakesAhead = !kWeighs;
@@ -187,8 +188,13 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     }
     if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item.patch.number_status;
     if (row.status != SAMPLER_ROW_OK || (kEdits && item.patch.is_left)) return;
-    row.need = stream_need(row.parameters, request.parameters.rules, request.input.num_cols,
-                           StreamWanted::of(request));
+    row.need =
+        stream_need(row.parameters, request.parameters.rules, request.input.num_cols, wanted());
+  }
+  SAMPLER_DEVICE StreamWanted wanted() const {
+    StreamWanted wanted = StreamWanted::of(request);
+    if (kReports && stream.reports_rows()) wanted.total_at_one = true;
+    return wanted;
   }
 
   // Called by one thread, with the row's parameters.
@@ -232,6 +238,17 @@ class StreamItems : protected RankedList<Context, StreamShared> {
   }
   SAMPLER_DEVICE bool has_band() const {
     return state().band < contract::float_of(contract::kInfinityBits);
+  }
+
+  // First tokens that are reported, at the head of the row's list.
+  SAMPLER_DEVICE int num_top() const { return kReports ? stream.num_top() : 0; }
+  // Whether a row that is drawn from by its tiles' weights has a list for these.
+  SAMPLER_DEVICE bool lists_top() const {
+    return state().need == StreamNeed::kWeights && num_top() > 0;
+  }
+  SAMPLER_DEVICE bool has_second_total() const {
+    return kWeighs && wanted().total_at_one &&
+           kernels::has_second_total(state().parameters, state().need);
   }
 
   // Whether the row is weighed for its list.

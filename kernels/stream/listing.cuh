@@ -71,8 +71,11 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
 
   // A key that at least the wanted number of tokens reach, and not many more.
   SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own) const {
-    int wanted =
-        keeps_all(state().parameters.top_k, request.input.num_cols) ? 0 : state().parameters.top_k;
+    const contract::RowParameters &row = state().parameters;
+    const bool is_by_k =
+        !keeps_all(row.top_k, request.input.num_cols) && !contract::is_greedy(row.temperature);
+    int wanted = is_by_k ? row.top_k : 0;
+    if (this->num_top() > wanted) wanted = this->num_top();
     if (what == StreamNeed::kTotal) {
       const int bins =
           stream.num_groups() < kStreamedTokens ? stream.num_groups() : kStreamedTokens;

@@ -34,23 +34,36 @@ StreamNeed need_of_all(const contract::SampleRequest &request) {
   const contract::Parameters &all = request.parameters;
   return stream_need(all.of(0), all.rules, request.input.num_cols, StreamWanted::of(request));
 }
+// Whether a row needs the general kernel does not depend on its reports.
 bool is_all_for_general_kernel(const contract::SampleRequest &request) {
   return !request.parameters.differ_by_slot() && need_of_all(request) == StreamNeed::kOther;
 }
 
-// Whether edits only change logits that lists and texts name, and forbid tokens by bitmasks.
+// Whether edits, if any, only change logits that lists and texts name, and forbid tokens by
+// bitmasks.
 bool are_edits_few(const contract::Pipeline &stages) {
-  return stages.has_edits() && !stages.has_windows && !stages.may_list_allowed() &&
-         !stages.dense_bias && !(stages.guidance.logits && stages.guidance.may_guide()) &&
-         !stages.forced_token_ids && !stages.scored_token_ids &&
-         !stages.adaptive.may_have_window() && !stages.adaptive.may_decay();
+  return !stages.has_windows && !stages.may_list_allowed() && !stages.dense_bias &&
+         !(stages.guidance.logits && stages.guidance.may_guide()) && !stages.forced_token_ids &&
+         !stages.scored_token_ids && !stages.adaptive.may_have_window() &&
+         !stages.adaptive.may_decay();
 }
 
-bool wants_reports(const StagedSampleRequest &request) {
-  const bool is_processed = request.logprob_kind == SAMPLER_LOGPROB_PROCESSED;
-  return request.reports_distribution() || request.reports_kept() ||
-         request.wanted.out_removed_by || request.out_observations ||
-         (request.out_logprobs && !is_processed);
+// Whether the reports wanted, if any, are of the rows that are read: as given, or as edits leave
+// them.
+bool are_reports_of_rows(const StagedSampleRequest &request) {
+  const contract::Reports &wanted = request.wanted;
+  if (request.reports_kept() || wanted.out_removed_by || wanted.out_entropies ||
+      request.out_observations) {
+    return false;
+  }
+  const bool has_more = wanted.wants_top() || wanted.wants_chosen() || wanted.out_ranks;
+  if (request.logprob_kind == SAMPLER_LOGPROB_PROCESSED) return !has_more;
+  const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
+  const bool has_list =
+      !wanted.wants_top() || (wanted.num_top <= kMostStreamedK &&
+                              has_bound(int32_t(wanted.num_top), request.input.num_cols));
+  return !(is_raw && request.stages.has_edits() && (has_more || request.out_logprobs)) &&
+         (!has_more || (has_list && request.input.dtype == SAMPLER_F32));
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
     return is_given ? StreamKind::kGiven : StreamKind::kNone;
   }
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
-    return StreamWanted::of(request).raw_logprob ? StreamKind::kAny : StreamKind::kGreedy;
+    return StreamWanted::of(request).total_at_one ? StreamKind::kAny : StreamKind::kGreedy;
   }
   const bool has_two = may_have_two_scales(all);
   if (all.differ_by_slot()) return has_two ? StreamKind::kNone : StreamKind::kAny;
@@ -89,17 +102,24 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
 }
 
 StreamKind stream_kind(const StagedSampleRequest &request) {
-  const bool is_edited = may_be_streamed(request) && request.input.kind == SAMPLER_LOGITS &&
-                         !request.random.are_watermarks && are_edits_few(request.stages) &&
-                         !wants_reports(request) && !may_have_two_scales(request.parameters) &&
-                         !is_all_for_general_kernel(request);
-  return is_edited ? StreamKind::kEdited : StreamKind::kNone;
+  const bool is_streamed = may_be_streamed(request) && request.input.kind == SAMPLER_LOGITS &&
+                           !request.random.are_watermarks && are_edits_few(request.stages) &&
+                           are_reports_of_rows(request) &&
+                           !may_have_two_scales(request.parameters) &&
+                           !is_all_for_general_kernel(request);
+  if (!is_streamed) return StreamKind::kNone;
+  return request.stages.has_edits() ? StreamKind::kEdited : StreamKind::kAny;
 }
 
 bool need_lists_alone(const contract::SampleRequest &request) {
   if (request.parameters.differ_by_slot()) return false;
   const StreamNeed need = need_of_all(request);
   return need == StreamNeed::kFirst || need == StreamNeed::kList;
+}
+
+bool need_lists_alone(const StagedSampleRequest &request) {
+  const contract::SampleRequest &rows = request;
+  return !request.reports_distribution() && need_lists_alone(rows);
 }
 
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {

@@ -21,7 +21,7 @@
 #include "contract/request.h"
 #include "machine/device.cuh"
 #include "row/row.cuh"
-#include "stream/band.cuh"
+#include "stream/reports.cuh"
 #include "stream/stream.h"
 #include "stream/streamed_row.cuh"
 
@@ -43,7 +43,7 @@ enum class StreamRest {
 
 // A block of a launch, with its items.
 template <class Context, sampler_dtype kDtype, StreamKind kKind>
-class StreamBlock : StreamBand<Context, kDtype, kKind> {
+class StreamBlock : StreamReports<Context, kDtype, kKind> {
  public:
   SAMPLER_DEVICE StreamBlock(const Context &context, const contract::SampleRequest &sample,
                              const Stream &layout)
@@ -89,7 +89,7 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
   }
 
  private:
-  using Base = StreamBand<Context, kDtype, kKind>;
+  using Base = StreamReports<Context, kDtype, kKind>;
   using List = RankedList<Context, StreamShared>;
   using Base::add_up, Base::begin_item, Base::bound_of_list, Base::chunk_words, Base::ctx,
       Base::cut_band, Base::filter_scale, Base::find, Base::finish_slot, Base::for_each_in_band,
@@ -124,6 +124,8 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
         rest = load_list(&total) ? StreamRest::kDraw : end_with(true);
       } else if (rest == StreamRest::kBand) {
         rest = cut_band() ? StreamRest::kWeights : end_with(true);
+      } else if (rest == StreamRest::kWeights && this->lists_top() && !this->has_list()) {
+        rest = end_with(true);
       }
       if (rest == StreamRest::kWeights) {
         draw_from_weights();
@@ -136,6 +138,12 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
     }
     if (rest != StreamRest::kDone) return;
     ctx.sync();
+    if constexpr (kWeighs) {
+      if (this->has_second_total()) this->load_second_total();
+    }
+    if constexpr (Base::kReports) {
+      if (stream.reports_rows()) this->report_row();
+    }
     if (ctx.thread() == 0) write_outcome();
     finish_slot();
   }
@@ -179,11 +187,11 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
     if (request.out_values) request.out_values[output] = given;
     if (!request.out_logprobs) return;
     const float x = kEdits && is_good ? value_at(int(outcome.id)) : given;
-    const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
-    float logprob = outcome.is_greedy && !is_raw ? 0.0f : x;
-    if (is_good && (is_raw || !outcome.is_greedy)) {
-      logprob = contract::log_probability(is_raw ? raw_scale() : this->scale(), x,
-                                          is_raw ? shared.total_of_row : outcome.kept_weight);
+    const bool is_at_one = request.logprob_kind != SAMPLER_LOGPROB_PROCESSED;
+    float logprob = outcome.is_greedy && !is_at_one ? 0.0f : x;
+    if (is_good && (is_at_one || !outcome.is_greedy)) {
+      logprob = contract::log_probability(is_at_one ? raw_scale() : this->scale(), x,
+                                          is_at_one ? shared.total_of_row : outcome.kept_weight);
     }
     request.out_logprobs[output] = logprob;
   }
@@ -329,11 +337,12 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
         const float bound = contract::value_of_key(
             this->lowest_weighed(this->scale(), state().max_key, state().parameters.min_p));
         if (ctx.thread() == 0) {
+          state().bound = bound;
           publish_value(&slot()->bound, bound);
           publish_maximum();
         }
       }
-      return StreamRest::kNothing;
+      if (!this->lists_top()) return StreamRest::kNothing;
     }
     return list(what);
   }
@@ -364,39 +373,43 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
       if (status_of_key(own_max, kInput) != SAMPLER_ROW_OK) return end_with(false);
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
+    const bool is_of_first = is_first && this->num_top() == 0;
     const uint32_t bound =
-        is_first ? (kWeighs ? state().max_key : own_max) : bound_of_list(what, own);
+        is_of_first ? (kWeighs ? state().max_key : own_max) : bound_of_list(what, own);
     const bool fits = list_groups(size, bound) && list_tokens(bound);
-    if (!fits && !has_total(what)) return end_with(true);
+    const bool is_weighed = has_total(what) || what == StreamNeed::kWeights;
+    if (!fits && !is_weighed) return end_with(true);
     if constexpr (kWeighs) {
       if (may_have_band()) {
-        const bool is_weighed = fits && place_band(contract::value_of_key(bound));
+        const bool is_placed = fits && place_band(contract::value_of_key(bound));
         ctx.sync();
         if (ctx.thread() == 0) {
-          if (!is_weighed) state().need = StreamNeed::kOther;
+          if (!is_placed) state().need = StreamNeed::kOther;
           publish_value(&slot()->bound, state().bound);
           publish_value(&slot()->band, state().band);
           publish_maximum();
         }
-        if (!is_weighed) return end_with(true);
+        if (!is_placed) return end_with(true);
       }
     }
     const bool is_listed = fits && !has_band();
-    if (is_listed) {
+    if (is_listed || (fits && this->num_top() > 0)) {
       sort(state().max, contract::value_of_key(bound), kIsGiven);
+      if constexpr (Base::kReports) this->write_first_tokens();
       if (what == StreamNeed::kFirst) {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
       }
       if constexpr (kWeighs) {
-        if (!is_first) add_up(this->scale());
+        if (!is_first && what != StreamNeed::kWeights) add_up(this->scale());
       }
     }
-    if (!has_total(what)) return StreamRest::kDraw;
+    if (!is_weighed) return StreamRest::kDraw;
     if constexpr (kWeighs) {
       uint64_t *const words = stream.words(item().slot);
+      const int num_published = is_listed && has_total(what) ? this->count() : 0;
       SAMPLER_KEEP_ROLLED
-      for (int i = ctx.thread(); is_listed && i < this->count(); i += Context::kThreads) {
+      for (int i = ctx.thread(); i < num_published; i += Context::kThreads) {
         ctx.publish(&words[i], shared.row.list[i]);
         ctx.publish(&words[kStreamedTokens + i], shared.row.sums[i]);
       }
@@ -406,7 +419,7 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
       }
       if (this->template is_last_at<false>(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1,
                                            [] {})) {
-        return has_band() ? StreamRest::kBand : StreamRest::kList;
+        return rest_of_weighed(what);
       }
     }
     return StreamRest::kNothing;
@@ -495,25 +508,42 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
   // ---- The second pass --------------------------------------------------------------------------
 
   SAMPLER_DEVICE StreamRest weigh() {
-    const bool by_tile = state().need == StreamNeed::kWeights;
-    uint64_t sum, above = 0;
+    const StreamNeed what = state().need;
+    const bool by_tile = what == StreamNeed::kWeights;
+    const bool sums_some = has_band() || (by_tile && is_cut());
+    uint64_t sum = 0, above = 0, at_one = 0;
     if (has_band()) {
       sum = weigh_beside_band(&above);
-    } else {
-      sum = by_tile && is_cut() ? weigh_chunk<true>(true) : weigh_chunk<false>(by_tile);
+    } else if (sums_some) {
+      sum = weigh_chunk<true>(true, this->scale());
+    }
+    const bool has_second = this->has_second_total();
+    SAMPLER_KEEP_ROLLED
+    for (int i = sums_some ? 1 : 0; i < (has_second ? 2 : 1); ++i) {
+      const bool is_at_one = i == 1 || what == StreamNeed::kRaw;
+      const contract::RowScale scale = is_at_one ? raw_scale() : this->scale();
+      const uint64_t weight = weigh_chunk<false>(by_tile && i == 0, scale);
+      (i == 0 ? sum : at_one) = weight;
     }
     if (ctx.lane() == 0) {
       shared.partial[0][ctx.warp()] = above;
       shared.partial[1][ctx.warp()] = sum;
+      shared.partial[2][ctx.warp()] = at_one;
     }
     // The list arrives, too.
-    const uint32_t arrivals = uint32_t(stream.num_chunks) + (by_tile ? 0 : 1);
+    const uint32_t of_list = by_tile && !this->lists_top() ? 0 : 1;
+    const uint32_t arrivals = uint32_t(stream.num_chunks) + of_list;
     const bool is_last = this->template is_last_at<false>(&slot()->num_weighed, arrivals, [&] {
       publish_weight(shared.partial[1], kMostChunks);
       if (has_band()) publish_weight(shared.partial[0], 0);
+      if (has_second) publish_weight(shared.partial[2], 2 * kMostChunks);
     });
-    if (!is_last) return StreamRest::kNothing;
-    if (by_tile) return StreamRest::kWeights;
+    return is_last ? rest_of_weighed(what) : StreamRest::kNothing;
+  }
+
+  // Called when the whole row has been weighed, and listed.
+  SAMPLER_DEVICE StreamRest rest_of_weighed(StreamNeed what) const {
+    if (what == StreamNeed::kWeights) return StreamRest::kWeights;
     return has_band() ? StreamRest::kBand : StreamRest::kList;
   }
 
@@ -526,10 +556,9 @@ class StreamBlock : StreamBand<Context, kDtype, kKind> {
 
   // The chunk's weight; lane 0 of each warp has the warp's.
   template <bool kIsCut>
-  SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile) const {
+  SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile, const contract::RowScale &scale) const {
     uint64_t *const tiles = stream.tiles(item().slot);
     uint64_t sum = 0;
-    const contract::RowScale scale = state().need == StreamNeed::kRaw ? raw_scale() : this->scale();
     const float below =
         kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
     this->template for_each_tile<Row::kVectors>(

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "contract/elements.h"
+#include "contract/reports.h"
 #include "contract/request.h"
 #include "machine/team.cuh"
 #include "stages/staged.h"
@@ -57,14 +58,19 @@ SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
   return !contract::top_k_is_on(top_k) || top_k >= num_cols;
 }
 
+// Whether enough groups have maxima for the bound of top-k's list.
+SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
+  return keeps_all(top_k, num_cols) || top_k <= num_cols / kGroup * 3 / 4;
+}
+
 // What is wanted of a row besides its token.
 struct StreamWanted {
   bool counts_kept;
-  bool raw_logprob;  // which needs the weight of all at temperature 1
+  bool total_at_one;  // the weight of all at temperature 1
 
   SAMPLER_HD static StreamWanted of(const contract::SampleRequest &request) {
     return {request.out_kept_counts != nullptr,
-            request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW};
+            request.out_logprobs && request.logprob_kind != SAMPLER_LOGPROB_PROCESSED};
   }
 };
 
@@ -72,20 +78,23 @@ SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
                                          const contract::FilterRules &rules, int64_t num_cols,
                                          const StreamWanted &wanted) {
   if (contract::is_greedy(row.temperature)) {
-    return wanted.raw_logprob ? StreamNeed::kRaw : StreamNeed::kFirst;
+    return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kFirst;
   }
   const bool by_k = !keeps_all(row.top_k, num_cols), by_p = contract::top_p_is_on(row.top_p);
   const bool by_min_p = contract::min_p_is_on(row.min_p);
   if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
-  // One pass sums weights at one temperature.
-  const bool one_sum = !wanted.raw_logprob || row.temperature == 1.0f;
   if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
     const bool of_some = rules.order == SAMPLER_FILTERS_MIN_P_FIRST && by_min_p;
-    return of_some || !one_sum ? StreamNeed::kOther : StreamNeed::kTotal;
+    return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
   }
-  if (by_k) return wanted.raw_logprob ? StreamNeed::kRaw : StreamNeed::kList;
-  const bool sums_all = one_sum && !(wanted.raw_logprob && by_min_p);
-  return wanted.counts_kept || !sums_all ? StreamNeed::kOther : StreamNeed::kWeights;
+  if (by_k) return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kList;
+  return wanted.counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
+}
+
+// Whether the weight of all at temperature 1 is another sum than the one that the row needs.
+SAMPLER_HD inline bool has_second_total(const contract::RowParameters &row, StreamNeed need) {
+  const bool sums_some = need == StreamNeed::kWeights && contract::min_p_is_on(row.min_p);
+  return need != StreamNeed::kRaw && (row.temperature != 1.0f || sums_some);
 }
 
 // Whether top-p is the only filter, and may keep more than a list.
@@ -173,11 +182,18 @@ struct Stream {
   int num_blocks = 0;
   char *memory = nullptr;  // bytes(), aligned
   StreamedEdits edits;     // of kEdited
+  // Of the row as edits leave it: top and chosen tokens, ranks. Of kinds that weigh rows.
+  contract::Reports reports;
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
   SAMPLER_HD bool weighs() const { return kind >= StreamKind::kAny && !has_lists_alone; }
   SAMPLER_HD bool has_edits() const { return kind == StreamKind::kEdited; }
+  SAMPLER_HD bool reports_rows() const {
+    return reports.wants_top() || reports.wants_chosen() || reports.out_ranks;
+  }
+  // First tokens that are reported.
+  SAMPLER_HD int num_top() const { return reports.wants_top() ? int(reports.num_top) : 0; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
 
@@ -191,9 +207,9 @@ struct Stream {
   SAMPLER_HD size_t cleared_bytes() const {
     return sizeof(StreamHead) + lines(size_t(num_slots) * sizeof(StreamSlot));
   }
-  // One word per chunk for the first pass, then one for the second.
+  // One word per chunk for the first pass, then two for the second.
   SAMPLER_HD uint64_t *chunk_words(int slot) const {
-    return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (2 * kMostChunks);
+    return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (3 * kMostChunks);
   }
   // The list's ranks and running weights, or the band's ranks.
   SAMPLER_HD uint64_t *words(int slot) const {
@@ -226,7 +242,7 @@ struct Stream {
     return weighs() ? size_t(kBandTokens) + size_t(num_tiles + 1) / 2 * 2 : 0;
   }
   SAMPLER_HD size_t offset_of_words() const {
-    return cleared_bytes() + size_t(num_slots) * 2 * kMostChunks * sizeof(uint64_t);
+    return cleared_bytes() + size_t(num_slots) * 3 * kMostChunks * sizeof(uint64_t);
   }
   SAMPLER_HD size_t offset_of_maxima() const {
     return offset_of_words() + size_t(num_slots) * slot_words() * sizeof(uint64_t);
@@ -307,7 +323,7 @@ struct StreamedList {
 struct alignas(16) StreamShared {
   StreamItem items[2];
   StreamedOutcome outcome;
-  uint64_t partial[2][32];  // by warp
+  uint64_t partial[3][32];  // by warp
   uint64_t word;            // random word
   uint64_t target;
   uint64_t total;
@@ -361,6 +377,7 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
 
 // Whether all rows of a request need lists alone.
 bool need_lists_alone(const contract::SampleRequest &request);
+bool need_lists_alone(const StagedSampleRequest &request);
 
 // The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's
 // shared memory. A capacity of -1: there is no room.

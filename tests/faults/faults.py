@@ -133,6 +133,10 @@ def stages_on_device(case):
     return ("stages_simt_test", "Types/Stages." + case + "EqualTheCpus/F16")
 
 
+def streamed_reports(case="OfStreamedRows"):
+    return ("stages_simt_test", "Types/Stages." + case + "EqualTheCpus/F32")
+
+
 def verification_on_device(case):
     return ("verification_calls_simt_test", "Rules/Verification." + case)
 
@@ -1105,6 +1109,39 @@ FAULTS = [
           "row.for_each(text.length(), text.length(), [&](int64_t place)")],
         [stages_on_device("OfStreamedRows")]),
     Fault(
+        "streamed_rank_of_the_token_before",
+        "a token's own rank does not count in the rank that is reported of a streamed row",
+        [("kernels/stream/reports.cuh", "rank_of(values.x[j], index) >= least ? 1 : 0;",
+          "rank_of(values.x[j], index) > least ? 1 : 0;")],
+        [streamed_reports()]),
+    Fault(
+        "streamed_reports_of_bad_rows",
+        "first tokens are reported of streamed rows that are bad",
+        [("kernels/stream/reports.cuh",
+          "if (is_top && to.out_top_token_ids.data) contract::store_id(to.out_top_token_ids, at, -1);",
+          "")],
+        [streamed_reports()]),
+    Fault(
+        "one_total_of_streamed_rows",
+        "raw log-probabilities of streamed rows are of the weights by which top-p cuts",
+        [("kernels/stream/stream.cuh", "if (this->has_second_total()) this->load_second_total();", "")],
+        [streamed_reports()]),
+    Fault(
+        "list_of_what_top_k_keeps",
+        "a streamed row's list has the tokens that filters need, not those that are reported",
+        [("kernels/stream/listing.cuh", "if (this->num_top() > wanted) wanted = this->num_top();", "")],
+        [streamed_reports()]),
+    Fault(
+        "reports_without_a_list",
+        "first tokens are reported of streamed rows of which more are tied than a list holds",
+        [("kernels/stream/stream.cuh", "this->lists_top() && !this->has_list()", "false")],
+        [streamed_reports("OfTwoTotals")]),
+    Fault(
+        "held_draws_of_one_total",
+        "raw log-probabilities of held draws are of the weights at the row's temperature",
+        [("kernels/held/held.cpp", "need == StreamNeed::kWeights && !sums_twice", "need == StreamNeed::kWeights")],
+        [streamed_reports("OfTwoTotals")]),
+    Fault(
         "negative_probability_streamed",
         "streamed rows may have negative probabilities",
         [("kernels/stream/values.cuh", "return is_negative(tile, raw) ? contract::quiet_nan() : given;",
@@ -1233,7 +1270,7 @@ FAULTS = [
         "raw_weights_at_the_temperature",
         "raw log-probabilities of streamed rows are of the weights at the row's temperature",
         [("kernels/stream/stream.cuh",
-          "state().need == StreamNeed::kRaw ? raw_scale() : this->scale();", "this->scale();")],
+          "const bool is_at_one = i == 1 || what == StreamNeed::kRaw;", "const bool is_at_one = i == 1;")],
         [streamed_rows("EqualTheCpuInAnyOrderAndSlots")]),
     Fault(
         "marks_of_the_edit_before",

@@ -416,7 +416,10 @@ Costs costs_of_streamed(const Case &setup, const Request &request) {
         kernels::plan_stream(kernels::stream_kind(request), true, 1, setup.num_cols, 132,
                              kernels::need_lists_alone(request));
     if constexpr (kIsStaged) {
-      stream.edits = kernels::plan_edits(request, int(simt::kMaxSharedBytes));
+      stream.reports = request.wanted;
+      if (stream.has_edits()) {
+        stream.edits = kernels::plan_edits(request, int(simt::kMaxSharedBytes));
+      }
     }
     std::vector<char> memory(stream.bytes() + kernels::kStreamAlignment);
     stream.place(memory.data() + -uintptr_t(memory.data()) % kernels::kStreamAlignment);
@@ -424,7 +427,7 @@ Costs costs_of_streamed(const Case &setup, const Request &request) {
     if constexpr (kIsStaged) {
       const size_t bytes = kernels::EditsLists::bytes(stream.edits);
       Books of_edits;
-      if (stream.is_on()) {
+      if (stream.has_edits()) {
         simt::launch<kThreads>(1, 1, bytes, 1, [&](auto &ctx) {
           CountingContext<kThreads> counting(ctx, bytes, &of_edits);
           kernels::run_edits(counting, request, stream);
@@ -903,6 +906,8 @@ const std::vector<Operation> kStagedOperations = {
     OPERATION("typical-p 0.9", StagedCall(s, x).windows({SAMPLER_STAGE_TYPICAL_P}).costs()),
     OPERATION("top-k 50, top-p 0.95, 20 log-probabilities and the rank",
               StagedCall(s, x).filters(50, 0.95f, 0).top_and_rank(20).costs()),
+    OPERATION("top-p 0.95, 20 log-probabilities and the rank",
+              StagedCall(s, x).filters(0, 0.95f, 0).top_and_rank(20).costs()),
 };
 
 // Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
@@ -1053,8 +1058,9 @@ TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const int num_streamed = setup.dtype == SAMPLER_F32 ? 14 : 13;  // of f32 also probabilities
   const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
-  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 5);
-  if (setup.by == By::kStreamed) expect_at_most_twice(setup, part, kStagedOperations, 2);
+  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 6);
+  const int num_edited = setup.dtype == SAMPLER_F32 ? 4 : 2;  // of f32 also with reports
+  if (setup.by == By::kStreamed) expect_at_most_twice(setup, part, kStagedOperations, num_edited);
 }
 
 // Windows take a number of passes that is bounded by construction: one to copy the row, to count

@@ -69,12 +69,33 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
   // The outputs of a draw that are wanted besides its tokens.
   struct Wanted {
     bool counts, logprobs, observations;
+    std::int64_t num_top = 0;
+    std::vector<std::int32_t> chosen = {};  // as many for each row
+    bool ranks = false;
+  };
+  // What is reported of them beyond Sampled.
+  struct Beside {
+    std::vector<std::int32_t> top_ids, ranks;
+    std::vector<float> top_logprobs, chosen_logprobs;
   };
   // Draws by a call on the device and on the CPU; then runtime::launches() are the former's.
   void compare_draws(SampleArgs &args, const Problem &problem, std::uint64_t seed,
                      const Wanted &wanted) {
     const auto rows = std::size_t(problem.num_rows());
-    const auto run = [&](sampler_t sampler) {
+    const auto run = [&](sampler_t sampler, Beside *beside) {
+      *beside = {std::vector<std::int32_t>(rows * std::size_t(wanted.num_top), -7),
+                 std::vector<std::int32_t>(rows, -7),
+                 std::vector<float>(rows * std::size_t(wanted.num_top), 7),
+                 std::vector<float>(wanted.chosen.size(), 7)};
+      args.report_args.num_top_logprobs = wanted.num_top;
+      args.report_args.out_top_token_ids = wanted.num_top ? beside->top_ids.data() : nullptr;
+      args.report_args.out_top_logprobs =
+          wanted.num_top && seed % 3 != 0 ? beside->top_logprobs.data() : nullptr;
+      args.report_args.num_chosen = std::int64_t(wanted.chosen.size() / rows);
+      args.report_args.chosen_token_ids = wanted.chosen.empty() ? nullptr : wanted.chosen.data();
+      args.report_args.out_chosen_logprobs =
+          wanted.chosen.empty() ? nullptr : beside->chosen_logprobs.data();
+      args.report_args.out_ranks = wanted.ranks ? beside->ranks.data() : nullptr;
       Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
                         std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
                         std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
@@ -90,9 +111,14 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
       EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
       return result;
     };
-    const Sampled expected = run(cpu_.get());
+    Beside got, beside;
+    const Sampled expected = run(cpu_.get(), &beside);
     runtime::forget_calls();
-    assert_equal(run(seed % 5 == 0 ? reads_host_.get() : device_.get()), expected);
+    assert_equal(run(seed % 5 == 0 ? reads_host_.get() : device_.get(), &got), expected);
+    ASSERT_EQ(got.top_ids, beside.top_ids);
+    ASSERT_EQ(got.ranks, beside.ranks);
+    ASSERT_TRUE(equal(got.top_logprobs, beside.top_logprobs));
+    ASSERT_TRUE(equal(got.chosen_logprobs, beside.chosen_logprobs));
   }
 
   void assert_equal(const Sampled &actual, const Sampled &expected) {
@@ -329,11 +355,31 @@ void edit_many(Random &random, Problem *problem) {
   }
 }
 
+// Of a call's parameters; the rest is in the other two, as by default.
+void leave_filters_alone(SampleArgs *args, sampler_params *params, sampler_row_params *row_params) {
+  if (args->params) {
+    params->temperature = args->params->temperature;
+    params->top_p = args->params->top_p;
+    params->min_p = args->params->min_p;
+    params->top_k = args->params->top_k;
+    params->filter_order = args->params->filter_order;
+  }
+  if (args->row_params) {
+    row_params->temperature = args->row_params->temperature;
+    row_params->top_p = args->row_params->top_p;
+    row_params->min_p = args->row_params->min_p;
+    row_params->top_k = args->row_params->top_k;
+    args->row_params = row_params;
+  }
+  args->params = params;
+  args->pipeline = nullptr;
+}
+
 // Rows that are streamed as they are, with a list of what edits make of some tokens.
 TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
   using sampler::kernels::StreamKind;
   constexpr std::uint64_t kNumStreamed = 3 * kNumHeldProblems;
-  int num_streams = 0;
+  int num_streams = 0, num_reporting = 0;
   for (std::uint64_t seed = 0; seed < kNumStreamed && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::uint64_t any = seeded(7000 + seed * 3 + std::uint64_t(GetParam()));
@@ -364,14 +410,88 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
     const bool has_logprobs = random.one_in(2), counts = random.one_in(4);
-    ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, {counts, has_logprobs, false}));
+    Wanted wanted = {counts, has_logprobs, false};
+    sampler_params params = sampler_params_default();
+    auto row_params = sized<sampler_row_params>();
+    if (random.one_in(2)) {  // reports: of the given row only without edits
+      if (random.one_in(3)) leave_filters_alone(&args, &params, &row_params);
+      args.report_args.logprob_kind = args.pipeline ? SAMPLER_LOGPROB_EDITED : SAMPLER_LOGPROB_RAW;
+      const std::int64_t tops[] = {0, 1, 20, random.between(2, 420)};
+      wanted.num_top = tops[random.between(0, 3)];
+      wanted.chosen.resize(std::size_t(problem.num_rows() * random.between(0, 3)));
+      for (std::int32_t &id : wanted.chosen) {
+        id = std::int32_t(random.between(-2, problem.num_cols + 1));
+      }
+      wanted.ranks = random.one_in(2);
+    }
+    const bool reports = wanted.num_top > 0 || !wanted.chosen.empty() || wanted.ranks;
+    ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, wanted));
     for (const runtime::Launch &launch : runtime::launches()) {
-      num_streams +=
-          launch.kernel == sampler::kernels::stream_kernel_address(GetParam(), StreamKind::kEdited);
+      const auto is_of = [&](StreamKind kind) {
+        return launch.kernel == sampler::kernels::stream_kernel_address(GetParam(), kind);
+      };
+      const bool is_streamed = is_of(StreamKind::kEdited) || is_of(StreamKind::kAny);
+      num_streams += is_streamed && !reports;
+      num_reporting += is_streamed && reports;
     }
   }
-  EXPECT_GT(num_streams, int(kNumStreamed) / 18);
+  EXPECT_GT(num_streams, int(kNumStreamed) / 24);
+  // Those of rows of 16 bits are held.
+  if (GetParam() == SAMPLER_F32) {
+    EXPECT_GT(num_reporting, int(kNumStreamed) / 24);
+  } else {
+    EXPECT_EQ(num_reporting, 0);
+  }
   EXPECT_GT(num_good_, int(kNumHeldProblems));
+}
+
+// Rows without edits, whose weights are summed at two temperatures, or by min-p: with raw
+// log-probabilities alone, and with all that is reported of streamed rows. More tokens of some rows
+// are tied than a list holds, some have few tokens.
+TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
+  Problem problem;
+  for (std::uint64_t seed = 0; problem.kind != SAMPLER_LOGITS || problem.rows.size() < 4; ++seed) {
+    problem = pipeline_test::make_problem(seeded(seed));
+  }
+  Random random(seeded(1));
+  problem.candidate_ids.clear();
+  problem.has_counts = false;
+  lengthen(random, &problem);
+  std::fill(problem.rows[1].begin(), problem.rows[1].end(), 1.5F);
+  for (std::size_t i = 0; i < problem.rows[2].size(); ++i) {
+    problem.rows[2][i] = i % 1000 == 7 ? float(i % 13) : -INFINITY;
+  }
+  problem.rows[3][40] = NAN;
+  const Call call(problem, GetParam());
+  for (const float temperature : {0.0F, 0.7F, 1.0F}) {
+    for (const float min_p : {0.0F, 0.01F}) {
+      for (const float top_p : {1.0F, 0.9F}) {
+        for (const bool reports : {false, true}) {
+          SCOPED_TRACE(testing::Message() << temperature << " " << min_p << " " << top_p);
+          auto args = call.args<SampleArgs>();
+          sampler_params params = sampler_params_default();
+          params.temperature = temperature;
+          params.min_p = min_p;
+          params.top_p = top_p;
+          args.params = &params;
+          args.row_params = nullptr;
+          args.pipeline = nullptr;
+          args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
+          Wanted wanted = {false, true, false};
+          if (reports) {
+            wanted.num_top = 20;
+            wanted.ranks = true;
+            for (std::int64_t i = 0; i < problem.num_rows(); ++i) {
+              wanted.chosen.push_back(7);
+              wanted.chosen.push_back(8);
+            }
+          }
+          ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, wanted));
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_good_, 0);
 }
 
 // Rows that shared memory holds: draws, forced tokens and scores, with most reports.
