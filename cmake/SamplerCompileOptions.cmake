@@ -45,7 +45,7 @@ if(SAMPLER_COVERAGE)
 endif()
 
 if(SAMPLER_SANITIZE)
-  # Of the debug information, reports need the line tables alone; the rest slows the build.
+  # Reports need only the line tables of the debug information; the rest slows the build.
   add_compile_options(-fsanitize=${SAMPLER_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
   add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)

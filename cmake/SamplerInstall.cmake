@@ -86,7 +86,7 @@ set(_pc_static ${SAMPLER_STATIC_LIBRARIES})
 list(TRANSFORM _pc_static PREPEND "-l")
 list(JOIN _pc_static " " _pc_static)
 set(_pc_private "${_pc_static}")
-# Of libsampler.a alone, all that it needs is always linked.
+# With libsampler.a alone, all that it needs is always linked.
 set(_pc_public "")
 if(NOT SAMPLER_INSTALL_SHARED)
   set(_pc_public " ${_pc_static}")

@@ -216,8 +216,8 @@ static inline void sampler_dl_close(sampler_dl *lib) {
  * out of the way of others (RTLD_LOCAL), so that several copies may be open, each with handles of
  * its own. Returns 1, or 0 with the reason in error[SAMPLER_DL_ERROR_SIZE], and the table is all
  * NULL: there is no such library, it is not this one, or its ABI number is not SAMPLER_ABI_VERSION.
- * Of a library that is older than these headers, functions that it does not have are NULL, which
- * those of version.h, sampler_last_error, sampler_create and sampler_destroy never are. */
+ * Functions that a library older than these headers lacks are NULL; those of version.h,
+ * sampler_last_error, sampler_create and sampler_destroy never are. */
 static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error) {
   static const struct {
     const char *name;
@@ -309,7 +309,7 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_watermark_bias", offsetof(sampler_dl, watermark_bias)},
       {"sampler_watermark_tournament", offsetof(sampler_dl, watermark_tournament)},
       {"sampler_watermark_score", offsetof(sampler_dl, watermark_score)}};
-  /* So many at the front are required. */
+  /* The first num_required must be there. */
   const size_t num_functions = sizeof functions / sizeof functions[0], num_required = 6;
   char soname[32];
   size_t i;

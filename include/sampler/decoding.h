@@ -430,8 +430,8 @@ enum {
   SAMPLER_BEAMS_SHARED = 0,
 
   /* They go to a pool, and num_beams continue in each step, as in Hugging Face's generate. All
-   * continuations of a text's beams are ranked by summed log-probability. Of the first num_beams
-   * those that end (by an end token, or all at max_new_tokens and max_context) enter the pool,
+   * continuations of a text's beams are ranked by summed log-probability. Those among the first
+   * num_beams that end (by an end token, or all at max_new_tokens and max_context) enter the pool,
    * which keeps the num_beams best scores, the earliest on ties; the first num_beams that do not
    * end continue. top_k is not used. Results are the pool's. Hugging Face's length_penalty is alpha
    * with min_length 0; `early_stopping` is early_stop. */

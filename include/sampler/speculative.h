@@ -87,7 +87,7 @@ typedef struct sampler_acceptance_params {
 
   sampler_acceptance rule;
 
-  /* Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+  /* sampler_verify only; 0 elsewhere: how siblings of a tree were drafted, 0 without trees; and how
    * SAMPLE_MATCH draws, INVERSE_CDF with other rules. */
   sampler_sibling_rule sibling_rule;
   sampler_draw_method draw_method;

@@ -70,7 +70,7 @@ enum {
   SAMPLER_ROW_EMPTY = 2,
   /* A parameter of this row is NaN, or a temperature or filter not allowed with probabilities. */
   SAMPLER_ROW_INVALID_PARAMETER = 4,
-  /* The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. Of
+  /* The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask.
    * sampler_unmask's blocks: block_offsets do not ascend within the rows. */
   SAMPLER_ROW_INVALID_INDEX = 8,
   /* candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)

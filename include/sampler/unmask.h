@@ -1,7 +1,7 @@
 /* Unmasking: the step of a diffusion language model after sampling.
  *
- * Such a model predicts all masked positions of a block at once. Of each, sampler_sample draws a
- * candidate; sampler_unmask decides which candidates stand, and writes them in place of the mask
+ * Such a model predicts all masked positions of a block at once. sampler_sample draws a candidate
+ * for each; sampler_unmask decides which candidates stand, and writes them in place of the mask
  * token. The model then runs again with the block as it is now.
  *
  *   sampler_report_args reports = {0};      what the confidence is made of
@@ -108,9 +108,9 @@ typedef struct sampler_unmask_params {
   /* Commits at least the first num_committed rows of the order. <= 0: none by number. */
   int32_t num_committed;
 
-  /* Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-   * steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
-   * text the steps of each block. */
+  /* Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in
+   * num_steps_left steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+   * In a session: the steps of each block. */
   int32_t num_steps_left;
 
   /* For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may

@@ -45,9 +45,9 @@ SAMPLER_API sampler_status sampler_watermark_random(uint64_t key, const int64_t 
  * context: about 1 each without the watermark, more with it. out_num_scored: the tokens scored. A
  * token is left out where its context came before, unless `keeps_repeated` is not 0. out_p_value:
  * the chance that a text without the watermark scores as much (a Gamma distribution's): below 0.01,
- * say, it is watermarked. With keeps_repeated it is too small where contexts repeat. Of no tokens
- * the score is 0, the p-value 1. All come from the C library's logarithm: their last digits may
- * differ between machines.
+ * say, it is watermarked. With keeps_repeated it is too small where contexts repeat. If no token is
+ * scored, the score is 0 and the p-value 1. All come from the C library's logarithm: their last
+ * digits may differ between machines.
  *
  * INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
  * range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs. */
@@ -85,18 +85,18 @@ typedef struct sampler_watermark_params {
   int64_t vocabulary_size;
 
   /* Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
-   * greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0. */
+   * greenlist_ratio, in (0, 1), 0.25 there. TOURNAMENT: 0. */
   int64_t key;
   double green_share;
 
-  /* What green tokens get, finite: 2 there. Of TOURNAMENT 0. */
+  /* Added to the logits of green tokens, finite: 2 there. TOURNAMENT: 0. */
   float bias;
 
   /* For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
    * before. 0: only the first of them. */
   int32_t keeps_repeated;
 
-  /* [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read. */
+  /* [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Green lists: 0, not read. */
   const int64_t *keys;
   int64_t num_keys;
 
@@ -144,12 +144,12 @@ SAMPLER_API sampler_status sampler_watermark_tournament(const sampler_watermark_
 /* Looks for the watermark in an output, token_ids[num_token_ids], in [0, 2^31). Tokens with fewer
  * than context_length tokens before them are not scored.
  *
- * out_score: of green lists the deviation of the number of green tokens from what is expected by
- * chance, in standard deviations (transformers' z-score); of TOURNAMENT the mean of the bits, 1/2
+ * out_score: for green lists the deviation of the number of green tokens from what is expected by
+ * chance, in standard deviations (transformers' z-score); for TOURNAMENT the mean of the bits, 1/2
  * without the watermark. out_num_scored: tokens scored. out_p_value: the chance of such a score
- * without the watermark, by the normal distribution. Of no tokens the score is 0, of TOURNAMENT
- * 1/2, and the p-value 1. Their last digits may differ between machines. Green lists take about
- * 0.15 ms a token.
+ * without the watermark, by the normal distribution. If no token is scored, the score is 0 (1/2 for
+ * TOURNAMENT) and the p-value 1. Their last digits may differ between machines. Green lists take
+ * about 0.15 ms a token.
  *
  * INVALID_ARGUMENT: a NULL, an id outside the vocabulary. OUT_OF_MEMORY: it takes 24 bytes a token
  * while it runs. */

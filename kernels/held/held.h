@@ -38,8 +38,8 @@ SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }
 
-// Layout of a launch, chosen by plan_held, read by host and device. A row has a team, a block of it
-// so many of the row's tiles.
+// Layout of a launch, chosen by plan_held, read by host and device. A row has a team, and each of
+// its blocks tiles_of_block of the row's tiles.
 struct Held {
   HeldKind kind = HeldKind::kNone;
   int team_size = 1;
@@ -68,7 +68,7 @@ struct Held {
   SAMPLER_HD size_t shared_bytes() const;
 };
 
-// What the blocks of a team tell each other; all have it at the same address.
+// What the blocks of a team exchange; all have it at the same address.
 struct HeldExchange {
   uint64_t values[2][4][kMostHeldTeam];
   uint64_t partial[2][32];  // by warp

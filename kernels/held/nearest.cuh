@@ -136,8 +136,8 @@ class NearestBlock : protected ReportBlock<Context> {
   static constexpr uint32_t kLikelier = uint32_t(1) << 31;
 
   // Numbers in typical-p's order of tokens, from the largest down: the nearer ones, of these the
-  // likelier ones from the highest id down, then the others from the lowest up. Of two values at
-  // one distance the order is open.
+  // likelier ones from the highest id down, then the others from the lowest up. Values at one
+  // distance come in any order.
   SAMPLER_DEVICE static uint64_t place_of_token(const contract::Typical &rule, float x,
                                                 uint32_t id) {
     const uint32_t of_id = rule.excess(x) > 0.0f ? kLikelier | id : ~kLikelier & ~id;

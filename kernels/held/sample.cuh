@@ -159,7 +159,7 @@ class SampleBlock
     report(row, kept_weight, raw, id);
   }
 
-  // What has more than one caller is a function.
+  // Code with more than one caller is a function.
   SAMPLER_DEVICE void load_row(const Row &row) const {
     if constexpr (kEdits) {
       load_by_call(row);

@@ -49,7 +49,7 @@ class SelectBlock : CutBlock<Context, HeldFilter, contract::SelectRequest> {
   using Cut::state;
   using Row = typename Cut::Row;
 
-  // Writes so many tokens of the list, and nothing after them.
+  // Writes `count` tokens of the list, and nothing after them.
   SAMPLER_DEVICE void write(const Row &row, int count, uint32_t status) const {
     if (!this->is_leader()) return;
     const int64_t begin = this->index() * request.num_selected;

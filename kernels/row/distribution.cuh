@@ -24,7 +24,7 @@ using contract::RowScale;
 
 struct Distribution : contract::Distribution {
   int64_t kept_count;
-  // Where the list does not cover the kept tokens: the kept weight of this warp's tiles. The
+  // The kept weight of this warp's tiles, where the list does not cover the kept tokens. The
   // block's tile sums hold that of each tile.
   uint64_t warp_weight;
 };
@@ -534,7 +534,7 @@ class TeamFilters {
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
-  // What the filters have weighed along the way, if it has this scale.
+  // The weight that the filters have weighed along the way, if it has this scale.
   SAMPLER_DEVICE Weighed weighed(const RowScale &scale) const {
     return scale.scale == scale_.scale ? weighed_ : Weighed();
   }

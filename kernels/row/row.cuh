@@ -168,7 +168,7 @@ SAMPLER_DEVICE uint32_t word_of_bitmap(Context &, const uint32_t *bitmap, int wo
 //
 // A warp processes one tile at a time. A lane's elements of it are its group: vectors a warp's
 // width apart, so that the lanes together read contiguously. A lane reads only its own elements.
-// Where a tile extends beyond the row it holds a value that is never kept.
+// Beyond the row's end a tile holds a value that is never kept.
 template <class Context, class Source>
 class TeamRow {
  public:

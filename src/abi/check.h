@@ -84,7 +84,7 @@ class Check {
   // value in [0, count). The result is the value.
   int32_t enumeration(const Name &name, int32_t value, int32_t count);
 
-  // What mostly holds is seen without a call: there are many of these.
+  // The usual case is inline, without a call: there are many of these.
   void zero(const Name &name, int64_t value) {
     if (value != 0) refuse_not_zero(name, value);
   }

@@ -29,7 +29,7 @@ static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 }  // namespace
 
 // The log's line is not the thread's error text: calls that the log makes with other handles may
-// fail and overwrite that. It is set last, so that it tells of the call that failed last.
+// fail and overwrite that. It is set last, so that it is that of the call that failed last.
 sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values) {
   char text[kMaxErrorText];
   std::vsnprintf(text, sizeof text, format, values);

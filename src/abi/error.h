@@ -13,7 +13,7 @@ class Entry;
 // An error text's room, with its end.
 constexpr size_t kMaxErrorText = sizeof(ThreadState::error_text);
 
-// Sets the calling thread's error text, tells the call's log, and returns `status`.
+// Sets the calling thread's error text, writes it to the call's log, and returns `status`.
 sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values);
 
 [[gnu::format(printf, 3, 4)]] sampler_status fail(Entry &entry, sampler_status status,

@@ -90,7 +90,7 @@ void needs_lists(Check &check, bool has_them, const char *name, const char *list
   check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; it needs pipeline->%s", name, lists);
 }
 
-// Of a state, which is all that is known of the slots then.
+// A state is all that is known of the slots.
 void read_state(Check &check, const sampler_pipeline &user, const sampler_handle *handle,
                 int64_t num_slots, contract::Pipeline *out) {
   check_state(check, "pipeline->state", handle, user.state);

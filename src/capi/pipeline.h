@@ -35,7 +35,7 @@ void read_scored(Check &check, const sampler_score_args &args, const UserParamet
 // Whether parameters have anything beside temperature, top-k, top-p and min-p.
 bool has_other_numbers(const UserParameters &parameters);
 
-// Of a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
+// For a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function);
 
 }  // namespace sampler::capi

@@ -56,7 +56,7 @@ constexpr sampler_penalty_form kDivide = SAMPLER_PENALTY_DIVIDE,
                                kReciprocal = SAMPLER_PENALTY_RECIPROCAL,
                                kCountsFirst = SAMPLER_PENALTY_COUNTS_FIRST;
 
-// Of an engine the newest version comes first.
+// An engine's newest version comes first.
 // clang-format off
 constexpr Preset kPresets[] = {
     // stages

@@ -128,7 +128,7 @@ class ShardRequest {
     refuse(of_given && reports->num_top > 0, "reports->num_top_logprobs of RAW beside edits");
   }
 
-  // Of verification: what is not a dense chain by the standard rule, of given probabilities or
+  // Refuses verification other than dense chains by the standard rule, of given probabilities or
   // greedy.
   void refuse_unsharded_verification(Check &check) const {
     if (verify_.verification) {

@@ -153,7 +153,7 @@ void check_first_slot(Check &check, const sampler_state &state, int64_t first_sl
 // Slots where the host reads and writes them: themselves, or of a device a copy.
 class SlotsOnHost {
  public:
-  // `is_read`: the copy has what they hold, else zeros. It has what the device has been told.
+  // `is_read`: the copy has what they hold, else zeros. All work enqueued before is in it.
   SlotsOnHost(Check &check, const sampler_state &state, int64_t first, int64_t count, bool is_read)
       : check_(check), state_(state), first_(first), state_slots_(state.slots) {
     if (!on_device()) return;
@@ -198,7 +198,7 @@ class SlotsOnHost {
   Block copy_;
 };
 
-// Of data that have been found good.
+// `data` have been found good.
 void put_slots(Check &check, const sampler_state &state, int64_t first, int64_t count,
                const unsigned char *data) {
   const SlotsOnHost slots(check, state, first, count, false);

@@ -201,7 +201,7 @@ void read_packing(Check &check, const VerifyArguments &args, const Shape &shape,
     check.range("layout->num_packed_drafts", args.layout.num_packed_drafts, 0, kMaxRows);
   }
   check.range("layout->num_packed_positions", args.layout.num_packed_positions, 0, kMaxRows);
-  // Of numbers out of their ranges, for which the check has failed, any sum will do.
+  // If numbers are out of their ranges the check has failed, and any sum will do.
   const int64_t implied =
       int64_t(uint64_t(args.layout.num_packed_drafts) + uint64_t(shape.num_sequences));
   const bool needs_positions =
@@ -338,8 +338,8 @@ void read_acceptance(Check &check, const VerifyArguments &args, const Shape &sha
 
 // ---- Distributions
 
-// Given probabilities are not filtered: asking for it would silently do nothing. Of arrays each
-// sequence has a status of its own.
+// Given probabilities are not filtered: asking for it would silently do nothing. Filters in
+// arrays are left to the sequences' statuses.
 void check_filters_have_logits(Check &check, const contract::Parameters &parameters) {
   contract::Parameters scalars = parameters;
   if (scalars.top_k.array) scalars.top_k = {0};
@@ -354,7 +354,7 @@ void check_filters_have_logits(Check &check, const contract::Parameters &paramet
   }
 }
 
-// Of the draft's rows, where they are not the target's.
+// The parameters of the draft's rows; the target's, where the call has no others.
 contract::Parameters read_draft_parameters(Check &check, const VerifyArguments &args,
                                            const VerifyRequest &request, const Verification &rules,
                                            int64_t num_slots) {
@@ -441,7 +441,7 @@ void read_tokens_and_counts(Check &check, const VerifyArguments &args, const Sha
       read_output_array(check, "out_row_status", args.call.out_row_status, num_rows);
 }
 
-// Of the target's rows; null: they have none that a plain chain has not.
+// The stages of the target's rows; null: no others than a plain chain has.
 const contract::Pipeline *read_stages(Check &check, const VerifyArguments &args,
                                       const UserParameters &parameters, const Shape &shape,
                                       const RequestContext &context, VerifyRequest *request) {

@@ -41,7 +41,7 @@ bool has_rows(const sampler_rows &draft);
 contract::Rows read_draft_shape(Check &check, const sampler_rows &view, int64_t num_rows,
                                 const char *meaning, const contract::Rows &target);
 
-// Requests tell by the address whether there is a draft. Where it may be null all the same, of no
+// In a request the address says whether there is a draft. Where it may be null all the same, of no
 // rows and where only a size is asked, it is not read.
 void check_draft_memory(Check &check, const sampler_rows &view, int64_t num_groups,
                         int64_t group_stride, contract::Rows *rows);

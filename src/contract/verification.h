@@ -51,8 +51,8 @@ struct Verification {
   const int32_t *first_children = nullptr, *next_siblings = nullptr;
   bool has_one_tree = false;
 
-  // [num_sequences, num_drafts + 1] Tokens decided beforehand; negative: none. Of out_token_ids'
-  // type.
+  // [num_sequences, num_drafts + 1] Tokens decided beforehand; negative: none. Their type is that
+  // of out_token_ids.
   const void *forced_token_ids = nullptr;
 
   int32_t *out_positions = nullptr;

@@ -162,7 +162,7 @@ const uint32_t *RowEdits::make_bitmask(int64_t slot, int64_t output,
     const int64_t id = list[i];
     if (id >= 0 && id < given.count) allowed_[id / 32] |= 1u << (id % 32);
   }
-  // Where the mask is shorter the row is dense.
+  // A row longer than the mask is dense.
   const int64_t num_masked = words ? std::min(num_words, pipeline.bitmask_stride) : 0;
   for (int64_t i = 0; i < num_masked; ++i) allowed_[i] &= words[i];
   return allowed_;

@@ -39,7 +39,7 @@ class RowEdits {
   // to -inf; entries other than 0 stay. Null: no record.
   void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
 
-  // Whether so many tokens are edited that a dense copy is better.
+  // Whether enough tokens are edited that a dense copy is better.
   bool are_dense(int64_t slot, int64_t output, const contract::RowView &given) const;
 
   // Whether editing the row's first tokens alone may suffice to find the first tokens afterwards:

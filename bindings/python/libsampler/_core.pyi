@@ -719,7 +719,7 @@ class AcceptanceParams:
     checked, too."""
     rule: int
     sibling_rule: int
-    """Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+    """sampler_verify only; 0 elsewhere: how siblings of a tree were drafted, 0 without trees; and how
     SAMPLE_MATCH draws, INVERSE_CDF with other rules."""
     draw_method: int
     relaxed_top_k: int
@@ -792,9 +792,9 @@ class UnmaskParams:
     num_committed: int
     """Commits at least the first num_committed rows of the order. <= 0: none by number."""
     num_steps_left: int
-    """Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-    steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
-    text the steps of each block."""
+    """Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in
+    num_steps_left steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+    In a session: the steps of each block."""
     blocks_after_prompt: int
     """For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may
     have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream)."""
@@ -826,15 +826,15 @@ class WatermarkParams:
     """Token ids lie in [0, vocabulary_size). In [2, 2^20)."""
     key: int
     """Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
-    greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0."""
+    greenlist_ratio, in (0, 1), 0.25 there. TOURNAMENT: 0."""
     green_share: float
     bias: float
-    """What green tokens get, finite: 2 there. Of TOURNAMENT 0."""
+    """Added to the logits of green tokens, finite: 2 there. TOURNAMENT: 0."""
     keeps_repeated: int
     """For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
     before. 0: only the first of them."""
     keys: ArrayLike | None
-    """[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read."""
+    """[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Green lists: 0, not read."""
     num_keys: int
     table: ArrayLike | None
     """[table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not

@@ -710,7 +710,7 @@ const Member acceptance_params_members[] = {
     ""},
   {"sibling_rule", "sibling_rule", offsetof(sampler_acceptance_params, sibling_rule),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how\n"
+    "sampler_verify only; 0 elsewhere: how siblings of a tree were drafted, 0 without trees; and how\n"
     "SAMPLE_MATCH draws, INVERSE_CDF with other rules."},
   {"draw_method", "draw_method", offsetof(sampler_acceptance_params, draw_method),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
@@ -794,9 +794,9 @@ const Member unmask_params_members[] = {
     "Commits at least the first num_committed rows of the order. <= 0: none by number."},
   {"num_steps_left", "num_steps_left", offsetof(sampler_unmask_params, num_steps_left),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
-    "Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many\n"
-    "steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's\n"
-    "text the steps of each block."},
+    "Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in\n"
+    "num_steps_left steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.\n"
+    "In a session: the steps of each block."},
   {"blocks_after_prompt", "blocks_after_prompt", offsetof(sampler_unmask_params, blocks_after_prompt),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may\n"
@@ -825,20 +825,20 @@ const Member watermark_params_members[] = {
   {"key", "key", offsetof(sampler_watermark_params, key),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     "Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,\n"
-    "greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0."},
+    "greenlist_ratio, in (0, 1), 0.25 there. TOURNAMENT: 0."},
   {"green_share", "green_share", offsetof(sampler_watermark_params, green_share),
    KIND_F64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},
   {"bias", "bias", offsetof(sampler_watermark_params, bias),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
-    "What green tokens get, finite: 2 there. Of TOURNAMENT 0."},
+    "Added to the logits of green tokens, finite: 2 there. TOURNAMENT: 0."},
   {"keeps_repeated", "keeps_repeated", offsetof(sampler_watermark_params, keeps_repeated),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came\n"
     "before. 0: only the first of them."},
   {"keys", "keys", offsetof(sampler_watermark_params, keys),
    KIND_OBJECT, ELEMENT_I64, 0, 0, -1, 0,
-    "[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read."},
+    "[num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Green lists: 0, not read."},
   {"num_keys", "num_keys", offsetof(sampler_watermark_params, num_keys),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     ""},

@@ -41,7 +41,7 @@ void SimdRow::write_listed(void *out, sampler_dtype dtype, float nothing, const 
 
 // Whether the list is written, one by one, and nothing elsewhere.
 bool SimdRow::writes_list() const {
-  constexpr int64_t kShare = 64;  // a token takes as long as so many elements of the row
+  constexpr int64_t kShare = 64;  // a token takes as long as this many elements of the row
   const bool has_few = list_.covers(distribution_.cut) && list_.count * kShare <= row_.count;
   return is_only_listed_ || (has_few && !has_others_);
 }

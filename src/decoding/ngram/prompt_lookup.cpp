@@ -246,7 +246,7 @@ int64_t PromptLookup::continue_match(int64_t num_drafts, int32_t *out_token_ids)
 void PromptLookup::match(int32_t token, Match *at) {
   StateId next = target(at->state, token);
   if (next == kNone) {
-    // Where a substring continues with the token, so do its suffixes.
+    // If a substring continues with the token, so do its suffixes.
     links_.expose(at->state);
     StateId end, longer;
     links_.search_way(

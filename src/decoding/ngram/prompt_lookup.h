@@ -83,11 +83,11 @@ class PromptLookup {
     LinkCutPlace place;  // last_end: length of the text where these substrings ended last
   };
   struct Edge {
-    StateId from;   // kNone: the slot is free. Of a node: kNode and the left child
-    int32_t token;  // of a node: and, from kLevelShift on, its level
+    StateId from;   // kNone: the slot is free. In a node: kNode and the left child
+    int32_t token;  // in a node: and, from kLevelShift on, its level
     StateId to;
     uint32_t
-        next;  // another edge of the same state, as State::first_edge. Of a node: the right child
+        next;  // another edge of the same state, as State::first_edge. In a node: the right child
   };
   static constexpr uint32_t kNode = uint32_t(1) << 31;
   static constexpr int kLevelShift = 20;

@@ -77,7 +77,7 @@ class BlockBatch {
   int32_t *draws_;     // [chains, max_positions] the draw of each position; -1: none
   uint64_t *offsets_;  // [max_positions, sequences]
   uint32_t *streams_;  // [sequences]
-  // Of one block, by position.
+  // One block's, by position.
   int32_t *candidates_, *slots_;
   sampler_row_status *row_status_;
   float *scores_;  // two of each

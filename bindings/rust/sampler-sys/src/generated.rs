@@ -322,7 +322,7 @@ constants! {
     SAMPLER_ROW_EMPTY: sampler_row_status = 2;
     /// A parameter of this row is NaN, or a temperature or filter not allowed with probabilities.
     SAMPLER_ROW_INVALID_PARAMETER: sampler_row_status = 4;
-    /// The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask. Of
+    /// The row's entry in row_indices names no input row, or that in token_bitmask_indices no mask.
     /// sampler_unmask's blocks: block_offsets do not ascend within the rows.
     SAMPLER_ROW_INVALID_INDEX: sampler_row_status = 8;
     /// candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20)
@@ -584,8 +584,8 @@ constants! {
     /// displace them. So fewer and fewer beams continue.
     SAMPLER_BEAMS_SHARED: sampler_beam_rule = 0;
     /// They go to a pool, and num_beams continue in each step, as in Hugging Face's generate. All
-    /// continuations of a text's beams are ranked by summed log-probability. Of the first num_beams
-    /// those that end (by an end token, or all at max_new_tokens and max_context) enter the pool,
+    /// continuations of a text's beams are ranked by summed log-probability. Those among the first
+    /// num_beams that end (by an end token, or all at max_new_tokens and max_context) enter the pool,
     /// which keeps the num_beams best scores, the earliest on ties; the first num_beams that do not
     /// end continue. top_k is not used. Results are the pool's. Hugging Face's length_penalty is alpha
     /// with min_length 0; `early_stopping` is early_stop.
@@ -1210,7 +1210,7 @@ structs! {
         /// sizeof(sampler_acceptance_params).
         struct_size: usize = size_of::<Self>();
         rule: sampler_acceptance = 0;
-        /// Of sampler_verify; 0 elsewhere. How siblings of a tree were drafted, 0 without trees; and how
+        /// sampler_verify only; 0 elsewhere: how siblings of a tree were drafted, 0 without trees; and how
         /// SAMPLE_MATCH draws, INVERSE_CDF with other rules.
         sibling_rule: sampler_sibling_rule = 0;
         draw_method: sampler_draw_method = 0;
@@ -1426,9 +1426,9 @@ structs! {
         edit_threshold: f32 = 0.0;
         /// Commits at least the first num_committed rows of the order. <= 0: none by number.
         num_committed: i32 = 0;
-        /// Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in so many
-        /// steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off. Of a session's
-        /// text the steps of each block.
+        /// Commits at least the first ceil(masked / num_steps_left) rows, which fills the block in
+        /// num_steps_left steps: LLaDA's schedule, and Hugging Face's of num_transfer_tokens. <= 0: off.
+        /// In a session: the steps of each block.
         num_steps_left: i32 = 0;
         /// For texts of a session. 0: blocks begin at multiples of block_length, so that the first one may
         /// have prompt tokens (SDAR, LLaDA 2). 1: the first one begins after the prompt (LLaDA, Dream).
@@ -1498,15 +1498,15 @@ structs! {
         /// Token ids lie in [0, vocabulary_size). In [2, 2^20).
         vocabulary_size: i64 = 0;
         /// Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
-        /// greenlist_ratio, in (0, 1), 0.25 there. Of TOURNAMENT 0.
+        /// greenlist_ratio, in (0, 1), 0.25 there. TOURNAMENT: 0.
         key: i64 = 0;
         green_share: f64 = 0.0;
-        /// What green tokens get, finite: 2 there. Of TOURNAMENT 0.
+        /// Added to the logits of green tokens, finite: 2 there. TOURNAMENT: 0.
         bias: f32 = 0.0;
         /// For sampler_watermark_score. 1: tokens count whose context (of green lists with the token) came
         /// before. 0: only the first of them.
         keeps_repeated: i32 = 0;
-        /// [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Of green lists 0, not read.
+        /// [num_keys] TOURNAMENT: a key for each layer, in [1, 64]. Green lists: 0, not read.
         keys: *const i64 = null();
         num_keys: i64 = 0;
         /// [table_size] What sampler_watermark_table wrote, for SELFHASH and TOURNAMENT; else not
@@ -2476,9 +2476,9 @@ functions! {
     /// context: about 1 each without the watermark, more with it. out_num_scored: the tokens scored. A
     /// token is left out where its context came before, unless `keeps_repeated` is not 0. out_p_value:
     /// the chance that a text without the watermark scores as much (a Gamma distribution's): below 0.01,
-    /// say, it is watermarked. With keeps_repeated it is too small where contexts repeat. Of no tokens
-    /// the score is 0, the p-value 1. All come from the C library's logarithm: their last digits may
-    /// differ between machines.
+    /// say, it is watermarked. With keeps_repeated it is too small where contexts repeat. If no token is
+    /// scored, the score is 0 and the p-value 1. All come from the C library's logarithm: their last
+    /// digits may differ between machines.
     ///
     /// INVALID_ARGUMENT: a pointer is NULL (token_ids may be, of no tokens), a number is not in its
     /// range. OUT_OF_MEMORY: it takes 24 bytes a token while it runs.
@@ -2508,12 +2508,12 @@ functions! {
     /// Looks for the watermark in an output, token_ids[num_token_ids], in [0, 2^31). Tokens with fewer
     /// than context_length tokens before them are not scored.
     ///
-    /// out_score: of green lists the deviation of the number of green tokens from what is expected by
-    /// chance, in standard deviations (transformers' z-score); of TOURNAMENT the mean of the bits, 1/2
+    /// out_score: for green lists the deviation of the number of green tokens from what is expected by
+    /// chance, in standard deviations (transformers' z-score); for TOURNAMENT the mean of the bits, 1/2
     /// without the watermark. out_num_scored: tokens scored. out_p_value: the chance of such a score
-    /// without the watermark, by the normal distribution. Of no tokens the score is 0, of TOURNAMENT
-    /// 1/2, and the p-value 1. Their last digits may differ between machines. Green lists take about
-    /// 0.15 ms a token.
+    /// without the watermark, by the normal distribution. If no token is scored, the score is 0 (1/2 for
+    /// TOURNAMENT) and the p-value 1. Their last digits may differ between machines. Green lists take
+    /// about 0.15 ms a token.
     ///
     /// INVALID_ARGUMENT: a NULL, an id outside the vocabulary. OUT_OF_MEMORY: it takes 24 bytes a token
     /// while it runs.
