@@ -1,6 +1,6 @@
 package sampler
 
-// Rows are rows of logits or probabilities. Brackets tell what an array's dimensions are.
+// Rows are rows of logits or probabilities. Brackets are an array's dimensions.
 type Rows struct {
 	// [NumRows, NumCols] Required, unless there are no rows.
 	Values Data
@@ -28,8 +28,8 @@ type Rows struct {
 // Params are the temperature, the filters, how they combine, and the numbers of the edits before
 // them. Start from DefaultParams: the zero value is refused.
 type Params struct {
-	// Logits are divided by the temperature. At most 1e-5: greedy. Of probabilities it must be 1,
-	// or greedy. Default 1.
+	// Logits are divided by the temperature. At most 1e-5: greedy. With probabilities it must be 1, or
+	// greedy. Default 1.
 	Temperature float32
 
 	// Keeps the fewest first tokens whose probability is at least TopP, or above it by TopPSum.
@@ -53,14 +53,14 @@ type Params struct {
 	// How far Pipeline.GuidanceLogits lead the logits away from themselves. 0 and 1: off.
 	GuidanceScale float32
 
-	// Of tokens that occur in the history: positive logits are divided by RepetitionPenalty and
-	// others multiplied with it, 0 and 1: off; FrequencyPenalty is subtracted for each occurrence,
+	// For tokens in the history: positive logits are divided by RepetitionPenalty and others
+	// multiplied with it, 0 and 1: off; FrequencyPenalty is subtracted for each occurrence,
 	// PresencePenalty once.
 	RepetitionPenalty float32
 	FrequencyPenalty  float32
 	PresencePenalty   float32
 
-	// Of the history the last so many tokens count. <= 0: all.
+	// The last PenaltyWindow tokens of the history count. <= 0: all.
 	PenaltyWindow int
 	PenaltyScope  PenaltyScope
 	PenaltyForm   PenaltyForm
@@ -76,12 +76,12 @@ type Params struct {
 	DRYMultiplier    float32 // <= 0: off
 	DRYBase          float32 // 0: 1.75; below 1: off
 	DRYAllowedLength int     // 0: 2; negative: 0
-	DRYWindow        int     // repeats are sought in the last so many tokens; <= 0: in all
+	DRYWindow        int     // repeats are sought in this many last tokens; <= 0: in all
 
 	// Tokens that would complete an n-gram of the history are banned. <= 0: off.
 	NoRepeatNgramSize int
 
-	// Pipeline.Stop is banned before the output has so many tokens. <= 0: no minimum.
+	// Pipeline.Stop is banned before the output has MinNewTokens tokens. <= 0: no minimum.
 	MinNewTokens int
 
 	// What bad words are looked for in: PenaltyScopeOutput: the output; the others: all.
@@ -112,8 +112,8 @@ type Params struct {
 	// asks for.
 	CutoffTies TieRule
 
-	// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
-	// <= 1: one.
+	// No window, top-k, top-p and min-p among them, keeps fewer tokens than this, where there are
+	// enough. <= 1: one.
 	MinKeep int
 
 	// The order of all stages; 0 ends it. Edits come first, StageAdaptive last. A stage that is on
@@ -271,7 +271,7 @@ type Pipeline struct {
 	// By slot: what is added to the logits of these tokens.
 	Biased TokenLists
 
-	// [ids of Biased] Finite or -inf. Of an id that a list has twice both are added.
+	// [ids of Biased] Finite or -inf. Both biases of an id that a list has twice are added.
 	Biases Array[float32]
 
 	// A list for each id of Biased: its bias is added only where the history ends in these tokens.
@@ -325,8 +325,8 @@ type Pipeline struct {
 	TokenBitmaskIndices Array[int32]
 
 	// In place of History, PromptLengths and AdaptiveValues, which must be left out then: slot s of
-	// the call is slot s of the state, and the call's slots are at most those of the state. Of the
-	// same sampler. The call reads it and changes nothing.
+	// the call is slot s of the state, and the call's slots are at most those of the state. It
+	// is of the same sampler. The call reads it and changes nothing.
 	State *State
 
 	// [number of slots, NumAdaptiveValues] Of callers without a state, who move them on from
@@ -360,8 +360,8 @@ type Exec struct {
 	// stream.
 	Stream uintptr
 
-	// Memory for the call, of as many bytes as WorkspaceSize tells. Left out: the sampler's.
-	// WorkspaceBytes is for device memory; 0 is the length of a slice.
+	// Memory for the call, at least WorkspaceSize bytes. Left out: the sampler's. WorkspaceBytes is
+	// for device memory; 0 is the length of a slice.
 	Workspace      Array[byte]
 	WorkspaceBytes int
 }
@@ -371,8 +371,8 @@ type Args interface {
 	run(s *Sampler, op string, sizing bool) (int, error)
 }
 
-// WorkspaceSize tells how many bytes of workspace the call with these arguments needs. Of the
-// arrays only matters which are there.
+// WorkspaceSize returns the bytes of workspace that the call with these arguments needs. Arrays
+// matter only by whether they are set.
 func (s *Sampler) WorkspaceSize(args Args) (int, error) {
 	if args == nil {
 		return 0, &Error{"WorkspaceSize", ErrInvalidArgument, "args is nil; it is required"}
@@ -380,7 +380,7 @@ func (s *Sampler) WorkspaceSize(args Args) (int, error) {
 	return args.run(s, "WorkspaceSize", true)
 }
 
-// ReportArgs are what a call tells of the tokens beside their ids. Sample, Score and Verify take
+// ReportArgs are what a call reports of the tokens beside their ids. Sample, Score and Verify take
 // them. Rows are those of the call's OutTokenIDs: of output of Sample, [number of sequences,
 // NumDrafts + 1] of Verify. Ids are of the type of OutTokenIDs. What a call does not report must be
 // left out.
@@ -439,8 +439,8 @@ type ReportArgs struct {
 	// [rows + 1] Packs the lists of kept tokens: that of row i is the entries [offsets[i],
 	// offsets[i+1]) of OutKeptTokenIDs and OutKeptProbabilities, without gaps. KeptCapacity is then
 	// the entries of each, for all rows together. Lists that have no room together are all left out:
-	// neither is written, and the last offset, which is above KeptCapacity then, tells what is
-	// needed. The workspace holds up to KeptCapacity entries more.
+	// neither is written, and the last offset, which is above KeptCapacity then, is the number needed.
+	// The workspace holds up to KeptCapacity entries more.
 	OutKeptOffsets Array[int64]
 
 	// [rows, NumCols] By element: the Stage that removed the token, 0 where it is kept, 255 where the
@@ -484,7 +484,7 @@ type SampleArgs struct {
 	// Edits of the logits. nil: none.
 	Pipeline *Pipeline
 
-	// What else is told of each output row. nil: nothing.
+	// What else is reported of each output row. nil: nothing.
 	Reports *ReportArgs
 }
 
@@ -506,7 +506,7 @@ type ScoreArgs struct {
 	RowParams     *RowParams
 	Pipeline      *Pipeline
 
-	// Of XTC alone.
+	// XTC only.
 	Random Random
 
 	// [output rows] The tokens to score. A negative one, and one outside the row, makes the row
@@ -522,7 +522,7 @@ type ScoreArgs struct {
 	// [output rows] What became of each row.
 	OutRowStatus Array[RowStatus]
 
-	// What is told of each output row: OutLogprobs, say. nil: nothing.
+	// What is reported of each output row: OutLogprobs, say. nil: nothing.
 	Reports *ReportArgs
 }
 
@@ -600,7 +600,7 @@ func (s *Sampler) Select(args *SelectArgs) error {
 type AcceptanceParams struct {
 	Rule Acceptance
 
-	// Of Verify; left out elsewhere. How siblings of a tree were drafted; and how AcceptSampleMatch
+	// Verify only; left out elsewhere: how siblings of a tree were drafted; and how AcceptSampleMatch
 	// draws, DrawInverseCDF with other rules.
 	SiblingRule SiblingRule
 	DrawMethod  DrawMethod
@@ -612,7 +612,7 @@ type AcceptanceParams struct {
 	ThresholdSingle  float32 // 0: 1
 	ThresholdTotal   float32 // 0: 1
 	DeferredEntropy  float32 // in nats, at least this is doubt. 0: 0.3
-	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
+	DeferredTopK     int     // number of first tokens whose entropy is taken. 0: 3
 	DeferredWindow   int     // 0: min(6, the most drafts of a sequence - 1), at least 1
 
 	// [the most drafts of a sequence] Required by AcceptSynthetic.
@@ -630,7 +630,7 @@ type DraftLayout struct {
 	// NumDrafts. Not of packed batches.
 	DraftTokenStride int
 
-	// Packed batches: Packing tells what PackingOffsets are. One whose offsets fall, lie outside, or
+	// Packed batches: Packing says what PackingOffsets are. One whose offsets fall, lie outside, or
 	// are further apart than NumDrafts is bad (RowInvalidList). DraftCounts must be left out then.
 	Packing        Packing
 	PackingOffsets Array[int32]
@@ -638,7 +638,7 @@ type DraftLayout struct {
 	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.
 	DraftRowsBySlot bool
 
-	// Required with Packing and with TargetRowIndices. 0: what Target.NumRows tells.
+	// Required with Packing and with TargetRowIndices. 0: by Target.NumRows.
 	NumSequences int
 
 	// How many drafts all sequences of a packed batch have, and how many positions with
@@ -733,8 +733,8 @@ type VerifyArgs struct {
 	// -1. Required.
 	OutTokenIDs IDs
 
-	// [number of sequences] Drafts that would be accepted each on its own. Of trees and of rules but
-	// AcceptStandard it is OutEmittedCounts.
+	// [number of sequences] Drafts that would be accepted each on its own. For trees, and rules but
+	// AcceptStandard, it is OutEmittedCounts.
 	OutAcceptedCounts Array[int32]
 
 	// [number of sequences] Drafts kept before the first rejection: OutTokenIDs has one token more.
@@ -742,7 +742,7 @@ type VerifyArgs struct {
 
 	OutRowStatus Array[RowStatus]
 
-	// What else is told of every emitted token, in the order of OutTokenIDs: of the target's
+	// What else is reported of every emitted token, in the order of OutTokenIDs: of the target's
 	// distribution at its position; as for a bad row where no token stands. OutValues, NumChosen,
 	// OutKeptOffsets and OutRemovedBy must be left out. nil: nothing.
 	Reports *ReportArgs
@@ -773,8 +773,8 @@ type ResidualArgs struct {
 	Target Rows
 	Draft  Rows
 
-	// [Target.NumRows] The tokens of a deterministic drafter. Of a row whose id lies outside
-	// [0, NumCols) the residual is p. Either Draft or DraftTokenIDs.
+	// [Target.NumRows] The tokens of a deterministic drafter. Where the id lies outside [0, NumCols)
+	// the residual is p. Either Draft or DraftTokenIDs.
 	DraftTokenIDs IDs
 
 	// [Target.NumRows, Target.NumCols] Probabilities; 0 in every element of a bad row. F32 or the
@@ -818,12 +818,12 @@ type UnmaskParams struct {
 	// it). <= 0: off.
 	EditThreshold float32
 
-	// At least so many are committed; at least so many that NumStepsLeft steps fill the block, of
-	// AddArgs.Unmask each block. <= 0: off.
+	// NumCommitted: at least this many are committed. NumStepsLeft: at least enough that this number
+	// of steps fills the block; with AddArgs.Unmask the steps of each block. <= 0: off.
 	NumCommitted int32
 	NumStepsLeft int32
 
-	// Of AddArgs.Unmask: the first block begins after the prompt. Else blocks begin at multiples of
+	// AddArgs.Unmask only: the first block begins after the prompt. Else blocks begin at multiples of
 	// BlockLength, so that the first one may have prompt tokens.
 	BlocksAfterPrompt bool
 }

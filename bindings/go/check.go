@@ -67,7 +67,7 @@ func (c *check) fail(format string, values ...any) {
 	}
 }
 
-// array returns the address of an array of at least so many elements.
+// array returns the address of an array of at least `needed` elements.
 func (c *check) array(of, name string, a array, needed int64) uintptr {
 	return c.placed(of, name, a, needed, c.sampler.onCUDA)
 }
@@ -116,7 +116,7 @@ func (c *check) exec(e *Exec) raw.Exec {
 	}
 }
 
-// rows is a view whose rows reach over so many elements.
+// rows is a view whose rows reach over `elements` elements.
 func (c *check) rows(of string, r *Rows, elements int64) raw.Rows {
 	return raw.Rows{
 		Values:          c.array(of, "values", r.Values.array, elements),

@@ -257,7 +257,7 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 	if a.Layout != nil {
 		layout = *a.Layout
 	}
-	// Rows that are packed or indexed are any number, and do not tell that of the sequences.
+	// Rows that are packed or indexed are any number, and do not give that of the sequences.
 	numDrafts, numSequences := int64(a.NumDrafts), int64(layout.NumSequences)
 	numPositions := sum(numDrafts, 1)
 	isPacked := layout.Packing != PackingDense
@@ -416,8 +416,8 @@ func (c *check) reports(r *ReportArgs, numRows, numCols int64, ids *idsBefore) u
 	return raw.Address(memory)
 }
 
-// packedDrafts are C's numbers of packed drafts and positions, and the lengths of the arrays that
-// they, or the sequences, tell.
+// packedDrafts are C's numbers of packed drafts and positions, and the lengths of the arrays, by
+// them or by the sequences.
 type packedDrafts struct {
 	numDrafts, numPositions                int64
 	tokens, draftRows, targetRows, offsets int64

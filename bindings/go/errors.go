@@ -15,8 +15,7 @@ const (
 	ErrInvalidArgument = Status(raw.SAMPLER_ERROR_INVALID_ARGUMENT)
 	// ErrOutOfMemory: there is no memory for a sampler or a state.
 	ErrOutOfMemory = Status(raw.SAMPLER_ERROR_OUT_OF_MEMORY)
-	// ErrWorkspaceTooSmall: the sampler's or the call's workspace is smaller than WorkspaceSize
-	// tells.
+	// ErrWorkspaceTooSmall: the sampler's or the call's workspace is smaller than WorkspaceSize.
 	ErrWorkspaceTooSmall = Status(raw.SAMPLER_ERROR_WORKSPACE_TOO_SMALL)
 	// ErrUnsupported: this build of the library or this machine does not offer what was asked for.
 	ErrUnsupported = Status(raw.SAMPLER_ERROR_UNSUPPORTED)

@@ -55,7 +55,7 @@ type NgramStats struct {
 	MemoryBytes int // what the storage takes now
 }
 
-// PromptLookup is one growing text. It tells what followed the longest earlier occurrence of the
+// PromptLookup is one growing text. It knows what followed the longest earlier occurrence of the
 // text's end. As an Ngram it is of one sequence: contexts begin with the text.
 type PromptLookup struct {
 	*Ngram
@@ -211,7 +211,7 @@ func (ngram *Ngram) NextToken(context []int32, seed, offset uint64) (token int32
 	return found[0], found[1] != 0, err
 }
 
-// HasGram tells whether a token is known to follow exactly this context, without back-off.
+// HasGram reports whether a token is known to follow exactly this context, without back-off.
 func (ngram *Ngram) HasGram(context []int32) (bool, error) {
 	result, err := ngram.call("HasGram", func(handle uintptr) int64 {
 		return raw.ShimNgramHasGram(handle, ints(context), int64(len(context)))
@@ -324,9 +324,9 @@ func (lookup *PromptLookup) ProposeNext(drafts []int32) (int, error) {
 	return result, err
 }
 
-// PruneCount tells what to cut off caches after a round of numDrafted drafts of which the first
-// numEmitted were kept, in [0, numDrafted]: tokens at the ends of the target's and the drafter's; and
-// how many drafts were kept that the drafter has not been fed, 0 or 1.
+// PruneCount returns what to cut off caches after a round of numDrafted drafts of which the first
+// numEmitted were kept, in [0, numDrafted]: tokens at the ends of the target's and the drafter's;
+// and how many drafts were kept that the drafter has not been fed, 0 or 1.
 func PruneCount(numDrafted, numEmitted int) (target, drafter, missing int, err error) {
 	const op = "PruneCount"
 	counts, text := new([3]int64), make([]byte, raw.SHIM_ERROR_BYTES)

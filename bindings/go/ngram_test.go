@@ -180,7 +180,7 @@ func TestPruneCount(t *testing.T) {
 	}
 }
 
-// What an n-gram storage drafts changes no text that SAMPLE_MATCH verifies.
+// An n-gram storage's drafts change no text that SAMPLE_MATCH verifies.
 func TestSessionsDraftFromNgrams(t *testing.T) {
 	params := DefaultParams()
 	params.Temperature = 0.1

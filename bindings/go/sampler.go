@@ -164,7 +164,7 @@ type SystemCapabilities struct {
 	NumProcessors  int // that the calling thread may run on
 }
 
-// Capabilities tells what the library and this machine offer.
+// Capabilities returns what the library and this machine offer.
 func Capabilities() SystemCapabilities {
 	c := raw.Capabilities{StructSize: unsafe.Sizeof(raw.Capabilities{})}
 	raw.ShimGetCapabilities(raw.Address(&c))

@@ -40,7 +40,8 @@ type SessionOptions struct {
 	// without drafts. 0: no sequence has DraftsPromptLookup.
 	LookupTokens int
 
-	// Of a sequence: end tokens, stop sequences, and tokens of all its stop sequences. In [0, 2^20].
+	// A sequence has at most this many end tokens, stop sequences, and tokens of all its stop
+	// sequences. In [0, 2^20].
 	MaxEndTokens     int
 	MaxStopSequences int
 	MaxStopTokens    int
@@ -71,8 +72,8 @@ type SessionOptions struct {
 	// Sequences may have AdaptiveGamma, which takes a row of f32 and 20 KB.
 	HasAdaptiveGamma bool
 
-	// Of GammaMeasured: the address of a C function, a sampler_clock_fn, and what it gets as its
-	// user. 0: the system's monotonic clock.
+	// GammaMeasured: the address of a C function, a sampler_clock_fn, and what it gets as its user. 0:
+	// the system's monotonic clock.
 	Clock     uintptr
 	ClockUser uintptr
 
@@ -80,7 +81,7 @@ type SessionOptions struct {
 	// it outlives the session. 0 is the legacy default stream.
 	Stream uintptr
 
-	// What n-grams learn of each new position: the so many likeliest tokens of the target, and then,
+	// What n-grams learn of each new position: this many of the target's likeliest tokens, and then,
 	// where it is not among them, the token that came. In [0, 2^20); 0: the token that came alone.
 	FillerTopK int
 
@@ -88,7 +89,7 @@ type SessionOptions struct {
 	// position of each sequence.
 	HasBlocks bool
 
-	// Of blocks: the rows whose log-probabilities and entropies are the confidences.
+	// Blocks: the rows whose log-probabilities and entropies are the confidences.
 	ConfidenceKind LogprobKind
 }
 
@@ -210,7 +211,7 @@ func (s *Sampler) NewSession(options SessionOptions) (*Session, error) {
 	return session, nil
 }
 
-// SessionSize tells how many bytes of memory a session with these options takes.
+// SessionSize returns the bytes of memory that a session with these options takes.
 func (s *Sampler) SessionSize(options SessionOptions) (int, error) {
 	c, err := s.begin("SessionSize", false, false)
 	if err != nil {
@@ -321,7 +322,7 @@ type AddArgs struct {
 	// Drafts a step at most, in [0, MaxDrafts]; 0: MaxDrafts.
 	NumDrafts int
 
-	// Of DraftsPromptLookup: the shortest match, in [0, 2^27]; 0: 1.
+	// DraftsPromptLookup: the shortest match, in [0, 2^27]; 0: 1.
 	MinMatch int
 
 	// The n-grams of DraftsNgram. They learn the text now, unless NgramHasText, and later each new token, and must
@@ -329,18 +330,18 @@ type AddArgs struct {
 	Ngram        *Ngram
 	NgramHasText bool // it has learned these tokens, as those of a sequence that was removed
 
-	// Of DraftsNgram: a context that is unknown is followed by the draft that the n-grams give for
-	// it; else by none.
+	// DraftsNgram: an unknown context is followed by the draft that the n-grams give for it; else by
+	// none.
 	DraftUnknown bool
 
-	// Of DraftsNgram, without DraftUnknown: drafts end before the first that was counted fewer than
+	// DraftsNgram without DraftUnknown: drafts end before the first that was counted fewer than
 	// NgramLeastCount times after its context, or whose share of what followed there is below
 	// NgramLeastShare, in [0, 1]. 0: off.
 	NgramLeastCount int
 	NgramLeastShare float32
 
-	// Of DraftsModel, in [0, 1]: a draft to which the drafter's row gives less than this probability
-	// is the last of its step. 0: off.
+	// DraftsModel, in [0, 1]: a draft to which the drafter's row gives less than this probability is
+	// the last of its step. 0: off.
 	LeastDraftProbability float32
 
 	// How many drafts a step gets, NumDrafts at most, with HasAdaptiveGamma of the session. By
@@ -350,8 +351,8 @@ type AddArgs struct {
 	EmaBeta       float32
 	GammaMin      int
 
-	// Of DraftsModel, with HasDraftTrees of the session, in [0, NumDrafts]. 0: drafts are drawn, one
-	// a position. Else they are the drafter's so many likeliest tokens of each position: the first
+	// DraftsModel, with HasDraftTrees of the session, in [0, NumDrafts]. 0: drafts are drawn, one a
+	// position. Else they are the drafter's DraftTopK likeliest tokens of each position: the first
 	// goes on, the others hang beside it, and the target runs them as a tree, as Plan.Parents says.
 	DraftTopK int
 
@@ -360,7 +361,7 @@ type AddArgs struct {
 	// its NumSteps, NumDrafted and NumAccepted; nothing else is read. nil: a new one.
 	Resumed *Sequence
 
-	// Of a diffusion language model, whose text grows by blocks: the rules by which candidates stand,
+	// For a diffusion language model, whose text grows by blocks: the rules by which candidates stand,
 	// with HasBlocks of the session. BlockLength is in [1, MaxDrafts + 1], and Confidence is not
 	// ConfidenceGiven. Without NumCommitted, NumStepsLeft and EntropyBound NumCommitted is 1. nil: the
 	// text grows by tokens.
@@ -476,7 +477,7 @@ func (c *check) stops(session *Session, sequences [][]int32) raw.TokenLists {
 
 // ForkArgs are the arguments of Session.Fork.
 type ForkArgs struct {
-	// What is forked: a sequence, which goes on as if nothing had been.
+	// The sequence that is forked; it goes on as if nothing had been.
 	Source int
 
 	// nil: the source's, with which its text comes again.
@@ -485,7 +486,7 @@ type ForkArgs struct {
 }
 
 // Fork adds a copy of a sequence, drafts of the step apart, and returns its number. The caller
-// copies the caches, cut to what Get tells.
+// copies the caches, cut to Get's lengths.
 func (session *Session) Fork(args *ForkArgs) (int, error) {
 	c, err := session.begin("Fork", args == nil)
 	if err != nil {
@@ -599,11 +600,11 @@ type Span struct {
 	// One token at least; the last ones may be drafts, or a block. Part of the plan's.
 	TokenIDs []int32
 
-	// How many rows of logits Advance wants, those that follow the last so many tokens. May be 0: a
+	// How many rows of logits Advance wants: those that follow the last NumLogits tokens. May be 0: a
 	// part of a long text.
 	NumLogits int
 
-	// Of a span of the target, in a session with HasDraftTrees: what each of its drafts, the last
+	// Spans of the target, in a session with HasDraftTrees: what each of its drafts, the last
 	// len(Parents) tokens, follows, a lower one of them, -1 the text. Part of the plan's.
 	Parents []int32
 }
@@ -684,7 +685,7 @@ func planned(of []raw.Span, spans []Span, tokenIDs []int32) ([]Span, []int32) {
 	return spans, tokenIDs
 }
 
-// Plan tells what to run. Planning again without having advanced is fine; the last plan of a
+// Plan returns what to run. Planning again without having advanced is fine; the last plan of a
 // sequence counts. Where it fails the plan is empty.
 func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	c, err := session.begin("Plan", args == nil)
@@ -795,14 +796,14 @@ type AdvanceArgs struct {
 	// Drafts that became text.
 	OutAcceptedCounts []int64
 
-	// Of FinishBadRow: why; else 0.
+	// FinishBadRow: why; else 0.
 	OutRowStatus []RowStatus
 
-	// What else is told of the new tokens.
+	// What else is reported of the new tokens.
 	Reports SessionReports
 }
 
-// SessionReports are what Session.Advance tells of new tokens beside their ids.
+// SessionReports are what Session.Advance reports of new tokens beside their ids.
 type SessionReports struct {
 	// The distribution of the log-probabilities.
 	LogprobKind LogprobKind
@@ -817,7 +818,7 @@ type SessionReports struct {
 	OutTopLogprobs []float32
 }
 
-// sessionReports returns the address of what C gets of those of so many places.
+// sessionReports returns the address of C's reports, with room for `places` tokens.
 func (c *check) sessionReports(r *SessionReports, places int64) uintptr {
 	numTop := product(places, int64(r.NumTopLogprobs))
 	memory := &c.sampler.memory.reports

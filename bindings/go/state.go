@@ -31,7 +31,8 @@ type StateOptions struct {
 //	state.Append(prompt)       once
 //
 //	s.Sample(args)             in each step, args.Pipeline.State being the state:
-//	state.Accept(accept)       draw, then tell what was drawn
+//
+// state.Accept(accept)       draw, then accept what was drawn
 //
 // Its calls are calls of its Sampler, wait for that one's other calls, and allocate nothing. A bad
 // slot makes its row bad (RowInvalidSlot); a bad row changes nothing. A slot that a call which
@@ -77,7 +78,7 @@ func (s *Sampler) NewState(options StateOptions) (*State, error) {
 	return state, nil
 }
 
-// StateSize tells how many bytes of memory a state with these options takes.
+// StateSize returns the bytes of memory that a state with these options takes.
 func (s *Sampler) StateSize(options StateOptions) (int, error) {
 	c, err := s.begin("StateSize", false, false)
 	if err != nil {

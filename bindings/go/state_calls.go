@@ -87,7 +87,7 @@ type AcceptArgs struct {
 	OutRowStatus Array[RowStatus]
 }
 
-// Accept tells what was drawn: the tokens enter text and counts, and adaptive values move on.
+// Accept takes what was drawn: the tokens enter text and counts, and adaptive values move on.
 func (state *State) Accept(args *AcceptArgs) error {
 	c, err := state.begin("Accept", args == nil)
 	if err != nil {

@@ -315,7 +315,7 @@ func (c *vectorCase) bringWorkspace(s *Sampler, args Args) {
 	if c.Workspace == "" {
 		return
 	}
-	// Of a call that is refused there is no size.
+	// A call that is refused has no size.
 	if bytes, err := s.WorkspaceSize(args); err == nil {
 		*field(args, "exec.workspace").Interface().(*Array[byte]) = Slice(make([]byte, bytes))
 		*field(args, "exec.workspace_bytes").Interface().(*int) = bytes

@@ -59,7 +59,7 @@ func TestMembersOfVerificationArrive(t *testing.T) {
 	}
 }
 
-// Of 2 sequences of at most 2 drafts.
+// The call has 2 sequences of at most 2 drafts.
 func refuseVerification(t *testing.T, change func(a *VerifyArgs), message string) {
 	t.Helper()
 	s := newSampler(t, Options{MaxRows: 6, MaxCols: 40})
@@ -318,7 +318,7 @@ func TestSampleMatch(t *testing.T) {
 			KVIndices: Slice([]int64{30, 20, 10}), OutKVIndices: Slice(kvIndices)}); err != nil {
 			t.Fatal(err)
 		}
-		// Where no token stands the reports are those of a bad row.
+		// Positions without a token have the reports of a bad row.
 		nan := float32(math.NaN())
 		want.tokens[2], want.ranks[2], want.keptCounts[2], want.bitmask[2] = -1, 0, 0, 0
 		copy(want.topIDs[4:], []int32{-1, -1})
@@ -421,7 +421,7 @@ func TestPackedBatches(t *testing.T) {
 	}
 }
 
-// Of each draft the right row, by index and by slot.
+// Each draft gets the right row, by index and by slot.
 func TestDraftRows(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	// The target gives every draft probability 0.5. It is accepted where its row gives it 0, and by
@@ -491,7 +491,7 @@ func TestDraftParams(t *testing.T) {
 	}
 }
 
-// Of the banned token's row what is left is greatest at 0.
+// Without the banned token, token 0 is the row's largest.
 func TestVerificationWithStages(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	params := DefaultParams()

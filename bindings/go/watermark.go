@@ -28,8 +28,8 @@ type WatermarkDetection struct {
 	PValue    float64 // the chance that a text without it scores as much
 }
 
-// WatermarkDetect looks for the watermark of a key in an output, by contexts of so many tokens. Tokens
-// after a context that stood there before count only if keepsRepeated.
+// WatermarkDetect looks for the watermark of a key in an output, by contexts of contextLength
+// tokens. Tokens after a context that stood there before count only if keepsRepeated.
 func WatermarkDetect(key uint64, tokenIDs []int64, contextLength int, keepsRepeated bool) (
 	WatermarkDetection, error) {
 	out, text := new([3]uint64), make([]byte, raw.SHIM_ERROR_BYTES)
@@ -62,18 +62,18 @@ type WatermarkParams struct {
 	VocabularySize int
 
 	// Green lists: transformers' hashing_key, 15485863 there; and the share of green tokens,
-	// greenlist_ratio, in (0, 1), 0.25 there. Of SchemeTournament 0.
+	// greenlist_ratio, in (0, 1), 0.25 there. SchemeTournament: 0.
 	Key        int64
 	GreenShare float64
 
-	// What green tokens get, finite: 2 in transformers. Of SchemeTournament 0.
+	// Added to the logits of green tokens, finite: 2 in transformers. SchemeTournament: 0.
 	Bias float32
 
 	// For WatermarkScore: tokens count whose context (of green lists with the token) came before.
 	// Else only the first of them.
 	KeepsRepeated bool
 
-	// SchemeTournament: a key for each layer, at most 64. Of green lists none.
+	// SchemeTournament: a key for each layer, at most 64. Green lists: none.
 	Keys []int64
 
 	// [TableSize] What WatermarkTable returned, for SchemeSelfhash and SchemeTournament; else nil. In

@@ -23,7 +23,7 @@ NOTE = "Made from libsampler's headers by bindings/python/generate.py; do not ed
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "speculative.h",
            "unmask.h", "watermark.h", "state.h", "ngram.h", "session.h"]
 
-# Of a header whose loops call models back, and which is not read otherwise.
+# From a header whose loops call models back, and which is not read otherwise.
 FROM_DECODING = ("sampler_finish_reason", "sampler_gamma_rule")
 
 # C's struct without "sampler_" -> the class of Python whose objects have its members.
@@ -215,7 +215,7 @@ def member_of(headers, struct, c_type, name, length, doc, offset, label):
         kind = scalar + ("S" if length else "")
         if length:
             type_ = f"Sequence_[{type_}]"
-        # An enumeration's, or one that an array tells.
+        # An enumeration's, or one that follows from an array.
         elif name.endswith(("dtype", "id_type")):
             type_ += " | None"
     return Member(name, label, offset, kind, element, is_output, length, type_, doc)

@@ -92,7 +92,8 @@ static inline sampler_status shim_call_state(sampler_t sampler, int32_t operatio
 #endif
 
 /* `args` is the argument struct of the operation, one of the above. With `only_size` 0 it calls;
- * else it tells the bytes of workspace that the call needs. Minus the status where either fails. */
+ * else it returns the bytes of workspace that the call needs. Minus the status where either
+ * fails. */
 static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t operation,
                                 shim_address args) {
   const sampler_t sampler = handle ? handle->sampler : NULL;

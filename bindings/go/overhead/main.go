@@ -1,6 +1,6 @@
-// Command overhead tells how long a call takes whose row is so short that the way to the library is
-// what counts: the call of the package's example. It prints one line of JSON, as the same programs
-// of other languages do.
+// Command overhead measures how long a call takes whose row is so short that the way to the library
+// is what counts: the call of the package's example. It prints one line of JSON, as the same
+// programs of other languages do.
 package main
 
 import (

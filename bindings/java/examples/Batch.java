@@ -16,8 +16,9 @@ import io.github.libsampler.TokenLists;
 
 /**
  * Requests in a batch, each in a slot of a state. A step draws a token for each, with penalties for
- * what its slot holds, and tells the state what was drawn. A request ends with the end token, where
- * its slot is full or where its row is bad; the others go on, and the next request gets its slot.
+ * what its slot holds, and the state accepts what was drawn. A request ends with the end token,
+ * where its slot is full or where its row is bad; the others go on, and the next request gets its
+ * slot.
  */
 final class Batch {
   private static final int NUM_SLOTS = 2;

@@ -28,7 +28,7 @@ final class Serve {
   private static final int VOCABULARY = 8;
   private static final int END_TOKEN = 0;
 
-  /** Of each sequence the tokens that the model has read, in place of its keys and values. */
+  /** The tokens of each sequence that the model has read, in place of its keys and values. */
   private final List<List<Integer>> caches = new ArrayList<>();
 
   private final Session session;

@@ -4,7 +4,7 @@ import array
 import sys
 from typing import Any
 
-# Of each type of elements: array.array's letter, and numpy's and torch's names.
+# Each type of elements: array.array's letter, and numpy's and torch's names.
 _TYPES = {
     "float32": ("f", "float32", "float32"),
     "float16": ("H", "float16", "float16"),
@@ -51,5 +51,5 @@ def shaped(flat: Any, shape: tuple[int, ...]) -> Any:
 
 
 def int32_array(contents: bytes | int) -> Any:
-    """An array.array of these bytes, or of so many zeros."""
+    """An array.array of these bytes, or of this many zeros."""
     return array.array("i", contents if isinstance(contents, bytes) else bytes(4 * contents))

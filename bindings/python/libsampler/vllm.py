@@ -84,7 +84,7 @@ class Processor(LogitsProcessor):  # type: ignore[misc]
             options["history"] = self.history(ctx, of_row)
         token_ids = operators.sample(logits, self.on_device["seed"][of_row], ctx.pos.long() + 1, int64=True,
                                      filter_order=_MIN_P_FIRST, **options).unsqueeze(-1)
-        # What is drawn is left alone with a finite logit; rows of other requests, and bad ones, stay.
+        # A drawn token is left alone with a finite logit; rows of other requests, and bad ones, stay.
         is_drawn = (self.on_device["is_active"][of_row].unsqueeze(-1)) & (token_ids >= 0)
         places = token_ids.clamp(min=0)
         kept = logits.gather(1, places).masked_fill(is_drawn, 0.0)

@@ -105,7 +105,7 @@ int call_run(Call *call, Operation operation, void *args, sampler_exec *exec) {
   return -1;
 }
 
-/* The end of each call: runs it, or tells the size of its workspace. */
+/* The end of each call: runs it, or gives the size of its workspace. */
 static PyObject *finish(Call *call, Operation operation, const Struct *of, void *args,
                         sampler_exec *exec) {
   PyObject *result = NULL;
@@ -329,8 +329,8 @@ static PyObject *do_select(PyObject *self, const char *function, int is_sizing,
 
 /* ---- verify --------------------------------------------------------------------------------- */
 
-/* Numbers of packed drafts and positions, and the lengths of the arrays that they, or the
- * sequences, tell. */
+/* Numbers of packed drafts and positions, and the lengths of the arrays, by them or by the
+ * sequences. */
 typedef struct Packed {
   int64_t tokens, draft_rows, target_rows, offsets;
 } Packed;
@@ -417,7 +417,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
     return -1;
   }
 
-  /* Rows that are packed or indexed are any number, and do not tell that of the sequences. */
+  /* Rows that are packed or indexed are any number, and do not give that of the sequences. */
   int64_t sequences = l->num_sequences;
   const int64_t positions = sum(a->num_drafts, 1);
   const int is_dense = l->packing == SAMPLER_PACKING_DENSE;

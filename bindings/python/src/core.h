@@ -203,7 +203,7 @@ typedef enum {
 /* Members of `fields`. `of` is what errors say before the label. Each returns -1 with an exception,
  * and does nothing where the member was not given. */
 
-/* An array of at least so many elements. */
+/* An array of at least `needed` elements. */
 int take_array(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place);
 /* An array of the device, of one floating type. */
 int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t dtype,
@@ -274,7 +274,7 @@ typedef enum {
 } Operation;
 
 sampler_status operation_run(Operation operation, sampler_t handle, const void *args);
-/* Of its workspace. */
+/* The bytes of its workspace. */
 sampler_status operation_size(Operation operation, sampler_t handle, const void *args,
                               size_t *out_bytes);
 

@@ -755,7 +755,7 @@ static PyGetSetDef span_attributes[] = {
     {"num_tokens", span_number, NULL, "At least one; the last of them may be drafts, or a block.",
      (void *)3},
     {"num_logits", span_number, NULL,
-     "Rows of logits that advance wants, those that follow the last so many tokens.", (void *)4},
+     "Rows of logits that advance wants: those that follow the last num_logits tokens.", (void *)4},
     {"token_ids", span_ids, NULL, "int32, [num_tokens].", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

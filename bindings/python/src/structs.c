@@ -112,7 +112,7 @@ static PyObject *tuple_of(const Member *member, const char *place) {
   return tuple;
 }
 
-/* Types of elements that an array tells are None until they are given. */
+/* Types of elements that follow from an array are None until they are given. */
 static int is_derived(const Member *member) {
   const size_t length = strlen(member->name);
   return member->kind == KIND_I32 &&

@@ -13,7 +13,7 @@ static int64_t *new_ids(int64_t count) {
   return ids ? ids : (int64_t *)PyErr_NoMemory();
 }
 
-/* Of an array of int32 or int64; NULL without an exception if it is none. */
+/* The ids of an array of int32 or int64; NULL without an exception if it is none. */
 static int64_t *ids_of_array(Call *call, PyObject *object, int64_t *out_count) {
   Array array;
   if (call_hold(call, "", "", object, &array)) {

@@ -134,7 +134,7 @@ class Arrays(Expects, unittest.TestCase):
         self.expect(InvalidArgument,
                     "pipeline->guidance_logits has 9 elements; it must be rows of 5", sample,
                     floats(*range(9)))
-        # Of values of 16 bits, which Python has as whole numbers.
+        # Values of 16 bits, which Python has as whole numbers.
         halfs = array.array("H", [0x4000, 0x4100, 0x3E00, 0xBC00, 0])
         other = array.array("H", [0x4000, 0x4100, 0, 0xBC00, 0])
         tokens = sample(other, Rows(halfs, num_rows=1, num_cols=5, dtype=libsampler.Dtype.F16))

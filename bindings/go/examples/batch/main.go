@@ -1,6 +1,6 @@
-// Command batch serves three requests in two slots. A state remembers what each slot has said, so that
-// every step draws with a penalty and then tells what was drawn. A row that goes wrong ends its own
-// request alone.
+// Command batch serves three requests in two slots. A state remembers the tokens of each slot, so
+// that every step draws with a penalty and then accepts what was drawn. A row that goes wrong ends
+// its own request alone.
 package main
 
 import (
@@ -57,7 +57,7 @@ func (b *batch) start(slot int32, prompt []int32) error {
 	return err
 }
 
-// step draws a token for each row, and tells the state.
+// step draws a token for each row, and gives it to the state.
 func (b *batch) step(s *sampler.Sampler, logits []float32) error {
 	params := sampler.DefaultParams()
 	params.FrequencyPenalty, params.TopP = 0.8, 0.95

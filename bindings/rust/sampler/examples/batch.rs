@@ -1,6 +1,6 @@
-//! A batch of requests, each in a slot of a state, which remembers what they have said: each step
-//! draws with a penalty and then tells the state what was drawn. A request whose row is bad ends, and
-//! the others go on. Prints:
+//! A batch of requests, each in a slot of a state, which remembers their tokens: each step draws
+//! with a penalty, and the state accepts what was drawn. A request whose row is bad ends, and the
+//! others go on. Prints:
 //!
 //! ```text
 //! step 0: slot 0 draws 4; slot 1 draws 5; slot 2 draws 6;

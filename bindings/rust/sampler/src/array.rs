@@ -192,7 +192,7 @@ elements! {
     Bf16: Real = sys::SAMPLER_BF16;
     i32: Id = sys::SAMPLER_ID_I32;
     i64: Id = sys::SAMPLER_ID_I64;
-    // Of one type only, for which C has no constant.
+    // These have one type only, for which C has no constant.
     f32: f32 = 0;
     i32: i32 = 0;
     i64: i64 = 0;

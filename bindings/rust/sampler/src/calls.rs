@@ -12,10 +12,11 @@ use crate::{error, Error, Sampler};
 
 // ---- Arguments ----------------------------------------------------------------------------------
 
-/// What a call tells of the tokens beside their ids. Rows are those of its `out_token_ids`: of output
-/// of [`Sampler::sample`], `[num_sequences, num_drafts + 1]` of [`Sampler::verify`], `[spans,
-/// max_drafts + 1]` of [`Session::advance`](crate::Session::advance). Ids are of the type of
-/// `out_token_ids`. The default reports nothing, and what a call does not report must be left out.
+/// What a call reports of the tokens beside their ids. Rows are those of its `out_token_ids`: of
+/// output of [`Sampler::sample`], `[num_sequences, num_drafts + 1]` of [`Sampler::verify`],
+/// `[spans, max_drafts + 1]` of [`Session::advance`](crate::Session::advance). Ids are of the type
+/// of `out_token_ids`. The default reports nothing, and what a call does not report must be left
+/// out.
 ///
 /// Reports go by `logprob_kind`: with [`LogprobKind::Processed`] tokens that were not kept have no
 /// part, and greedy rows are a single token.
@@ -68,7 +69,7 @@ pub struct ReportArgs<'a> {
     /// `offsets[i]` up to `offsets[i + 1]` of `out_kept_token_ids` and `out_kept_probabilities`,
     /// without gaps. `kept_capacity` is then the entries of each, for all rows together. Lists that
     /// have no room together are all left out: neither is written, and the last offset, which is
-    /// above `kept_capacity` then, tells what is needed. The workspace holds up to `kept_capacity`
+    /// above `kept_capacity` then, is the number needed. The workspace holds up to `kept_capacity`
     /// entries more.
     pub out_kept_offsets: ArrayMut<'a, i64>,
     /// `[rows, num_cols]` By element: the number of the [`Stage`] that removed the token, 0 where it
@@ -107,7 +108,7 @@ pub struct SampleArgs<'a> {
     pub out_row_status: ArrayMut<'a, RowStatus>,
     /// Edits of the logits.
     pub pipeline: Option<&'a Pipeline<'a>>,
-    /// What else is told of each output row.
+    /// What else is reported of each output row.
     pub reports: ReportArgs<'a>,
 }
 
@@ -143,7 +144,7 @@ pub struct ScoreArgs<'a> {
     pub kept: TokenLists<'a>,
     /// `[output rows]` Why a row is bad.
     pub out_row_status: ArrayMut<'a, RowStatus>,
-    /// What is told of each output row: `out_logprobs`, say.
+    /// What is reported of each output row: `out_logprobs`, say.
     pub reports: ReportArgs<'a>,
 }
 
@@ -153,7 +154,7 @@ pub struct UnmaskParams {
     /// Tokens that are it, at least 0, are masked; a candidate that is it never stands. 0 where there
     /// are no `token_ids`.
     pub mask_token_id: i64,
-    /// Of a session's text alone: the positions of a whole block, in [1, `max_drafts` + 1].
+    /// In a session only: the positions of a whole block, in [1, `max_drafts` + 1].
     pub block_length: usize,
     /// What orders the candidates.
     pub confidence: Confidence,
@@ -166,13 +167,13 @@ pub struct UnmaskParams {
     /// Puts candidates in the place of other tokens where the confidence is above it. At most 0:
     /// off.
     pub edit_threshold: f32,
-    /// At least so many are committed. At most 0: off.
+    /// At least this many are committed. At most 0: off.
     pub num_committed: i32,
-    /// At least so many are committed that this number of steps fills the block; of a session's text
-    /// the steps of each block. At most 0: off.
+    /// At least enough are committed that this number of steps fills the block; in a session the
+    /// steps of each block. At most 0: off.
     pub num_steps_left: i32,
-    /// Of a session's text alone: the first block begins after the prompt. Else blocks begin at
-    /// multiples of `block_length`, so that the first one may have prompt tokens.
+    /// In a session only: the first block begins after the prompt. Else blocks begin at multiples
+    /// of `block_length`, so that the first one may have prompt tokens.
     pub blocks_after_prompt: bool,
 }
 
@@ -284,10 +285,9 @@ pub struct SelectArgs<'a> {
 pub struct AcceptanceParams<'a> {
     /// When a draft is accepted.
     pub rule: Acceptance,
-    /// Of [`VerifyArgs`] alone: how siblings of a tree were drafted.
+    /// [`VerifyArgs`] only: how siblings of a tree were drafted.
     pub sibling_rule: SiblingRule,
-    /// Of [`VerifyArgs`] alone: how `SampleMatch` draws. The other rules:
-    /// [`DrawMethod::InverseCdf`].
+    /// [`VerifyArgs`] only: how `SampleMatch` draws. The other rules: [`DrawMethod::InverseCdf`].
     pub draw_method: DrawMethod,
     /// A number of `Relaxed`. 0: 1.
     pub relaxed_top_k: i32,
@@ -324,17 +324,16 @@ pub struct DraftLayout<'a> {
     /// Elements of `draft_token_ids` from one sequence's first to the next one's, at least
     /// `num_drafts`. 0: `num_drafts`. Not of packed batches.
     pub draft_token_stride: usize,
-    /// How the drafts of several sequences lie in memory. Of packed batches the length of
-    /// `draft_token_ids` tells how many drafts, or positions, there are, and `draft_counts` must be
-    /// none.
+    /// How the drafts of several sequences lie in memory. In packed batches the length of
+    /// `draft_token_ids` is the number of drafts, or positions, and `draft_counts` must be none.
     pub packing: Packing,
     /// Whether the row of `draft` that belongs to draft i is slot * `num_drafts` + i.
     pub draft_rows_by_slot: bool,
     /// Where the drafts, or positions, of each sequence are: see [`Packing`]. One whose offsets fall,
     /// lie outside, or are further apart than `num_drafts` is bad.
     pub packing_offsets: Array<'a, i32>,
-    /// How many sequences there are. Required with `packing`, and with `target_row_indices`. 0: what
-    /// `target.num_rows` tells.
+    /// How many sequences there are. Required with `packing`, and with `target_row_indices`. 0: by
+    /// `target.num_rows`.
     pub num_sequences: usize,
     /// `[num_sequences, num_drafts + 1]`, packed: one for each position. The row of `target` that it
     /// reads. With `bonus_row_indices` one for each draft, laid out like `draft_token_ids`. None:
@@ -363,9 +362,9 @@ pub struct DraftLayout<'a> {
 pub struct VerifyArgs<'a> {
     /// Where the call runs.
     pub exec: Exec<'a>,
-    /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then the
-    /// one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)` and
-    /// tells the number of sequences, unless rows are packed or indexed. Required.
+    /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then
+    /// the one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)`
+    /// and gives the number of sequences, unless rows are packed or indexed. Required.
     pub target: Rows<'a>,
     /// `[num_sequences, num_drafts, num_cols]` The rows that the drafts were drawn from. None: the
     /// drafter was deterministic, its draft has probability 1.
@@ -413,15 +412,15 @@ pub struct VerifyArgs<'a> {
     /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
     /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
-    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. Of trees
-    /// and of rules but `Standard` it is `out_emitted_counts`.
+    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. For
+    /// trees, and rules but `Standard`, it is `out_emitted_counts`.
     pub out_accepted_counts: ArrayMut<'a, i32>,
     /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
     pub out_emitted_counts: ArrayMut<'a, i32>,
     /// `[num_sequences]` Why a sequence is bad.
     pub out_row_status: ArrayMut<'a, RowStatus>,
-    /// What else is told of every emitted token, in the order of `out_token_ids`: of the target's
-    /// distribution at its position; as for a bad row where no token stands. `out_values`,
+    /// What else is reported of every emitted token, in the order of `out_token_ids`: of the
+    /// target's distribution at its position; as for a bad row where no token stands. `out_values`,
     /// `num_chosen`, `out_kept_offsets` and `out_removed_by` must be left out.
     pub reports: ReportArgs<'a>,
     /// `[num_sequences, num_drafts + 1]` The positions that the emitted tokens were decided at, 0
@@ -443,7 +442,7 @@ pub struct ResidualArgs<'a> {
     /// As many rows of the probabilities that the drafts were drawn from, q. None: the drafter was
     /// deterministic, and `draft_token_ids` is required.
     pub draft: Option<Rows<'a>>,
-    /// `[target.num_rows]` The tokens of a deterministic drafter. Of a row whose id lies outside [0,
+    /// `[target.num_rows]` The tokens of a deterministic drafter. Where the id lies outside [0,
     /// `num_cols`) the residual is p.
     pub draft_token_ids: Array<'a, Id>,
     /// `[target.num_rows, target.num_cols]` The rows that the call writes: `f32` or of the target's
@@ -528,7 +527,7 @@ pub(crate) fn token_id_type<const N: usize>(all: [(&str, &dyn Lent); N]) -> Resu
 }
 
 impl ReportArgs<'_> {
-    /// Of `num_rows` rows of `num_cols` columns.
+    /// For `num_rows` rows of `num_cols` columns.
     pub(crate) fn raw(
         &self,
         place: Place,
@@ -846,7 +845,7 @@ impl VerifyArgs<'_> {
         self.layout.packing != Packing::Dense
     }
 
-    /// Whether the target has any rows; else there are so many for each sequence.
+    /// Whether the target has any number of rows; else each sequence has a fixed number.
     fn has_any_rows(&self) -> bool {
         self.is_packed() || !self.layout.target_row_indices.is_none()
     }
@@ -892,7 +891,7 @@ impl VerifyArgs<'_> {
             Packing::DraftEnds => num_sequences,
             _ => num_sequences.saturating_add(1),
         };
-        // Of packed drafts the length is their number, and tells that of what is laid out like them.
+        // The length of packed drafts is their number, and that of what is laid out like them.
         let entries = draft_token_ids.memory().len;
         let of_positions = of_sequences(num_positions);
         let (ids, of_drafts, of_positions) = match self.layout.packing {
@@ -1047,10 +1046,9 @@ macro_rules! full_calls {
                 error::check(unsafe { sys::$c_call(self.handle.as_ptr(), &args) })
             }
 
-            /// How many bytes of workspace the call with these arguments needs: with so many it
-            /// succeeds, with one fewer it fails with
-            /// [`WorkspaceTooSmall`](Status::WorkspaceTooSmall). Arrays that it requires may
-            /// be missing.
+            /// The bytes of workspace that the call with these arguments needs: with one fewer it
+            /// fails with [`WorkspaceTooSmall`](Status::WorkspaceTooSmall). Arrays that it requires
+            /// may be missing.
             pub fn $workspace_size(&mut self, args: &$args<'_>) -> Result<usize, Error> {
                 let mut pointees = Pointees::NONE;
                 let args = args.raw(self.place, &mut pointees)?;
@@ -1252,7 +1250,8 @@ mod tests {
 
     const ON_CUDA: Place = Place { on_cuda: true, host_parameters: false };
 
-    /// Of as many elements as each needs: 2 sequences of at most 3 drafts, 7 slots, 40 columns.
+    /// Arrays have the elements that they need: 2 sequences of at most 3 drafts, 7 slots, 40
+    /// columns.
     #[test]
     fn members_of_verification_arrive() {
         let (rates, pipeline) = ([0.5; 3], Pipeline::default());

@@ -334,9 +334,9 @@ enumerations! {
 
     /// What tokens that are appended to a [`State`](crate::State) are.
     TokenKind {
-        /// What a model said. The default.
+        /// Tokens of the output. The default.
         Output = SAMPLER_TOKENS_OUTPUT,
-        /// What it was asked.
+        /// Tokens of the prompt.
         Prompt = SAMPLER_TOKENS_PROMPT,
     }
 
@@ -403,10 +403,10 @@ enumerations! {
 
     /// Which n-grams a storage keeps.
     NgramKind {
-        /// Of 2 to `order` tokens. After an unknown context the longest known end of it counts, down
-        /// to its last token alone. The default.
+        /// N-grams of 2 to `order` tokens. After an unknown context the longest known end of it
+        /// counts, down to its last token alone. The default.
         AllOrders = SAMPLER_NGRAM_ALL_ORDERS,
-        /// Of `order` tokens only. A context of fewer than `order` - 1 tokens is unknown.
+        /// N-grams of `order` tokens only. A context of fewer than `order` - 1 tokens is unknown.
         OneLevel = SAMPLER_NGRAM_ONE_LEVEL,
     }
 
@@ -450,7 +450,7 @@ enumerations! {
         Tournament = SAMPLER_WATERMARK_TOURNAMENT,
     }
 
-    /// Of which distribution a log-probability, and what else is reported of a row, is.
+    /// The distribution that log-probabilities and other reports of a row are of.
     LogprobKind {
         /// The whole row, as it is given, at temperature 1. The default.
         Raw = SAMPLER_LOGPROB_RAW,

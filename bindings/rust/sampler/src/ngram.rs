@@ -229,7 +229,7 @@ impl NgramStorage {
     /// The contents, in a format that is the same on every machine.
     pub fn serialize(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = 0;
-        // SAFETY: it is alive, and without a buffer tells the number alone.
+        // SAFETY: it is alive, and without a buffer only the number is written.
         let status = unsafe {
             sys::sampler_ngram_storage_serialize(self.handle(), null_mut(), 0, &mut bytes)
         };
@@ -271,7 +271,7 @@ pub struct PromptLookupOptions {
     pub allocator: Option<Arc<dyn Allocator>>,
 }
 
-/// One growing text. It tells what followed the longest earlier occurrence of the text's end. As an
+/// One growing text. It knows what followed the longest earlier occurrence of the text's end. As an
 /// [`Ngram`] it is of one sequence: contexts begin with the text.
 #[derive(Debug)]
 pub struct PromptLookup(Ngram);

@@ -71,20 +71,20 @@ pub struct SessionOptions<'a> {
     pub has_draft_trees: bool,
     /// Sequences may have [`AddArgs::adaptive_gamma`], which takes a row of f32 and 20 KB.
     pub has_adaptive_gamma: bool,
-    /// Of [`GammaRule::Measured`]: the time in nanoseconds since any moment, never less than before.
+    /// [`GammaRule::Measured`]: the time in nanoseconds since any moment, never less than before.
     /// None: the system's monotonic clock.
     pub clock: Option<fn() -> i64>,
     /// On a CUDA sampler the stream of all of the session's work, in whose order logits are read. It
     /// outlives the session.
     pub stream: Stream,
-    /// What n-grams learn of each new position: the so many likeliest tokens of the target, and
+    /// What n-grams learn of each new position: this many of the target's likeliest tokens, and
     /// then, where it is not among them, the token that came. In [0, 2^20); 0: the token that came
     /// alone.
     pub filler_top_k: usize,
     /// Sequences may have [`AddArgs::unmask`], which takes about 50 bytes for each of `max_drafts` + 1
     /// positions of each sequence.
     pub has_blocks: bool,
-    /// Of blocks: the distribution whose probabilities and entropies are the confidences.
+    /// Blocks: the distribution whose probabilities and entropies are the confidences.
     pub confidence_kind: LogprobKind,
 }
 
@@ -143,7 +143,7 @@ impl SessionOptions<'_> {
     }
 }
 
-/// Sequences that come and go while others run: [`plan`](Session::plan) tells which tokens the
+/// Sequences that come and go while others run: [`plan`](Session::plan) gives the tokens that the
 /// caller's models are to run, [`advance`](Session::advance) takes their logits and gives new
 /// tokens.
 ///
@@ -219,40 +219,40 @@ pub struct AddArgs<'a> {
     pub acceptance: Acceptance,
     /// Drafts a step at most, in [0, `max_drafts`]. 0: `max_drafts`.
     pub num_drafts: usize,
-    /// Of `PromptLookup`: the shortest match, in [0, 2^27]. 0: 1.
+    /// `PromptLookup`: the shortest match, in [0, 2^27]. 0: 1.
     pub min_match: usize,
     /// The n-grams of [`DraftSource::Ngram`]. They learn the text now, unless `ngram_has_text`, and later each new
     /// token. Where a call fails later, as while another thread's call is in it, the sequence goes on without drafts.
     pub ngram: Option<&'a Ngram>,
     /// With `Ngram`: it has learned these tokens, as those of a sequence that was removed.
     pub ngram_has_text: bool,
-    /// Of `Ngram`: a context that is unknown is followed by the draft that the n-grams give for it;
-    /// else by none.
+    /// `Ngram`: an unknown context is followed by the draft that the n-grams give for it; else by
+    /// none.
     pub draft_unknown: bool,
-    /// Of `Ngram`, without `draft_unknown`: drafts end before the first that was counted fewer times
+    /// `Ngram` without `draft_unknown`: drafts end before the first that was counted fewer times
     /// after its context. 0: off.
     pub ngram_least_count: usize,
-    /// Of `Ngram`: or whose share of what followed there is below this, in [0, 1]. 0: off.
+    /// `Ngram`: or whose share of what followed there is below this, in [0, 1]. 0: off.
     pub ngram_least_share: f32,
-    /// Of `Model`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
+    /// `Model`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
     /// the last of its step. 0: off.
     pub least_draft_probability: f32,
     /// How many drafts a step gets, `num_drafts` at most, with
     /// [`SessionOptions::has_adaptive_gamma`]. `ByEntropy` is of `Model` without `draft_top_k`.
     pub adaptive_gamma: GammaRule,
-    /// Of `ByEntropy`, in [0, 1): how much the entropy is smoothed.
+    /// `ByEntropy`, in [0, 1): how much the entropy is smoothed.
     pub ema_beta: f32,
-    /// Of `ByEntropy`, in [0, `num_drafts`]: the least number of drafts.
+    /// `ByEntropy`, in [0, `num_drafts`]: the least number of drafts.
     pub gamma_min: usize,
-    /// Of `Model`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
-    /// drawn, one a position. Else they are the drafter's so many likeliest tokens of each position:
-    /// the first goes on, the others hang beside it, and the target runs them as a tree, as
-    /// [`Plan::parents`] says.
+    /// `Model`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
+    /// drawn, one a position. Else they are the drafter's `draft_top_k` likeliest tokens of each
+    /// position: the first goes on, the others hang beside it, and the target runs them as a tree,
+    /// as [`Plan::parents`] says.
     pub draft_top_k: usize,
     /// What a removed sequence, of this session or of another one, which goes on here, had beside its
     /// text, without which the next tokens may be others. None: it is a new one.
     pub resumed: Option<Resumed>,
-    /// Of a diffusion language model, whose text grows by blocks, with
+    /// For a diffusion language model, whose text grows by blocks, with
     /// [`SessionOptions::has_blocks`]: the rules by which candidates stand. `draft_source` must be
     /// `None`, and [`Confidence::Given`](crate::Confidence::Given) is not for sessions. None: the
     /// text grows by tokens.
@@ -308,9 +308,9 @@ pub struct Sequence<'a> {
     pub drafter_cache_length: usize,
     /// Why it has ended; `None`: it runs.
     pub finish_reason: FinishReason,
-    /// Of `BadRow`: why the row is bad.
+    /// `BadRow`: why the row is bad.
     pub row_status: RowStatus,
-    /// Of `StopSequence`: which, from 0.
+    /// `StopSequence`: which, from 0.
     pub stop_sequence: Option<usize>,
     /// Steps that gave a token.
     pub num_steps: usize,
@@ -355,8 +355,8 @@ impl Span {
         self.0.num_tokens as usize
     }
 
-    /// Rows of logits that [`Session::advance`] wants, those that follow the last so many tokens.
-    /// May be 0: a part of a long text.
+    /// Rows of logits that [`Session::advance`] wants: those that follow the last `num_logits`
+    /// tokens. May be 0: a part of a long text.
     pub fn num_logits(&self) -> usize {
         self.0.num_logits as usize
     }
@@ -593,7 +593,7 @@ impl<'a> Session<'a> {
     }
 
     /// Adds a copy of a sequence, drafts of the step apart, and gives its number. The caller copies
-    /// the caches, cut to what [`get`](Session::get) tells.
+    /// the caches, cut to the lengths that [`get`](Session::get) gives.
     pub fn fork(&mut self, args: &ForkArgs) -> Result<i32, Error> {
         let params = args.params.map(|params| params.raw());
         let raw = sys::sampler_session_fork_args {
@@ -648,7 +648,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Tells what to run. Planning again without having advanced is fine; the last plan of a
+    /// Plans what to run. Planning again without having advanced is fine; the last plan of a
     /// sequence counts. Where it fails the plan is empty.
     pub fn plan(&mut self, args: &PlanArgs<'_>, plan: &mut Plan) -> Result<(), Error> {
         let count = args.sequences.map_or(self.max_sequences, <[i32]>::len);

@@ -154,8 +154,8 @@ pub struct CopyArgs<'a> {
     pub source: Option<&'a State>,
     /// `[rows]` A source may serve many rows. Required.
     pub source_slots: Array<'a, i32>,
-    /// `[rows]` Within one state none may be a source of another row. It tells how many rows there
-    /// are. Required.
+    /// `[rows]` Within one state none may be a source of another row. Its length is the number of
+    /// rows. Required.
     pub destination_slots: Array<'a, i32>,
     /// `[rows]` Why a row is bad. `STATE_FULL`: the source's tokens do not
     /// fit in the destination, which is as it was.
@@ -264,7 +264,7 @@ impl State {
         error::check(unsafe { sys::sampler_state_append(sampler.handle.as_ptr(), &raw) })
     }
 
-    /// Tells what was drawn: the tokens enter text and counts, and adaptive values move on.
+    /// Accepts what was drawn: the tokens enter text and counts, and adaptive values move on.
     pub fn accept(&mut self, sampler: &mut Sampler, args: &AcceptArgs<'_>) -> Result<(), Error> {
         let place = sampler.place;
         let (slots, num_rows) = rows(place, &args.slots, args.num_rows)?;

@@ -126,13 +126,13 @@ pub struct Params {
     pub frequency_penalty: f32,
     /// Subtracted from the logits of tokens in the history, once.
     pub presence_penalty: f32,
-    /// Of the history the last so many tokens count for the penalties. <= 0: all.
+    /// How many of the history's last tokens count for the penalties. <= 0: all.
     pub penalty_window: i32,
     /// Which tokens of the history count for the penalties.
     pub penalty_scope: PenaltyScope,
     /// How the penalties are computed.
     pub penalty_form: PenaltyForm,
-    /// The exponential decay length penalty (Hugging Face) begins after so many tokens of the
+    /// The exponential decay length penalty (Hugging Face) begins after this many tokens of the
     /// output. Negative: 0.
     pub exponential_decay_start: i32,
     /// At the n-th token after the start the logits x of [`Pipeline::stop`] become x + |x| *
@@ -145,11 +145,11 @@ pub struct Params {
     pub dry_base: f32,
     /// 0: 2; negative: 0.
     pub dry_allowed_length: i32,
-    /// Repeats are sought in the last so many tokens of the history. <= 0: in all.
+    /// Repeats are sought in this many last tokens of the history. <= 0: in all.
     pub dry_window: i32,
     /// Tokens that would complete an n-gram of the history are banned. <= 0: off.
     pub no_repeat_ngram_size: i32,
-    /// [`Pipeline::stop`] is banned before the output has so many tokens. <= 0: no minimum.
+    /// [`Pipeline::stop`] is banned before the output has this many tokens. <= 0: no minimum.
     pub min_new_tokens: i32,
     /// What bad words are looked for in. `Output`: the output; the others: all.
     pub bad_word_scope: PenaltyScope,
@@ -162,7 +162,7 @@ pub struct Params {
     /// Locally typical sampling: keeps tokens whose surprise is nearest the entropy, of so much
     /// probability. <= 0, >= 1: off.
     pub typical_p: f32,
-    /// Keeps tokens within so many standard deviations of the largest logit. <= 0: off.
+    /// Keeps tokens within this many standard deviations of the largest logit. <= 0: off.
     pub top_n_sigma: f32,
     /// Keeps tokens of at least this probability. <= 0, >= 1: off.
     pub epsilon_cutoff: f32,
@@ -189,8 +189,8 @@ pub struct Params {
     pub typical_p_sum: SumRule,
     /// What epsilon and eta do with ties of the last token that `min_keep` asks for.
     pub cutoff_ties: TieRule,
-    /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
-    /// <= 1: one.
+    /// No window, top-k, top-p and min-p among them, keeps fewer tokens than this, where there are
+    /// enough. <= 1: one.
     pub min_keep: i32,
     /// The order of all stages; a default one ends it. Edits come first, `Adaptive` last. A stage
     /// that is on must be listed, none twice. `filter_order` must be `Sequential`, whatever it means
@@ -376,8 +376,8 @@ impl<'a> TokenLists<'a> {
     }
 }
 
-/// What edits of logits know of tokens: lists, and what a sequence has said so far. The numbers of
-/// the edits are in [`Params`] and [`RowParams`]. The default edits nothing.
+/// What edits of logits know of tokens: lists, and a sequence's tokens so far. The numbers of the
+/// edits are in [`Params`] and [`RowParams`]. The default edits nothing.
 ///
 /// Logits are edited before the temperature, by: guidance; biases; bans (allowed and banned tokens,
 /// bad words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before
@@ -404,8 +404,8 @@ pub struct Pipeline<'a> {
     pub guidance_row_indices: Array<'a, i32>,
     /// By slot: tokens to whose logits something is added.
     pub biased: TokenLists<'a>,
-    /// What is added, for each id of `biased`: finite or -inf. Of an id that a list has twice both
-    /// are added.
+    /// What is added, for each id of `biased`: finite or -inf. Both biases of an id that a list has
+    /// twice are added.
     pub biases: Array<'a, f32>,
     /// A list for each id of `biased`: its bias is added only where the history ends in these
     /// tokens. Empty lists: always. None: always, for all.
@@ -615,7 +615,7 @@ impl Random<'_> {
 pub struct Exec<'a> {
     /// Where the work is enqueued. A CPU sampler ignores it.
     pub stream: Stream,
-    /// Memory for the call, of as many bytes as its `_workspace_size` method tells, or more; any
+    /// Memory for the call, at least the bytes that its `_workspace_size` method returns; any
     /// alignment. None: the sampler's.
     pub workspace: ArrayMut<'a, u8>,
 }
@@ -694,7 +694,7 @@ mod tests {
         assert_eq!(Params::from_raw(&params.raw()), params);
     }
 
-    /// Of as many elements as each needs: 7 slots, 7 rows.
+    /// Arrays have the elements that they need: 7 slots, 7 rows.
     #[test]
     fn arrays_of_pipelines_arrive() {
         let (mut row_params, mut pipeline) = (RowParams::default(), Pipeline::default());

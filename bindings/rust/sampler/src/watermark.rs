@@ -41,9 +41,9 @@ pub fn watermark_random(key: u64, context: &[i64]) -> Result<WatermarkNumbers, E
 /// What [`watermark_detect`] or [`watermark_score`] found in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WatermarkDetection {
-    /// About 1 for each token scored without the watermark, more with it. Of green lists: by how many
-    /// standard deviations there are more green tokens than by chance; of tournaments: the mean of the
-    /// bits, 1/2 without the watermark.
+    /// About 1 for each token scored without the watermark, more with it. Green lists: by how many
+    /// standard deviations there are more green tokens than by chance; of tournaments: the mean of
+    /// the bits, 1/2 without the watermark.
     pub score: f64,
     /// How many tokens were scored.
     pub num_scored: usize,
@@ -51,8 +51,8 @@ pub struct WatermarkDetection {
     pub p_value: f64,
 }
 
-/// Looks for the watermark of a key in an output, by contexts of so many tokens. Tokens after a context
-/// that stood there before count only with `keeps_repeated`.
+/// Looks for the watermark of a key in an output, by contexts of `context_length` tokens. Tokens
+/// after a context that stood there before count only with `keeps_repeated`.
 pub fn watermark_detect(
     key: u64,
     token_ids: &[i64],
@@ -89,19 +89,19 @@ pub struct WatermarkParams<'a> {
     pub context_length: usize,
     /// Token ids lie in [0, `vocabulary_size`). In [2, 2^20).
     pub vocabulary_size: usize,
-    /// Of green lists: transformers' `hashing_key`, 15485863 there. Of `Tournament` 0.
+    /// Green lists: transformers' `hashing_key`, 15485863 there. `Tournament`: 0.
     pub key: i64,
-    /// The share of green tokens, transformers' `greenlist_ratio`, in (0, 1), 0.25 there. Of
-    /// `Tournament` 0.
+    /// The share of green tokens, transformers' `greenlist_ratio`, in (0, 1), 0.25 there.
+    /// `Tournament`: 0.
     pub green_share: f64,
-    /// What green tokens get, finite, 2 in transformers. Of `Tournament` 0.
+    /// Added to the logits of green tokens, finite: 2 in transformers. `Tournament`: 0.
     pub bias: f32,
-    /// Of [`watermark_score`]: tokens count whose context, of green lists with the token, came before.
-    /// Else only the first of them.
+    /// For [`watermark_score`]: tokens count whose context (of green lists with the token) came
+    /// before. Else only the first of them.
     pub keeps_repeated: bool,
-    /// Of `Tournament`: a key for each layer, 1 to 64. Of green lists none.
+    /// `Tournament`: a key for each layer, 1 to 64. Green lists: none.
     pub keys: &'a [i64],
-    /// `[table_size]` Of `Selfhash` and `Tournament`: what [`watermark_table`] gave. Of `Lefthash`
+    /// `[table_size]` What [`watermark_table`] gave, for `Selfhash` and `Tournament`. `Lefthash`:
     /// none.
     pub table: &'a [i32],
     /// In [1, 2^24]. 0: 1000003 of `Selfhash`, 65536 of `Tournament`, as in transformers.
@@ -242,7 +242,8 @@ pub fn watermark_tournament(
 }
 
 /// Looks for the watermark of a scheme in an output. Tokens with fewer than `context_length` tokens
-/// before them are not scored. Of no tokens the score is 0, of `Tournament` 1/2, and the p-value 1.
+/// before them are not scored. If no token is scored, the score is 0 (1/2 for `Tournament`) and the
+/// p-value 1.
 pub fn watermark_score(
     params: &WatermarkParams,
     token_ids: &[i64],

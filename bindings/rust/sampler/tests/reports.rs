@@ -87,7 +87,7 @@ fn scores_are_what_was_reported() {
     }
 }
 
-/// Of one row: the input, what a bias left of it, and what top-k kept of that.
+/// The reports of one row: the input, what a bias left of it, and what top-k kept of that.
 #[test]
 fn reports_are_those_of_the_definition() {
     let edited = [2.0, 0.5, 1.5, -1.0, 0.0];

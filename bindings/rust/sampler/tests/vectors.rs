@@ -180,7 +180,7 @@ impl<'a> Case<'a> {
     /// Whether the array may be of any length, which is that of other arrays, too.
     fn tells_a_number(&self, array: &str) -> bool {
         let is_its_number = |name: &String| counted_array(name).map_or(false, |name| name == array);
-        // Of a number that is 0.
+        // Theirs is a number that is 0.
         matches!(array, "random.seeds" | "random.offsets")
             || self.json["args"].object().iter().any(|(name, _)| is_its_number(name))
     }
@@ -546,7 +546,7 @@ macro_rules! replay {
                 let mut case = Case::read(json);
                 case.host_parameters = host_parameters;
                 let mut sampler = case.sampler(true, num_threads);
-                // Of a call that is refused there is no size.
+                // A call that is refused has no size.
                 let bytes = match json.get("workspace") {
                     Some(_) => sampler.$workspace_size(&case.members().args::<$args>()),
                     None => Ok(0),

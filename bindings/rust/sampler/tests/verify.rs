@@ -22,7 +22,7 @@ fn greedy() -> Params {
     Params { temperature: 0.0, ..Params::default() }
 }
 
-/// Of 2 sequences of at most 2 drafts, with the same arguments otherwise.
+/// The call has 2 sequences of at most 2 drafts, with the same arguments otherwise.
 fn refused(message: &str, args: VerifyArgs) {
     const ROWS: [f32; 240] = [0.0; 240];
     let (mut token_ids, drafts) = ([77i32; 6], [0i32; 4]);
@@ -44,7 +44,7 @@ fn refused(message: &str, args: VerifyArgs) {
     assert_eq!(token_ids, [77; 6]);
 }
 
-/// Of arrays of `$got` elements where `$needed` are needed, with other members besides.
+/// The arrays have `$got` elements where `$needed` are needed, with other members besides.
 macro_rules! refuse_lengths {
     ($($($member:ident).+ [$($array:tt)+] $got:literal / $needed:literal
        $(, $($other:ident).+: $value:expr)*;)*) => {$(
@@ -541,7 +541,7 @@ fn drafts_have_parameters_of_their_own() {
     }
 }
 
-/// Of the banned token's row what is left is greatest at 0.
+/// Without the banned token, token 0 is the row's largest.
 #[test]
 fn stages_are_of_the_target() {
     let mut sampler = new_sampler();

@@ -37,7 +37,7 @@ public final class AcceptanceParams {
   }
 
   /**
-   * Sets how siblings of a tree were drafted. Of {@link VerifyArgs} alone.
+   * Sets how siblings of a tree were drafted. {@link VerifyArgs} only.
    *
    * @param siblingRule INDEPENDENT by default
    * @return this
@@ -48,7 +48,7 @@ public final class AcceptanceParams {
   }
 
   /**
-   * Sets how SAMPLE_MATCH draws. Of {@link VerifyArgs} alone.
+   * Sets how SAMPLE_MATCH draws. {@link VerifyArgs} only.
    *
    * @param drawMethod INVERSE_CDF by default, and of the other rules
    * @return this

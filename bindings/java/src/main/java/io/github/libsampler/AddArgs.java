@@ -233,8 +233,8 @@ public final class AddArgs {
   }
 
   /**
-   * Makes the drafts of a model trees of its so many likeliest tokens of each position, as {@link
-   * Span#parents} says; for sessions with {@link SessionOptions#hasDraftTrees}.
+   * Makes the drafts of a model trees of its {@code draftTopK} likeliest tokens of each position,
+   * as {@link Span#parents} says; for sessions with {@link SessionOptions#hasDraftTrees}.
    *
    * @param draftTopK 0, the default: drafts are drawn, one a position
    * @return this

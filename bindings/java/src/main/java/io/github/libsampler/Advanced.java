@@ -29,7 +29,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells whose span it was.
+   * Returns whose span it was.
    *
    * @return the number of a sequence
    */
@@ -38,7 +38,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells the new tokens.
+   * Returns the new tokens.
    *
    * @return none of a span without logits, or whose block is not complete
    */
@@ -47,7 +47,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells whether the sequence has ended.
+   * Returns whether the sequence has ended.
    *
    * @return NONE: it runs
    */
@@ -56,7 +56,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells to which length to cut the target's cache.
+   * Returns to which length to cut the target's cache.
    *
    * @return a number of tokens
    */
@@ -65,7 +65,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells to which length to cut the drafter's cache.
+   * Returns to which length to cut the drafter's cache.
    *
    * @return a number of tokens
    */
@@ -74,7 +74,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells how many drafts became text.
+   * Returns how many drafts became text.
    *
    * @return a number
    */
@@ -83,7 +83,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells why a row was bad.
+   * Returns why a row was bad.
    *
    * @return bits of {@link RowStatus}
    */
@@ -92,7 +92,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells the log-probabilities of the new tokens.
+   * Returns the log-probabilities of the new tokens.
    *
    * @return one for each
    */
@@ -101,7 +101,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells the first tokens in rank order at each new one.
+   * Returns the first tokens in rank order at each new one.
    *
    * @return as many as were asked for
    */
@@ -110,7 +110,7 @@ public final class Advanced {
   }
 
   /**
-   * Tells their log-probabilities.
+   * Returns their log-probabilities.
    *
    * @return as many as were asked for
    */

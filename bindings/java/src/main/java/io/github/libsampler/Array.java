@@ -21,7 +21,7 @@ public final class Array {
   /** A Java array, or the buffer that owns the memory at {@code address}; null on a device. */
   final Object memory;
 
-  /** Of a buffer's or device memory; 0 for a Java array, which may move. */
+  /** The address of a buffer or of device memory; 0 for a Java array, which may move. */
   final long address;
 
   /** Null for a workspace. */

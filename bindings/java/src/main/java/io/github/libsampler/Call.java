@@ -475,7 +475,7 @@ final class Call {
     return place(at, REPORTS, Layout.REPORT_ARGS_SIZE, isGiven);
   }
 
-  /** Of {@code numRows} tokens, of rows of {@code numCols}. */
+  /** Writes reports of {@code numRows} tokens, from rows of {@code numCols}. */
   void reports(int at, ReportArgs reports, long numRows, long numCols) {
     final int to = reports(at, reports != null);
     if (reports != null) {

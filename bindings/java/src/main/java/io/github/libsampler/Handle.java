@@ -80,7 +80,7 @@ final class Handle implements Runnable {
     }
   }
 
-  /** Of the call that has failed. */
+  /** The exception of the call that has failed. */
   SamplerException failure() {
     passLog();
     return SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));

@@ -15,7 +15,7 @@ public enum InstructionSet {
   /** NEON of aarch64. */
   NEON;
 
-  /** Of SAMPLER_ISA_ bits. */
+  /** The sets of SAMPLER_ISA_ bits. */
   static Set<InstructionSet> setOf(int bits) {
     final EnumSet<InstructionSet> set = EnumSet.noneOf(InstructionSet.class);
     for (InstructionSet isa : values()) {

@@ -1,6 +1,6 @@
 package io.github.libsampler;
 
-/** Of a line that a {@link Sampler} logs. */
+/** The level of a line that a {@link Sampler} logs. */
 public enum LogLevel {
   /** A sampler was made. */
   INFO,

@@ -1,6 +1,6 @@
 package io.github.libsampler;
 
-/** Of which distribution a log-probability, and what else is reported of a row, is. */
+/** The distribution that log-probabilities and other reports of a row are of. */
 public enum LogprobKind {
   /** The whole row, as it is given, at temperature 1. */
   RAW,

@@ -64,7 +64,7 @@ public abstract class Ngram implements AutoCloseable {
   }
 
   /**
-   * Tells whether a token is known to follow exactly this context, without back-off.
+   * Returns whether a token is known to follow exactly this context, without back-off.
    *
    * @param context a text's end
    * @return whether there is one

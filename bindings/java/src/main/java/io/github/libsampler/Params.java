@@ -99,7 +99,7 @@ public final class Params {
   }
 
   /**
-   * Sets what logits are divided by. At most 1e-5: greedy. Of probabilities it must be 1, or
+   * Sets what logits are divided by. At most 1e-5: greedy. With probabilities it must be 1, or
    * greedy.
    *
    * @param temperature 1 by default
@@ -243,7 +243,7 @@ public final class Params {
   }
 
   /**
-   * Sets how many tokens of the history count for the penalties: so many last ones.
+   * Sets how many of the history's last tokens count for the penalties.
    *
    * @param penaltyWindow &lt;= 0, the default: all
    * @return this
@@ -355,7 +355,7 @@ public final class Params {
   }
 
   /**
-   * Bans {@link Pipeline#stop} before the output has so many tokens.
+   * Bans {@link Pipeline#stop} before the output has {@code minNewTokens} tokens.
    *
    * @param minNewTokens &lt;= 0, the default: no minimum
    * @return this
@@ -412,7 +412,7 @@ public final class Params {
   }
 
   /**
-   * Keeps tokens within so many standard deviations of the largest logit.
+   * Keeps tokens within {@code topNSigma} standard deviations of the largest logit.
    *
    * @param topNSigma &lt;= 0, the default: off
    * @return this
@@ -548,7 +548,7 @@ public final class Params {
 
   /**
    * Sets how many tokens each window keeps at least, top-k, top-p and min-p among them, where there
-   * are so many.
+   * are enough.
    *
    * @param minKeep &lt;= 1, the default: one
    * @return this

@@ -1,8 +1,8 @@
 package io.github.libsampler;
 
 /**
- * What edits of logits know of tokens: lists, and what a sequence has said so far. The numbers of
- * the edits are in {@link Params} and {@link RowParams}.
+ * What edits of logits know of tokens: lists, and a sequence's tokens so far. The numbers of the
+ * edits are in {@link Params} and {@link RowParams}.
  *
  * <p>Logits are edited before the temperature, by: guidance; biases; bans (allowed and banned
  * tokens, bad words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one
@@ -41,7 +41,7 @@ public final class Pipeline {
   public Pipeline() {}
 
   /**
-   * Sets what each slot has said so far, by slot, the oldest token first: the prompt, then the
+   * Sets the tokens of each slot so far, by slot, the oldest token first: the prompt, then the
    * output. Penalties, DRY, n-grams, bad words and {@code minNewTokens} need it.
    *
    * @param history null, the default: none
@@ -125,8 +125,8 @@ public final class Pipeline {
   }
 
   /**
-   * Sets what is added to the logits of the biased tokens: finite or -inf. Of an id that a list has
-   * twice both are added.
+   * Sets what is added to the logits of the biased tokens: finite or -inf. Both biases of an id
+   * that a list has twice are added.
    *
    * @param biases [ids of biased] F32; null, the default: none
    * @return this

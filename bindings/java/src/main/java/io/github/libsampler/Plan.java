@@ -13,7 +13,7 @@ public final class Plan {
   }
 
   /**
-   * Tells what the target is to run.
+   * Returns what the target is to run.
    *
    * @return spans
    */
@@ -22,7 +22,7 @@ public final class Plan {
   }
 
   /**
-   * Tells what the drafter is to run.
+   * Returns what the drafter is to run.
    *
    * @return spans
    */

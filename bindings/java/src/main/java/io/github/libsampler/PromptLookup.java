@@ -5,7 +5,7 @@ import io.github.libsampler.internal.Raw;
 import java.nio.ByteBuffer;
 
 /**
- * One growing text. It tells what followed the longest earlier occurrence of the text's end. As an
+ * One growing text. It knows what followed the longest earlier occurrence of the text's end. As an
  * {@link Ngram} it is of one sequence: contexts begin with the text.
  */
 public final class PromptLookup extends Ngram {

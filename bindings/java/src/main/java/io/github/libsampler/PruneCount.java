@@ -14,7 +14,7 @@ import java.nio.ByteBuffer;
  */
 public record PruneCount(long target, long drafter, long missing) {
   /**
-   * Tells what to cut off: the target was fed all drafts, the drafter all but the last.
+   * Returns what to cut off: the target was fed all drafts, the drafter all but the last.
    *
    * @param numDrafted drafts of the round
    * @param numEmitted how many of the first were kept, in [0, numDrafted]

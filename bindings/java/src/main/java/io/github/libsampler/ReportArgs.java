@@ -3,9 +3,9 @@ package io.github.libsampler;
 import io.github.libsampler.internal.Layout;
 
 /**
- * What a call tells of the tokens beside their ids. Rows are those of its outTokenIds: output rows
- * of {@link SampleArgs}, [sequences, numDrafts + 1] of {@link VerifyArgs}. What a call does not
- * report must be left out: {@link Sampler#verify} has no outValues, outChosenLogprobs,
+ * What a call reports of the tokens beside their ids. Rows are those of its outTokenIds: output
+ * rows of {@link SampleArgs}, [sequences, numDrafts + 1] of {@link VerifyArgs}. What a call does
+ * not report must be left out: {@link Sampler#verify} has no outValues, outChosenLogprobs,
  * outKeptOffsets and outRemovedBy.
  */
 public final class ReportArgs {
@@ -247,7 +247,7 @@ public final class ReportArgs {
    * Packs the lists of kept tokens: that of row i is the entries from offset i up to offset
    * i + 1 of outKeptTokenIds and outKeptProbabilities, without gaps. keptCapacity is then the
    * entries of each, for all rows together. Lists that have no room together are all left out:
-   * neither is written, and the last offset, which is above keptCapacity then, tells what is
+   * neither is written, and the last offset, which is above keptCapacity then, is the number
    * needed. The workspace holds up to keptCapacity entries more.
    *
    * @param outKeptOffsets [rows + 1] I64; null, the default: lists of keptCapacity entries a

@@ -54,8 +54,8 @@ public final class ResidualArgs extends Arguments {
   }
 
   /**
-   * Sets the tokens of a deterministic drafter. Of a row whose id lies outside [0, numCols) the
-   * residual is p. Required without a draft, and not allowed with one.
+   * Sets the tokens of a deterministic drafter. Where the id lies outside [0, numCols) the residual
+   * is p. Required without a draft, and not allowed with one.
    *
    * @param draftTokenIds [target rows] I32 or I64; null, the default: none
    * @return this

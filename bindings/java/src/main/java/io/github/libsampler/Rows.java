@@ -1,7 +1,7 @@
 package io.github.libsampler;
 
 /**
- * Rows of logits or probabilities. Brackets tell what the dimensions of an array are.
+ * Rows of logits or probabilities. Brackets are an array's dimensions.
  *
  * <p>An object is made once and serves any number of calls. Other threads may change it between
  * calls, not during one.

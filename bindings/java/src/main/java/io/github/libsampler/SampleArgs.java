@@ -162,8 +162,8 @@ public final class SampleArgs extends Arguments {
   }
 
   /**
-   * Sets edits of the logits. Of the reports, log-probabilities of {@code RAW} and values are of
-   * the input as it is given, the rest is of what the edits left.
+   * Sets edits of the logits. Reported log-probabilities of {@code RAW} and values are of the input
+   * as it is given, the other reports of what the edits left.
    *
    * @param pipeline null, the default: none
    * @return this
@@ -174,7 +174,7 @@ public final class SampleArgs extends Arguments {
   }
 
   /**
-   * Sets what else is told of each output row.
+   * Sets what else is reported of each output row.
    *
    * @param reports null, the default: nothing
    * @return this

@@ -55,7 +55,7 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Tells the version of the library that was loaded.
+   * Returns the version of the library that was loaded.
    *
    * @return such as "0.1.0-rc1"
    */
@@ -64,7 +64,7 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Tells what this build and machine offer. The first call may start CUDA's runtime.
+   * Returns what this build and machine offer. The first call may start CUDA's runtime.
    *
    * @return a snapshot
    */
@@ -158,7 +158,7 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Tells how many bytes of memory such a state takes.
+   * Returns how many bytes of memory such a state takes.
    *
    * @param options how many slots, of how many tokens
    * @return a number of bytes
@@ -190,7 +190,7 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Tells how many bytes of memory such a session takes.
+   * Returns how many bytes of memory such a session takes.
    *
    * @param options how many sequences, of how many tokens
    * @return a number of bytes
@@ -262,7 +262,7 @@ public final class Sampler implements AutoCloseable {
    * Draws from the tokens whose probability is not too far below the largest.
    *
    * @param input rows of logits or probabilities
-   * @param minP keeps the tokens at least so many times as likely as the likeliest; &lt;= 0: all
+   * @param minP keeps tokens at least minP times as likely as the likeliest; &lt;= 0: all
    * @param temperature what logits are divided by; at most 1e-5: greedy
    * @param seed use each pair of seed and offset once
    * @param offset another one for each step
@@ -385,8 +385,8 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Tells how many bytes of workspace the call with these arguments needs: with so many it
-   * succeeds, with one fewer it throws. Of the arrays only whether they are set matters.
+   * Returns the bytes of workspace that the call with these arguments needs: with one fewer it
+   * throws. Arrays matter only by whether they are set.
    *
    * @param args the arguments, set as for the call
    * @return a number of bytes

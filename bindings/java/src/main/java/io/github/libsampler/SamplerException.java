@@ -16,7 +16,7 @@ public class SamplerException extends RuntimeException {
   }
 
   /**
-   * Tells what the call returned.
+   * Returns what the call returned.
    *
    * @return never {@link Status#OK}
    */

@@ -166,8 +166,8 @@ public final class ScoreArgs extends Arguments {
   }
 
   /**
-   * Sets edits of the logits. Of the reports, log-probabilities of {@code RAW} and values are of
-   * the input as it is given, the rest is of what the edits left.
+   * Sets edits of the logits. Reported log-probabilities of {@code RAW} and values are of the input
+   * as it is given, the other reports of what the edits left.
    *
    * @param pipeline null, the default: none
    * @return this
@@ -178,7 +178,7 @@ public final class ScoreArgs extends Arguments {
   }
 
   /**
-   * Sets what is told of each output row: log-probabilities, say.
+   * Sets what is reported of each output row: log-probabilities, say.
    *
    * @param reports null, the default: nothing
    * @return this

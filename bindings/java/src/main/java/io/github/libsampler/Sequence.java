@@ -35,7 +35,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells the text, its prompt first.
+   * Returns the text, its prompt first.
    *
    * @return a copy
    */
@@ -44,7 +44,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many of the tokens are the prompt.
+   * Returns how many of the tokens are the prompt.
    *
    * @return a number of tokens
    */
@@ -53,7 +53,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many of the tokens the target's cache holds.
+   * Returns how many of the tokens the target's cache holds.
    *
    * @return a number of tokens
    */
@@ -62,7 +62,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many of the tokens the drafter's cache holds.
+   * Returns how many of the tokens the drafter's cache holds.
    *
    * @return a number of tokens
    */
@@ -71,7 +71,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells why it has ended.
+   * Returns why it has ended.
    *
    * @return NONE: it runs
    */
@@ -80,7 +80,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells why a row was bad.
+   * Returns why a row was bad.
    *
    * @return bits of {@link RowStatus}
    */
@@ -89,7 +89,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells which stop sequence has ended it.
+   * Returns which stop sequence has ended it.
    *
    * @return a number from 0, or -1
    */
@@ -98,7 +98,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many steps gave a token.
+   * Returns how many steps gave a token.
    *
    * @return a number
    */
@@ -107,7 +107,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many drafts were verified.
+   * Returns how many drafts were verified.
    *
    * @return a number
    */
@@ -116,7 +116,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells how many drafts became text.
+   * Returns how many drafts became text.
    *
    * @return a number
    */
@@ -125,7 +125,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells whether there are drafts still: its text has room.
+   * Returns whether there are drafts still: its text has room.
    *
    * @return false: none any more
    */
@@ -134,8 +134,8 @@ public final class Sequence {
   }
 
   /**
-   * Tells the values of its adaptive stages, as in {@link Pipeline}, which {@link AddArgs#resumed}
-   * takes.
+   * Returns the values of its adaptive stages, as in {@link Pipeline}, which {@link
+   * AddArgs#resumed} takes.
    *
    * @return NaN where a stage has not begun
    */
@@ -144,7 +144,7 @@ public final class Sequence {
   }
 
   /**
-   * Tells the smoothed entropy by which BY_ENTROPY goes, which {@link AddArgs#resumed} takes.
+   * Returns the smoothed entropy by which BY_ENTROPY goes, which {@link AddArgs#resumed} takes.
    *
    * @return in nats; NaN before the first step
    */

@@ -117,8 +117,8 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Adds a copy of a sequence, drafts of the step apart. The caller copies the caches, cut to what
-   * {@link #get} tells.
+   * Adds a copy of a sequence, drafts of the step apart. The caller copies the caches, cut to
+   * {@link #get}'s lengths.
    *
    * @param source the sequence that is copied; it goes on as if nothing had been
    * @param seed null: the source's, with which its text comes again
@@ -205,7 +205,7 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Tells what all sequences are to run.
+   * Returns what all sequences are to run.
    *
    * @param maxTokens tokens of all spans of a model at most; 0: no limit. Else at least one more
    *     than drafts. Longer texts are planned in parts. A sequence that there is no room for gets
@@ -217,8 +217,8 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Tells what some sequences are to run. Planning again without having advanced is fine; the last
-   * plan of a sequence counts.
+   * Returns what some sequences are to run. Planning again without having advanced is fine; the
+   * last plan of a sequence counts.
    *
    * @param sequences none twice, in the order in which they get of the tokens. Finished ones are
    *     passed over. null: all
@@ -320,7 +320,7 @@ public final class Session implements AutoCloseable {
     return numbers == null ? 0 : buffers.of(numbers);
   }
 
-  /** The address of so many rows, checked, in memory that does not move. */
+  /** The address of {@code rows} rows, checked, in memory that does not move. */
   private long rows(Call call, Buffers buffers, String name, Array logits, long stride,
       long rows) {
     if (rows == 0 || logits == null) {

@@ -225,8 +225,8 @@ public final class SessionOptions {
   }
 
   /**
-   * Sets what n-grams learn of each new position: the so many likeliest tokens of the target, and
-   * then, where it is not among them, the token that came.
+   * Sets what n-grams learn of each new position: {@code fillerTopK} of the target's likeliest
+   * tokens, and then, where it is not among them, the token that came.
    *
    * @param fillerTopK in [0, 2^20); 0, the default: the token that came alone
    * @return this

@@ -22,7 +22,7 @@ public final class Span {
   }
 
   /**
-   * Tells whose tokens they are.
+   * Returns whose tokens they are.
    *
    * @return the number of a sequence
    */
@@ -31,7 +31,7 @@ public final class Span {
   }
 
   /**
-   * Tells which plan of the session it is of.
+   * Returns which plan of the session it is of.
    *
    * @return the number of a plan
    */
@@ -40,7 +40,7 @@ public final class Span {
   }
 
   /**
-   * Tells how long the cache must be: what it holds beyond is cut off.
+   * Returns how long the cache must be: what it holds beyond is cut off.
    *
    * @return a number of tokens
    */
@@ -49,8 +49,8 @@ public final class Span {
   }
 
   /**
-   * Tells which tokens to run; the last of them, as many as there are {@link #parents}, are drafts.
-   * With {@link AddArgs#unmask} they end with a block, masked positions included.
+   * Returns which tokens to run; the last of them, as many as there are {@link #parents}, are
+   * drafts. With {@link AddArgs#unmask} they end with a block, masked positions included.
    *
    * @return at least one
    */
@@ -59,7 +59,7 @@ public final class Span {
   }
 
   /**
-   * Tells how many rows of logits are wanted: those that follow the last so many tokens.
+   * Returns how many rows of logits are wanted: those that follow the last tokens, one each.
    *
    * @return 0 of a part of a long text
    */
@@ -68,7 +68,7 @@ public final class Span {
   }
 
   /**
-   * Tells what each draft follows: a lower one of the drafts, or -1, the text. In a chain draft i
+   * Returns what each draft follows: a lower one of the drafts, or -1, the text. In a chain draft i
    * follows i - 1. In a tree ({@link AddArgs#draftTopK}) drafts see those that they follow, and not
    * the others; their positions in the text are their depths. The first path comes first, so that a
    * cache that is cut holds the text: a kept draft beside that path is fed again.

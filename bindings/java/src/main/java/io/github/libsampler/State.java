@@ -46,7 +46,7 @@ public final class State implements AutoCloseable {
   }
 
   /**
-   * Tells what was drawn: the tokens enter text and counts, and adaptive values move on.
+   * Accepts what was drawn: the tokens enter text and counts, and adaptive values move on.
    *
    * @param args the arguments
    */

@@ -2,8 +2,8 @@ package io.github.libsampler;
 
 /** What tokens that are appended to a {@link State} are. */
 public enum TokenKind {
-  /** What a model said. */
+  /** Tokens of the output. */
   OUTPUT,
-  /** What it was asked. */
+  /** Tokens of the prompt. */
   PROMPT
 }

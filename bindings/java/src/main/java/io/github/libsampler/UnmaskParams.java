@@ -30,7 +30,7 @@ public final class UnmaskParams {
   }
 
   /**
-   * Sets how many positions a whole block has. Of the text of a {@link Session} alone.
+   * Sets how many positions a whole block has. For the text of a {@link Session} only.
    *
    * @param blockLength in [1, maxDrafts + 1]; 0, the default, in {@link UnmaskArgs}
    * @return this
@@ -96,7 +96,7 @@ public final class UnmaskParams {
   }
 
   /**
-   * Commits at least so many.
+   * Commits at least {@code numCommitted} rows.
    *
    * @param numCommitted 0, the default: off
    * @return this
@@ -107,8 +107,8 @@ public final class UnmaskParams {
   }
 
   /**
-   * Commits at least so many that this number of steps fills the block. Of the text of a {@link
-   * Session} the steps of each block.
+   * Commits at least enough rows that {@code numStepsLeft} steps fill the block. In a {@link
+   * Session}: the steps of each block.
    *
    * @param numStepsLeft 0, the default: off
    * @return this
@@ -119,7 +119,7 @@ public final class UnmaskParams {
   }
 
   /**
-   * Sets where blocks begin. Of the text of a {@link Session} alone.
+   * Sets where blocks begin. For the text of a {@link Session} only.
    *
    * @param blocksAfterPrompt true: the first one begins after the prompt; false, the default: at
    *     multiples of blockLength, so that the first one may have prompt tokens

@@ -188,7 +188,7 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets where the number of drafts that would be accepted each on its own goes. Of trees and of
+   * Sets where the number of drafts that would be accepted each on its own goes. For trees, and
    * rules but STANDARD it is that of outEmittedCounts.
    *
    * @param outAcceptedCounts [sequences] I32; null, the default: none
@@ -340,7 +340,7 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets what else is told of each position.
+   * Sets what else is reported of each position.
    *
    * @param reports null, the default: nothing
    * @return this
@@ -408,7 +408,7 @@ public final class VerifyArgs extends Arguments {
     final String of = "layout->";
     final boolean isPacked = packing != Packing.DENSE;
     final long numPositions = numDrafts + 1L;
-    // Rows that are packed or indexed are any number, and do not tell that of the sequences.
+    // Rows that are packed or indexed are any number, and do not give that of the sequences.
     final long given = call.putLong(to + Layout.DRAFT_LAYOUT_NUM_SEQUENCES, layout.numSequences);
     final boolean hasAnyRows = isPacked || targetRowIndices != null;
     final long numSequences = call.sequences(at + Layout.VERIFY_ARGS_TARGET, "target.", target,

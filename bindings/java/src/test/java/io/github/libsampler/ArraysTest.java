@@ -30,7 +30,7 @@ final class ArraysTest {
       List.of("history", "biased", "bias_contexts", "allowed", "banned", "stop", "unpenalized",
           "bad_words", "dry_breakers");
 
-  /** Of sequences: ROWS of them. */
+  /** Those of sequences: ROWS of them. */
   private static final Map<String, Integer> SCALARS = Map.ofEntries(
       Map.entry("input.num_rows", ROWS), Map.entry("input.num_cols", COLS),
       Map.entry("target.num_cols", COLS), Map.entry("draft.num_cols", COLS),
@@ -382,7 +382,8 @@ final class ArraysTest {
     }
   }
 
-  /** What no CUDA sampler takes is refused before the library is asked, so no GPU is needed. */
+  /** Arrays that no CUDA sampler takes are refused before the library is asked, so no GPU is
+   * needed. */
   @ParameterizedTest
   @MethodSource("operations")
   void arraysOnCuda(String operation) {

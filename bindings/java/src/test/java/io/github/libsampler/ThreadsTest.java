@@ -201,7 +201,7 @@ final class ThreadsTest {
   void buffersThatAreReplacedDuringCalls() throws Exception {
     final int numRows = 160;
     final int numCols = 1 << 16;
-    final int bytes = Float.BYTES * numRows * numCols; // so many that the system takes them back
+    final int bytes = Float.BYTES * numRows * numCols; // enough that the system takes them back
     // An array would be pinned, and the collector would wait for it.
     final ByteBuffer rowStatus = direct(Integer.BYTES * numRows);
     final Rows input = new Rows(floats(bytes), 1, 8);

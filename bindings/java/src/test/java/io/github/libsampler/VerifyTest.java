@@ -162,7 +162,7 @@ final class VerifyTest {
     }
   }
 
-  /** Of 2 sequences of at most 2 drafts. */
+  /** The call has 2 sequences of at most 2 drafts. */
   private static void expectRefusal(String message, BiConsumer<VerifyArgs, DraftLayout> change) {
     final int[] tokens = {77, 77, 77, 77, 77, 77};
     final DraftLayout layout = new DraftLayout().numSequences(2);
@@ -525,7 +525,7 @@ final class VerifyTest {
     checkDraftParams(false, new Params(), one);
   }
 
-  /** Of the banned token's row what is left is greatest at 0. */
+  /** Without the banned token, token 0 is the row's largest. */
   @Test
   void stages() {
     final int[] tokens = new int[2];
