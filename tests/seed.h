@@ -41,7 +41,7 @@ inline std::uint64_t read_run_seed() {
 }  // namespace seed_internal
 
 // A suite's own seed, mixed with the run's, SAMPLER_TEST_SEED. Where that is not set or 0, the
-// suite's own: the inputs are the same in every run. The first call of a program tells the run's.
+// suite's own: the inputs are the same in every run. The first call of a program prints the run's.
 inline std::uint64_t seeded(std::uint64_t seed) {
   static const std::uint64_t run_seed = seed_internal::read_run_seed();
   return run_seed == 0 ? seed : seed_internal::mix(seed_internal::mix(run_seed) + seed);

@@ -42,7 +42,7 @@ TEST(Rows, FlatAndEqualAndMasked) {
   const std::vector<float> flat = make_logits(RowKind::kFlat, 1, kNumCols);
   double square = 0;
   for (const float x : flat) square += double(x) * double(x);
-  // Of 4096 draws the deviation varies by 1.1 %.
+  // The deviation of 4096 draws varies by 1.1 %.
   EXPECT_NEAR(std::sqrt(square / double(kNumCols)), 0.01, 0.0006);
 
   const std::vector<float> equal = make_logits(RowKind::kEqual, 2, kNumCols);

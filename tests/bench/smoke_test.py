@@ -44,7 +44,7 @@ def main(program, report):
             assert 0 < cell["best_us"] <= cell["real_time"]
             assert cell["times_limit"] == cell["real_time"] / cell["limit_us"]
 
-        # What a bitmask adds is told beside the same call without it.
+        # What a bitmask adds is reported beside the same call without it.
         masked = root / "masked.json"
         printed = run(program, "--filter", "^greedy_bitmask/lm/V=32000/B=1/f32$", *quick,
                       "--json", masked)

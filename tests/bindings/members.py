@@ -163,7 +163,7 @@ class Binding:
             # All of them in one loop.
             return short == "row_params" and "i < row_params_struct.num_members" in self.text or \
                 bool(re.search(rf"{taken}|{assigned}", self.text))
-        # Of a view in the arguments, or of a struct without a table.
+        # A view in the arguments, or a struct without a table.
         variable = {"options": "options", "allocator": "out", "capabilities": "c",
                     "ngram_storage_stats": "s", "session_sequence": "s", "span": r"spans?(?:\[i\])?",
                     "ngram": "ngram"}.get(short)

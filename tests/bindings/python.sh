@@ -26,7 +26,7 @@ skip() {
   exit 77
 }
 
-# What unittest skips, but for packages that are not installed, is said; a module without tests fails.
+# Prints what unittest skips, but for packages that are not installed; a module without tests fails.
 run_tests() {
   local log=$work_dir/$1.log status=0
   cd "$binding/tests"

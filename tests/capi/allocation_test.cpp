@@ -101,7 +101,7 @@ void run_in_order(void *, std::int64_t num_tasks, sampler_task_fn task, void *ta
   for (std::int64_t i = 0; i < num_tasks; ++i) task(task_user, i);
 }
 
-// Of a handle's workspace: those of a device take more.
+// Whether a handle's own workspace has room for reports; a device's calls take more.
 bool has_room_for_reports() {
   const Sampler sampler = roomy_sampler();
   const auto specs = report_specs();

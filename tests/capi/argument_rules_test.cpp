@@ -137,7 +137,7 @@ void break_ranges(Rules *rules) {
   outside("num_selected", 1, rules->spec().num_cols + 1);
 }
 
-// Of two models, whose rows belong together.
+// Operations on two models, whose rows belong together.
 void break_numbers(Rules *rules) {
   if (!rules->spec().has_two_models()) return;
   for (const std::int64_t value : {0, 1, 36, 38}) {
@@ -613,7 +613,7 @@ void break_adaptive_numbers(Rules *rules) {
   }
 }
 
-// Of verification, whose stages tests/verification has, and those that a device refuses
+// sampler_verify: its stages are tested by tests/verification, those that a device refuses by
 // tests/simt/runtime.
 bool has_stages_on_cpu(const Rules &rules) {
   return rules.operation().name == std::string("sampler_verify");
@@ -892,7 +892,7 @@ void break_pipeline(Rules *rules) {
         call->args().set("pipeline.token_bitmask_stride", std::int64_t(0));
       },
       "pipeline->token_bitmask_indices is set; it needs pipeline->token_bitmasks");
-  // Of probabilities nothing is edited.
+  // Probabilities are not edited.
   const Spec spec = rules->spec();
   rules->spec().kind = SAMPLER_PROBABILITIES;
   static std::int64_t offsets[2] = {0, 0};
@@ -916,7 +916,7 @@ const std::set<std::string> kWithoutRules = {
     "params.min_keep", "random.seed", "random.offset", "params.struct_size",
     "row_params.struct_size", "pipeline.struct_size", "struct_size", "reports",
     "reports.struct_size", "layout", "layout.struct_size",
-    // Of tests/state.
+    // Tested by tests/state.
     "pipeline.state"};
 
 TEST(Stages, AreThere) {

@@ -38,7 +38,7 @@ void add_values(const Spec &spec, std::vector<Defect> *defects) {
     const std::string at = " at " + std::to_string(col);
     value_at("NaN" + at, col, kNan);
     value_at("-NaN" + at, col, -kNan);
-    // Which is a value like any other in select's order.
+    // select takes +inf for a value like any other.
     if (spec.operation != Op::kSelect) value_at("+inf" + at, col, kInf);
     if (!logits) value_at("-inf" + at, col, -kInf);
     if (!logits) value_at("a negative probability" + at, col, -0.25f);
@@ -321,8 +321,8 @@ TEST_P(BadRows, AreNotTheseOnes) {
   }
 }
 
-// The first of a row's defects in this order is told, where there are several: the index, the slot,
-// the parameter, the candidates, the values, nothing to choose.
+// The first of a row's defects in this order is reported, where there are several: the index, the
+// slot, the parameter, the candidates, the values, nothing to choose.
 TEST(BadRow, TellsTheFirstOfItsDefects) {
   const Sampler sampler = roomy_sampler();
   Spec spec;
@@ -348,7 +348,7 @@ TEST(BadRow, TellsTheFirstOfItsDefects) {
   expect_status(SAMPLER_ROW_INVALID_INDEX);
 }
 
-// Where there is no row or no slot to have, each output row is bad.
+// Each output row is bad where there is no row or no slot to have.
 TEST(BadRow, OfNothing) {
   const Sampler sampler = roomy_sampler();
   Spec spec;

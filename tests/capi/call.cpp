@@ -26,7 +26,7 @@ float float_of(std::uint32_t bits) {
   return x;
 }
 
-// Of values that f16 holds exactly, infinities and NaN.
+// x is a value that f16 holds exactly, an infinity or NaN.
 std::uint16_t to_f16(float x) {
   const std::uint16_t sign = std::uint16_t((bits_of(x) >> 16) & 0x8000u);
   if (std::isnan(x)) return 0x7E00;
@@ -642,7 +642,7 @@ void Call::add_reports() {
   out("out_removed_by", sizeof(std::uint8_t), cols);
 }
 
-// With room for so many tokens of each row.
+// With room for that many tokens of each row.
 void Call::add_kept_lists(std::int64_t capacity) {
   const std::int64_t num_lists = spec_.packs_lists ? 1 : spec_.num_rows;
   if (spec_.packs_lists) {

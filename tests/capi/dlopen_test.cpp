@@ -27,7 +27,7 @@ std::atomic<int> num_refused{0};
 std::array<void *, 4096> callers;
 std::atomic<std::size_t> num_callers{0};
 
-// Of a function that asks for memory: whether it is to get some.
+// Whether `caller`, a function that asks for memory, is to get some.
 bool may_have(void *caller) {
   if (records_callers) callers.at(num_callers++) = caller;
   if (memory_is_out) ++num_refused;
@@ -50,7 +50,7 @@ namespace {
 class Library {
  public:
   Library() {
-    // What the loader allocates is its own affair, what the library's constructors do is not.
+    // Allocations of the loader are its own affair, those of the library's constructors are not.
     num_callers = 0;
     records_callers = true;
     handle_ = dlopen(SAMPLER_LIBRARY, RTLD_NOW);
@@ -74,8 +74,8 @@ std::string file_of(const void *address) {
   return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-// Runs `body` on a new thread, which finds no memory from its start to its end. Of what it asked
-// for nothing: the number of requests.
+// Runs `body` on a new thread, which finds no memory from its start to its end. Returns the
+// number of its requests.
 int requests_without_memory(const std::function<void()> &body) {
   std::atomic<int> step{0};
   std::thread thread([&] {

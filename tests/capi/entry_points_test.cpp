@@ -935,7 +935,7 @@ std::string state_name(const testing::TestParamInfo<HostState> &state) {
 
 INSTANTIATE_TEST_SUITE_P(States, EntryPointsIn, testing::ValuesIn(host_states()), state_name);
 
-// What a callback changes of the environment is the host's to keep.
+// A callback's changes of the environment are the host's to keep.
 TEST(Callbacks, MayChangeTheEnvironment) {
   const FpState usual = fp_state();
   for (const HostState &other : host_states()) {

@@ -17,7 +17,7 @@ Struct sized() {
   return value;
 }
 
-// Whether arrays are equal; tells where they first differ rather than all of them.
+// Whether arrays are equal; reports where they first differ rather than all of them.
 inline testing::AssertionResult same_bytes(const std::string &actual, const std::string &expected) {
   if (actual == expected) return testing::AssertionSuccess();
   std::size_t i = 0;

@@ -192,7 +192,7 @@ TEST(Filters, MaskedRowsHaveTheSameSoftmax) {
   }
 }
 
-// Where filters see the row before the temperature, a hot row keeps what a cool one does.
+// A hot row keeps what a cool one does if filters see the row before the temperature.
 TEST(Filters, SeeTheTemperatureOrNot) {
   const Sampler sampler = roomy_sampler();
   Call call = call_on(Op::kFilter, SAMPLER_LOGITS, kLogits);
@@ -203,7 +203,7 @@ TEST(Filters, SeeTheTemperatureOrNot) {
   call.args().set("params.temperature_order", SAMPLER_TEMPERATURE_LAST);
   expect_ok(&call, sampler.get());
   EXPECT_EQ(call.at<std::int32_t>("out_kept_counts", 0), 2);
-  // What is kept has the probabilities of the temperature all the same.
+  // Kept tokens have the probabilities of the temperature all the same.
   EXPECT_NEAR(call.at<float>("output", 0, 1), 0.5f, 0.01f);
 }
 
@@ -274,7 +274,7 @@ TEST(Select, OrdersInfinityAsAnyValue) {
   }
 }
 
-// So many of each row as it asks for, and no more than there are columns for.
+// Each row gets the tokens that it asks for, and no more than there are columns for.
 TEST(Select, CountsOfRows) {
   const Sampler sampler = roomy_sampler();
   const std::vector<std::int32_t> wanted = {0, 1, 2, 4, 5, 6, -1, 1 << 30};

@@ -1,4 +1,4 @@
-// Creating samplers: options and their rules, memory hooks, the log, what the library tells of
+// Creating samplers: options and their rules, memory hooks, the log, what the library reports of
 // itself.
 #include <sched.h>
 

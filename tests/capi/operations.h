@@ -23,7 +23,7 @@ struct Member {
   std::size_t offset;
   std::size_t size;
   bool is_pointer;
-  Number number;  // kOther: values and ids, whose type another member tells; structs
+  Number number;  // kOther: values and ids, whose type another member has; structs
 };
 
 struct Operation {

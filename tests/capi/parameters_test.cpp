@@ -19,7 +19,7 @@ void fill(Call *call, const std::string &member, const std::vector<T> &values) {
   }
 }
 
-// Of arrays of numbers per row every value means something, or makes its row bad: in each
+// Every value in an array of numbers per row means something, or makes its row bad: in each
 // operation, alone and with all others, and whatever stands in the value beside the array.
 TEST(Arrays, NeverMakeACallFail) {
   constexpr float kInf = std::numeric_limits<float>::infinity();

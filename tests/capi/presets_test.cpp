@@ -112,7 +112,7 @@ TEST(Presets, AreTakenByCalls) {
     EXPECT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
     EXPECT_GE(token, 0);
 
-    // What the engine does not have is refused.
+    // A stage that the engine does not have is refused.
     params.presence_penalty = 0.5f;
     args.pipeline = &pipeline;
     EXPECT_EQ(sampler_sample(sampler.get(), &args),
@@ -156,8 +156,8 @@ TEST(Presets, OfLlamasRepeatsForbidNothing) {
   }
 }
 
-// Where temperature, top-k, top-p and min-p are all that is on, a preset is what a call without
-// stages does, on devices, too: docs/coming-from.md.
+// With only temperature, top-k, top-p and min-p on, a preset does what a call without stages does,
+// on devices, too: docs/coming-from.md.
 TEST(Presets, AreRulesWithoutOtherStages) {
   struct Rules {
     const char *preset;

@@ -42,7 +42,7 @@ class Residual : public testing::TestWithParam<sampler_dtype> {
     EXPECT_EQ(call->status(row), status) << "row " << row;
   }
 
-  // Of rows of both models.
+  // With rows of both models.
   void expect_of(const Row &p, const Row &q, const Row &output,
                  sampler_row_status status = SAMPLER_ROW_OK) {
     Call call(residual_spec(GetParam(), true));
@@ -52,7 +52,7 @@ class Residual : public testing::TestWithParam<sampler_dtype> {
     expect_row(&call, 0, output, status);
   }
 
-  // Of a deterministic drafter that proposed `token`.
+  // With a deterministic drafter that proposed `token`.
   void expect_without(std::int64_t token, const Row &p, const Row &output,
                       sampler_row_status status = SAMPLER_ROW_OK,
                       sampler_id_type id_type = SAMPLER_ID_I32) {
@@ -116,7 +116,7 @@ TEST_P(Residual, OfATokenOutsideTheVocabularyIsTheTarget) {
   }
   for (const std::int64_t token : {std::int64_t(1) << 32, INT64_MIN, INT64_MAX}) {
     expect_without(token, kP, kP, SAMPLER_ROW_INVALID_DRAFT, SAMPLER_ID_I64);
-    // A bad row tells of both.
+    // A bad row reports both.
     expect_without(token, {kNan, 1, 0, 0}, kZeros,
                    SAMPLER_ROW_INVALID_VALUE | SAMPLER_ROW_INVALID_DRAFT, SAMPLER_ID_I64);
     expect_without(token, kZeros, kZeros, SAMPLER_ROW_EMPTY | SAMPLER_ROW_INVALID_DRAFT,
@@ -168,7 +168,7 @@ TEST(ResidualOfF32, KeepsItsScale) {
   }
 }
 
-// What one model's rows are has no part in what the other's may be.
+// The kind of one model's rows has no part in what the other's may be.
 TEST(ResidualOfTypes, EachModelHasItsOwn) {
   const Sampler sampler = roomy_sampler();
   for (int types = 0; types < 3 * 3; ++types) {

@@ -177,7 +177,7 @@ TEST(Threads, TakeTheSignalsThatTheyCause) {
   munmap(mapped, bytes);
 }
 
-// Of all signals the library's threads take those, and only those, that a thread causes itself.
+// The library's threads take all signals that a thread causes itself, and no others.
 TEST(Threads, TakeNoOtherSignals) {
   num_threads_at_rest();
   const std::set<pid_t> before = threads_of_process();
@@ -274,7 +274,7 @@ void run_all(std::int64_t num_tasks, sampler_task_fn task, void *user) {
   for (std::int64_t i = 0; i < num_tasks; ++i) task(user, i);
 }
 
-// The call fails, tells what was wrong, and leaves the handle fit for the next.
+// The call fails, reports what was wrong, and leaves the handle fit for the next.
 TEST(ParallelFor, ThatBreaksItsContract) {
   const std::string left_out = "parallel_for returned before every task had run";
   const std::string twice = "parallel_for ran a task twice";

@@ -172,7 +172,7 @@ TEST(Workspace, SizeChecksItsArguments) {
   }
 }
 
-// A handle made for so many rows and columns serves every operation on as many and on fewer.
+// A handle made for max_rows and max_cols serves every operation on that many and on fewer.
 TEST(HandleWorkspace, SufficesForEveryOperation) {
   for (const std::int32_t num_threads : {1, 3, 8}) {
     sampler_options options = sampler_options_default();

@@ -154,7 +154,7 @@ const cpu::Passes *counting_passes() {
     add(kPackCost, source.count);
     return real->pack_beyond(source, at_least, low, high, out);
   };
-  // What is picked is counted, one id after the other.
+  // Picked ids are counted, one after the other.
   counting.pick_ids = [](const int32_t *ids, int64_t count, const cpu::IdBits &wanted,
                          int32_t *out) {
     const int64_t num_picked = real->pick_ids(ids, count, wanted, out);

@@ -33,7 +33,7 @@ TEST(PlacesKey, IsOfTheSystemsRandomBits) {
   EXPECT_NE(unpredictable_places_key(handles), unpredictable_places_key(handles));
 }
 
-// Of the process's and the address: a caller knows the latter.
+// The key is made of the process's random bits and the address, of which a caller knows the latter.
 TEST(PlacesKey, WhereTheSystemHasNoRandomBits) {
   has_random_bits = false;
   const uint64_t key = unpredictable_places_key(handles);

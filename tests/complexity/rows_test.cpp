@@ -67,7 +67,7 @@ std::vector<Operation> operations(int64_t num_cols) {
 
 struct Cost {
   double work;
-  int64_t num_kept;  // -1: not told
+  int64_t num_kept;  // -1: not known
 };
 
 template <class Request>

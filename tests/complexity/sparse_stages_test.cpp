@@ -20,7 +20,7 @@ using cpu_bench::RowKind;
 
 constexpr int32_t kTextLength = 512;
 
-// A slot of a state that has said so many tokens.
+// A slot of a state that holds `text`.
 class State {
  public:
   explicit State(const std::vector<int32_t> &text) {
@@ -52,7 +52,7 @@ class State {
   std::vector<char> memory_;
 };
 
-// What the passes cost over a row of so many columns, in elements of a plain maximum.
+// What the passes cost over a row of num_cols columns, in elements of a plain maximum.
 double cost_of_row(int64_t num_cols, int32_t top_k, bool has_stages) {
   const auto logits = cpu_bench::make_logits(RowKind::kLanguage, 1, num_cols);
   const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
@@ -97,9 +97,9 @@ double cost_of_row(int64_t num_cols, int32_t top_k, bool has_stages) {
   return work.cost;
 }
 
-// A few vectors of the row for each token that is edited. Of fewer columns than 16 a token the row
-// is copied; texts, lists and repeats are read without the row, whose passes are what is counted
-// here.
+// A few vectors of the row for each token that is edited. With fewer columns than 16 a token the
+// row is copied; texts, lists and repeats are read without the row, whose passes are what is
+// counted here.
 TEST(SparseStages, DoNotCostMoreWithMoreColumns) {
   if (!counting_passes()) GTEST_SKIP() << "the scalar rows are copied";
   for (const int32_t top_k : {0, 50}) {

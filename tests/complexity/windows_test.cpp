@@ -164,7 +164,7 @@ TEST_P(Windowed, RowsCostAFewReads) {
   if (!counting_passes()) GTEST_SKIP() << "the scalar rows are sorted";
   const int64_t num_cols = GetParam();
   constexpr uint64_t kKeys[] = {0, 1, 0x123456789ABCDEF};
-  // Of what an ordinary row may cost at most.
+  // The most that other rows may cost, in ordinary rows' limits.
   constexpr double kMostTimes = 2.5;
   for (const auto dtype : {SAMPLER_F32, SAMPLER_BF16}) {
     for (int kind = 0; kind < cpu_bench::kNumRowKinds; ++kind) {

@@ -286,7 +286,7 @@ TEST(Dry, LimitOfBreakersThatOverlap) {
   EXPECT_EQ(limit({{9}}), 6);
   EXPECT_EQ(limit({{5}}), 0);
   EXPECT_EQ(limit({{0}}), 5);
-  // Of those that begin at one place the longest.
+  // The longest of those that begin at one place counts.
   EXPECT_EQ(limit({{2}}), 3);
   EXPECT_EQ(limit({{2}, {2, 3}}), 2);
   EXPECT_EQ(limit({{2}, {2, 3}, {2, 3, 4}}), 1);

@@ -34,7 +34,7 @@ struct Drawer {
     guided.make_guide(row.count, guide.data());
   }
 
-  // By a search through all sums, and from where a guide tells.
+  // By a search through all sums, and from where a guide says.
   int64_t draw(uint64_t word) const {
     int64_t index, guided_index;
     cdf.draw(&word, 1, &index);

@@ -156,7 +156,7 @@ int64_t tokens_of(float number) {
   return number < 1000.0f ? int64_t(number) + 1 : 1000;
 }
 
-// Of the whole row, of which the window is a part.
+// Elements of the whole row, of which the window is a part.
 int64_t elements_of(const Arguments &stage) {
   return 6000 + (stage.word >> 13);
 }
@@ -815,7 +815,7 @@ struct Recorded {
     return (std::stoi(text, nullptr, 16) >> (id % 4) & 1) != 0;
   }
 
-  // What is kept of a row, its values falling. Of equal ones only the number counts.
+  // What is kept of a row, its values falling. Only the number of equal ones counts.
   std::vector<float> kept_of(const std::vector<float> &row) const {
     std::vector<float> kept;
     for (size_t id = 0; id < row.size(); ++id) {

@@ -40,7 +40,7 @@ def main(compiler, coverage, source_folder):
         expect("before it runs", before.returncode, 1)
         expect("the reason", before.stderr, "fewer than 1 % of the lines ran\n")
         expect("its exit status", run(str(program)).returncode, 0)
-        # Of larger() each line and branch ran in one of its two instances, of never() nothing did.
+        # Each line and branch of larger() ran in one of its two instances, none of never() did.
         after = tell("--least", "80")
         expect("afterwards", after.returncode, 0)
         lines = after.stdout.splitlines()

@@ -1,5 +1,5 @@
-// Prints the most dynamic shared memory that any launch is planned with, of a kernel with so many
-// bytes of static shared memory, where a block and a multiprocessor have so many:
+// Prints the most dynamic shared memory that any launch is planned with, of a kernel with STATIC
+// bytes of static shared memory, where a block and a multiprocessor have the others:
 //
 //   most_dynamic_bytes STATIC PER_BLOCK PER_MULTIPROCESSOR
 //

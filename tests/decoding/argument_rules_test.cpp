@@ -840,8 +840,7 @@ TEST_F(Rules, Overlaps) {
         for (const Array *array : {&output, &other}) {
           if (!*array->pointer(&call)) *array->pointer(&call) = unset;
         }
-        // Of the statistics the size is read, of inputs their contents, so that the other one
-        // moves.
+        // The statistics' size is read, and the contents of inputs, so the other array moves.
         const bool stays = std::string(output.name) == "out_stats";
         const Array &moved = stays ? other : output, &place = stays ? output : other;
         const bool is_read = std::string(moved.name).rfind("prompt_", 0) == 0 ||

@@ -741,8 +741,8 @@ struct Edits {
   sampler_pipeline pipeline = sized<sampler_pipeline>();
 };
 
-// The logits of a text as its edits leave them, by a call of its own. Its first token tells which
-// text it is, and its prompt has three tokens.
+// The logits of a text as its edits leave them, by a call of its own. Its first token identifies
+// the text, and its prompt has three tokens.
 NextLogits edited_logits(sampler_t sampler, const NextLogits &logits, const Edits &edits) {
   return [=, &edits](const Tokens &text) {
     const Logits row = logits(text);

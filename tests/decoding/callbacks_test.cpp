@@ -16,7 +16,7 @@ std::vector<Loop> loops(Scenario *scenario) {
   return {autoregressive(), scenario->speculative(), scenario->with_ngrams()};
 }
 
-// What the loop gave when a callback failed is the beginning of what it gives when none does.
+// The outputs of a loop whose callback failed are the beginning of those when none does.
 void expect_beginning(const Generation &failed, const std::vector<Text> &whole) {
   EXPECT_FALSE(failed.outputs_are_untouched());
   for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -59,7 +59,7 @@ Probabilities conditional(const Options &options, std::size_t token) {
   return statistics_test::expected_probabilities(source);
 }
 
-// Of the first three tokens: entry (a * 4 + b) * 4 + c.
+// Probabilities of the first three tokens: entry (a * 4 + b) * 4 + c.
 Probabilities expected_triples(const Options &options) {
   Probabilities triples;
   for (std::size_t i = 0; i < kNumCols * kNumCols * kNumCols; ++i) {
@@ -164,7 +164,7 @@ TEST_F(Distribution, SpeculativeAdaptive) {
   expect_distribution(speculative(drafter_.get(), args), {}, 8);
 }
 
-// Of the drafter's likeliest tokens, also those that no filter keeps.
+// Drafts are the drafter's likeliest tokens, also those that no filter keeps.
 TEST_F(Distribution, SpeculativeInTrees) {
   target_->take_trees(6);
   for (const std::int32_t first_target : {0, 1}) {

@@ -247,7 +247,7 @@ const std::vector<Text> &Generation::texts_of(sampler_t sampler, const Loop &loo
 
 void Generation::read_outputs() {
   const auto width = std::size_t(args.max_new_tokens);
-  // A loop without drafts tells of none.
+  // A loop without drafts reports none.
   const auto count = [](const std::vector<std::int64_t> &counts, std::size_t i) {
     return counts[i] == kUntouched ? 0 : counts[i];
   };

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "model.h"
 #include "../sized.h"
+#include "model.h"
 
 namespace decoding_test {
 
@@ -52,7 +52,7 @@ struct Text {
 };
 std::ostream &operator<<(std::ostream &out, const Text &text);
 
-// What a loop is called with; `out_` what those with drafts tell besides.
+// What a loop is called with; `out_` what those with drafts report besides.
 struct LoopArgs : sampler_generation_args {
   std::int64_t *out_drafted_counts = nullptr;
   std::int64_t *out_accepted_counts = nullptr;
@@ -64,10 +64,8 @@ using Loop = std::function<sampler_status(sampler_t, const LoopArgs *)>;
 Loop autoregressive();
 // The arguments are copied; `generation`, `drafter` and `ngram` are filled in. The model is the
 // caller's.
-Loop speculative(Model *drafter,
-                 const SpeculativeArgs &args = SpeculativeArgs());
-Loop speculative(const sampler_ngram &ngram,
-                 const SpeculativeArgs &args = SpeculativeArgs());
+Loop speculative(Model *drafter, const SpeculativeArgs &args = SpeculativeArgs());
+Loop speculative(const sampler_ngram &ngram, const SpeculativeArgs &args = SpeculativeArgs());
 
 // What `process` of a loop is given.
 struct ProcessCall {
@@ -91,7 +89,7 @@ class Generation {
   std::vector<std::uint64_t> seeds;                            // empty: args.seed
   std::vector<std::int32_t> ends;                              // empty: none
   bool default_ends = false;                                   // the library's own
-  std::map<std::int64_t, std::int64_t> cancel_at;  // the text that so many tokens are enough for
+  std::map<std::int64_t, std::int64_t> cancel_at;  // by text: the tokens that are enough for it
 
   // Runs the loop and, when it succeeds, checks what always holds.
   sampler_status run(sampler_t sampler, const Loop &loop);
@@ -99,7 +97,7 @@ class Generation {
   const std::vector<Text> &texts_of(sampler_t sampler, const Loop &loop);
 
   const std::vector<Tokens> &prompts() const { return prompts_; }
-  // Of the last run.
+  // The last run's.
   const std::vector<Text> &texts() const { return texts_; }
   const std::vector<Tokens> &streamed() const { return streamed_; }
   const std::vector<Round> &rounds() const { return rounds_; }

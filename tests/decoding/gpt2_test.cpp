@@ -146,7 +146,7 @@ TEST_F(Gpt2, GreedyTextsAreTheSameWithoutCaches) {
   expect_same_texts(0, 12);
 }
 
-// Of drafts that were counted more often, and are a larger share, more are kept.
+// Drafts that were counted more often, and are a larger share, are accepted more often.
 TEST_F(Gpt2, LimitsKeepMoreOfTheDrafts) {
   const std::vector<Tokens> prompts = make_prompts();
   LoopArgs args;

@@ -53,7 +53,7 @@ Cost first_half(const Cost &cost, const Cost &then) {
   return [=](const Step &step) { return step.length < kLength / 2 ? cost(step) : then(step); };
 }
 
-// Each so many steps one takes 40 times as long.
+// One of every `gap` steps takes 40 times as long.
 Cost with_accidents(const Cost &cost, std::int64_t gap) {
   return
       [=](const Step &step) { return step.number % gap == gap / 2 ? 40 * cost(step) : cost(step); };
@@ -152,7 +152,7 @@ class Simulation {
            2 * round;
   }
 
-  // Of the last run, when the first half of the first text was there.
+  // The last run's; half_time() is when the first half of the first text was there.
   std::int64_t half_time() const { return half_time_; }
   const sampler_generation_stats &stats() const { return generation_.stats(); }
 

@@ -11,7 +11,7 @@ namespace decoding_test {
 void *make_logits(const void *from, std::size_t bytes);
 void release_logits(void *logits);
 
-// Of a loop's.
+// A loop's logits.
 void copy_to_logits(void *logits, const void *from, std::size_t bytes);
 void copy_from_logits(void *to, const void *logits, std::size_t bytes);
 

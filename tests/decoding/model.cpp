@@ -54,7 +54,7 @@ std::uint32_t bits_of(float x) {
   return bits;
 }
 
-// Of values that f16 holds, infinities, NaN.
+// x is a value that f16 holds, an infinity or NaN.
 std::uint16_t to_f16(float x) {
   const std::uint32_t bits = bits_of(x);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);

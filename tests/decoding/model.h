@@ -30,7 +30,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Every callback of a loop, in the order of the calls. One of them may be told to fail; any that
+// Every callback of a loop, in the order of the calls. One of them may be made to fail; any that
 // comes after is a failure of the test.
 class Calls {
  public:
@@ -77,7 +77,7 @@ class Model {
   sampler_model interface();
 
   const Limits &limits() const { return limits_; }
-  // From now on it reads parents, and takes trees of so many drafts.
+  // From now on it reads parents, and takes trees of num_drafts drafts.
   void take_trees(std::int64_t num_drafts) {
     if (limits_.max_span_tokens > 0 && !limits_.reads_parents) {
       limits_.max_span_tokens += num_drafts;

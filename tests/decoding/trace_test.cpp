@@ -1,4 +1,4 @@
-// Rounds as the trace and the counts tell of them: how many drafts there are, what the log hears,
+// Rounds as the trace and the counts report them: how many drafts there are, what the log hears,
 // what a storage is taught. (That rounds add up to the texts, Generation checks in every test.)
 #include <gtest/gtest.h>
 
@@ -24,7 +24,6 @@ double entropy_of(const Logits &logits, double temperature) {
   return std::log(sum) - weighted / sum;
 }
 
-// Of one text.
 std::vector<Round> rounds_of(const Generation &generation, std::int64_t text) {
   std::vector<Round> rounds;
   for (const Round &round : generation.rounds()) {
@@ -223,7 +222,7 @@ TEST(AdaptiveGamma, FollowsTheEntropy) {
   EXPECT_GT(std::count_if(seen.begin(), seen.end(), [](int count) { return count > 20; }), 8);
 }
 
-// The logits that tell the entropy are those of the first draft.
+// The logits that give the entropy are those of the first draft.
 TEST(AdaptiveGamma, CostsNoForward) {
   const Sampler sampler = make_sampler();
   Calls calls;

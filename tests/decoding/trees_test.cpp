@@ -1,4 +1,4 @@
-// Drafts of several tokens a position: what the target is told of them, and that texts stay as they
+// Drafts of several tokens a position: what the target gets of them, and that texts stay as they
 // are.
 #include <gtest/gtest.h>
 
@@ -246,7 +246,7 @@ TEST_F(Told, ATreeStaysWithTheTokenBeforeIt) {
   EXPECT_EQ(generation_->texts(), texts);
 }
 
-// `process` is told of the text that each row follows.
+// `process` gets the text that each row follows.
 TEST_F(Told, LengthsAreThoseOfPaths) {
   std::vector<std::int64_t> lengths;
   Limits limits;
@@ -268,7 +268,7 @@ TEST_F(Told, LengthsAreThoseOfPaths) {
   EXPECT_EQ(lengths, (std::vector<std::int64_t>{4, 5, 6, 5, 5, 6, 6}));
 }
 
-// What a text becomes depends neither on caches nor on how spans are split.
+// A text depends neither on caches nor on how spans are split.
 TEST(Trees, TextsDependOnNothingElse) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {

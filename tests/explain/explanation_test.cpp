@@ -1,4 +1,4 @@
-// What examples/explain tells of a row, beside numbers of docs/contract.md.
+// What examples/explain reports of a row, beside numbers of docs/contract.md.
 #include "explanation.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const Explanation &explanation) {
   return names;
 }
 
-// Of the row, temperature 1, in f64.
+// In f64, at temperature 1.
 std::vector<double> softmax(const std::vector<float> &logits) {
   std::vector<double> shares;
   for (const float logit : logits) shares.push_back(std::exp(double(logit)));
@@ -163,7 +163,7 @@ TEST(Explanation, CountsWhatEachEditChanged) {
   EXPECT_EQ(explanation.stages[0].numbers, "biased (1)");
   EXPECT_EQ(explanation.stages[1].numbers, "banned (1)");
 
-  // What a window removes is weighed as the edits left it.
+  // The tokens that a window removes are weighed as the edits left them.
   question.params.top_k = 1;
   explanation = explain(question);
   ASSERT_EQ(names_of(explanation).back(), "TOP_K");
@@ -224,7 +224,7 @@ TEST(Explanation, ListsTheStagesThatAreOn) {
   }
 }
 
-// What each list does is counted by itself, whatever the stage's others do.
+// Each list's effects are counted by themselves, whatever the stage's others do.
 TEST(Explanation, CountsWhatABitmaskAndADenseBiasDo) {
   const Lists biased({0, 1}), banned({1});
   const float biases[] = {1, -1}, dense[] = {0, 0.5f, 0.25f};  // none for the last column
@@ -281,7 +281,7 @@ TEST(Explanation, CountsWhatGuidanceDoes) {
   EXPECT_EQ(explain(question).reason,
             "SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: guidance logit 2 is inf)");
 
-  // What is impossible is not guided; without a scale nothing is.
+  // Impossible tokens are not guided; without a scale none is.
   question.logits = {1, 2, -kInfinity, 4};
   const float later[] = {0, 2, kInfinity, kInfinity};
   lists.guidance_logits = later;
@@ -328,7 +328,7 @@ TEST(Explanation, OfEndsThatAreBannedAndOfThoseThatGrow) {
   for (const Token &token : grown.tokens) EXPECT_EQ(token.edited, edited[token.id]);
 }
 
-// A text drawn by a sampler with a state, whose adaptive values are what is told here.
+// A text drawn by a sampler with a state, whose adaptive values are reported here.
 class AdaptiveText {
  public:
   explicit AdaptiveText(const sampler_params &params) : params_(params) {
@@ -555,7 +555,7 @@ TEST(Explanation, KnowsEveryStageOfTheHeader) {
   EXPECT_EQ(order.size(), stages.size());
 }
 
-// Every number of sampler_params, and every list of sampler_pipeline, is told of in its stage.
+// Every number of sampler_params, and every list of sampler_pipeline, is reported in its stage.
 TEST(Explanation, TellsEveryNumberAndList) {
   const std::string layout = read_source("tests/abi/layout.txt");
   const auto members_of = [&](const std::string &name) {
@@ -572,7 +572,7 @@ TEST(Explanation, TellsEveryNumberAndList) {
     }
     return members;
   };
-  // The order of the table's lines tells the orders.
+  // The order of the table's lines shows the orders.
   const std::set<std::string> not_told = {"struct_size",  "reserved",          "reserved2",
                                           "filter_order", "temperature_order", "stages"};
   const Lists words({0});
@@ -596,7 +596,7 @@ TEST(Explanation, TellsEveryNumberAndList) {
     EXPECT_TRUE(is_told) << member;
   }
 
-  // What belongs to a list, to penalties or DRY, whose numbers are told, or is no stage's.
+  // What belongs to a list, to penalties or DRY, whose numbers are reported, or is no stage's.
   const std::set<std::string> beside = {"struct_size",
                                         "token_id_type",
                                         "token_bitmask_rule",

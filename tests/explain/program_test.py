@@ -197,7 +197,7 @@ class ProgramTest(unittest.TestCase):
                          (1, 0, "guidance_logits (1), guidance_scale 3"))
 
     def test_adaptive_stages_and_their_values(self):
-        # Of the row at temperature 1: mirostat v2 keeps what has 2^-mu of the probability.
+        # mirostat v2 keeps tokens with at least 2^-mu of the probability in the row at temperature 1.
         weights = [math.exp(logit) for logit in ROW]
         given = [weight / sum(weights) for weight in weights]
         params = ["--params", '{"mirostat": 2, "mirostat_tau": 1.5, "temperature": 1}']
@@ -317,7 +317,7 @@ class ProgramTest(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
 
     def test_a_forced_token(self):
-        # Of a list that of the next new token; of one id that one, kept or not.
+        # A list forces its entry for the next new token, one id itself, kept or not.
         params = json.dumps({"forced_token_id": [3, 7, 1], "top_k": 5})
         arguments = ["--preset", "sampler", "--params", params, "--history"]
         for prompt_length, expected in [

@@ -26,7 +26,7 @@ class CannotGuard(Exception):
 
 
 def masked(content):
-    """Of the same length, with spaces for comments, preprocessor lines and what literals contain."""
+    """Same length, with spaces for comments, preprocessor lines and what literals contain."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])\''
                          r'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
     return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), content)

@@ -88,7 +88,7 @@ class Outputs {
                                                   : spec_.num_cols;
   }
 
-  // A column, or an id of the list. Of a good row.
+  // A column, or an id of the list. The row is good.
   bool is_id(std::int64_t id, std::int64_t row) {
     if (spec_.is_verify()) {
       const bool lists = is_input_set("target.candidate_ids");
@@ -212,7 +212,7 @@ class Outputs {
            call_.args().get<sampler_output_kind>("output_kind") == SAMPLER_OUTPUT_VALUES;
   }
 
-  // Of whole rows: probabilities in [0, 1], or masked logits.
+  // Whole rows: probabilities in [0, 1], or masked logits.
   void check_probabilities(std::int64_t row) {
     if (writes_values()) return check_mask(row);
     double sum = 0;

@@ -233,8 +233,8 @@ void spoil_number(Data *data, const std::string &member, const Member &layout, C
   args.set(member, std::uint32_t(read_bits(data, 4)));
 }
 
-// Of the arguments, or of a struct that they point to. What follows the arguments in memory are
-// those structs.
+// The struct_size of the arguments, or of a struct that they point to. Those structs follow the
+// arguments in memory.
 void spoil_struct_size(Data *data, const std::string &member, Call *call) {
   const std::size_t size = call->args().get<std::size_t>(member);
   const std::size_t larger = member == "struct_size" ? size + 8 : size;

@@ -269,7 +269,7 @@ TEST(Gpt2, LogitsDoNotDependOnTheBatch) {
   }
 }
 
-// Of each process's share of the last product, nothing where there are more than panels.
+// Each process has a share of the last product, empty where there are more processes than panels.
 TEST(Gpt2, SharesOfTheLogitsAreTheLogits) {
   for (const ModelFiles &files : {ModelFiles::odd_sizes(), ModelFiles::read("draft")}) {
     const Gpt2Model model = load(files);

@@ -427,7 +427,7 @@ TEST(ProgramModes, ATraceHasTheTokensOfTheTextAndWhereTheyAreFrom) {
   }
 }
 
-// Of a tree the others are rejected, wherever they hang.
+// The other drafts of a tree are rejected, wherever they hang.
 TEST(ProgramModes, ATraceOfTreesHasAcceptedDraftsFirst) {
   const Strings arguments = {"--mode=speculative", draft_option(),      "--gamma=6",
                              "--draft-top-k=2",    "--prompt=ROMEO:\n", "--length=80",
@@ -787,7 +787,7 @@ TEST(Program, APresetTakesTheEnginesOwnParameters) {
   EXPECT_NE(three.err.find("3 new tokens"), std::string::npos) << three.err;
 }
 
-// What is passed over, or stands in place of something, is told.
+// What is passed over, or stands in place of something, is reported.
 TEST(Program, APresetsParametersAreNotDroppedSilently) {
   const auto err_of = [](const Strings &arguments) {
     const Outcome result = run_model("target", joined({"--prompt=ROMEO:"}, arguments));
@@ -806,7 +806,7 @@ TEST(Program, APresetsParametersAreNotDroppedSilently) {
                     "num_predict": 3}})"})
                 .rfind("generate: not about sampling, and passed over: model, num_ctx\n3 new", 0),
             0u);
-  // A random seed is told, and gives the same text again.
+  // A random seed is printed, and gives the same text again.
   const Strings random = {"--prompt=ROMEO:", "--length=12", "--preset=vllm",
                           R"(--params={"seed": -1})"};
   const Outcome drawn = run_model("target", random);

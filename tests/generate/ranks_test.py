@@ -54,7 +54,7 @@ class RanksTest(unittest.TestCase):
                 ranks = run_ranks(*arguments)
                 self.assertEqual(ranks.returncode, 0, ranks.stderr)
                 self.assertEqual(ranks.stdout.decode(), plain.stdout.decode())
-                # One rank tells of the run.
+                # One rank reports the run.
                 self.assertEqual(ranks.stderr.count(b"sampling took"), 1, ranks.stderr)
 
     def test_a_preset_without_a_sharded_form_is_an_error(self):

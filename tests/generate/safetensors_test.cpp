@@ -49,7 +49,7 @@ class Safetensors : public testing::Test {
   std::string error(const std::string &header, std::size_t data_bytes) {
     return error(safetensors_bytes(header, std::string(data_bytes, '\0')));
   }
-  // Of a file with one tensor "x" and 8 bytes of data.
+  // The error of a file with one tensor "x" and 8 bytes of data.
   std::string error_of_tensor(const std::string &entry) {
     return error("{\"x\": " + entry + "}", 8);
   }

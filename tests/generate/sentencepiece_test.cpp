@@ -93,7 +93,7 @@ TEST_P(SentencePiece, TokensMakeTheTextThatTheLibraryDecodes) {
     std::string all;
     for (const std::int32_t id : ids) all += tokenizer_->token_bytes(id);
     num_dropped += all.size() != expected.size();
-    // After a prompt, what that leaves to be said.
+    // The rest after a prompt.
     auto middle = ids.begin() + static_cast<std::ptrdiff_t>(random() % (ids.size() + 1));
     while (middle != ids.end() && library_.IsByte(*middle)) ++middle;
     const Ids prompt(ids.begin(), middle), rest(middle, ids.end());

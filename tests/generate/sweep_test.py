@@ -12,8 +12,8 @@ import unittest
 
 SWEEP = sys.argv.pop(1)
 
-# Keeps what it was asked for, and tells the same of each run: 60 of 80 drafts kept, 100 tokens in 40
-# calls, which take twice what a call for one token takes, the drafter half of that, the rest a tenth.
+# Keeps what it was asked for, and reports the same of each run: 60 of 80 drafts kept, 100 tokens in 40 calls, which
+# take twice what a call for one token takes, the drafter half of that, the rest a tenth.
 GENERATE = """#!/bin/sh
 echo "$*" >>'{asked}'
 while [ "$1" != --json ]; do shift; done

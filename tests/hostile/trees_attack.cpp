@@ -69,7 +69,7 @@ struct Counts {
   std::int64_t calls = 0, invalid = 0, valid = 0;
 };
 
-// False: something is wrong, and has been told.
+// False: something is wrong, and has been reported.
 bool attack(Random *random, sampler_t sampler, const Problem &problem, const Layout &layout,
             const std::vector<Outcome> &good, Counts *counts) {
   Call call(sampler, problem, layout);

@@ -20,7 +20,7 @@ Problem sample_problem(sampler_input_kind kind, const std::vector<float> &values
   return problem;
 }
 
-// Of sampler_sample: status, token, kept count.
+// A result of sampler_sample is status, token, kept count.
 std::int32_t kept_count(const Problem &problem) {
   const SamplerPtr sampler = make_sampler();
   const RowResult result = run(sampler.get(), problem).at(0);

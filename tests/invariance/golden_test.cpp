@@ -30,7 +30,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return x ^ (x >> 31);
 }
 
-// Of `steps` different values; f16 and bf16 hold 256.
+// `steps` different values; f16 and bf16 hold 256.
 Values golden_values(std::uint64_t steps, sampler_input_kind kind, std::uint64_t row) {
   Values result;
   for (std::uint64_t i = 0; i < kNumCols; ++i) {

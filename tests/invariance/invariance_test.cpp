@@ -350,7 +350,7 @@ TEST_P(Slots, BadOnesSpoilTheirRowsAlone) {
   });
 }
 
-// What is drawn depends on seed, offset and stream, and not on the row's place or slot.
+// A draw depends on seed, offset and stream, and not on the row's place or slot.
 TEST_P(Streams, AreTheRowsOwn) {
   for_each_problem(20, [&](Problem problem, const Results &, Random *random) {
     const bool one_seed = random->below(2) == 0, one_offset = random->below(2) == 0;
@@ -397,7 +397,7 @@ TEST_P(Streams, AreSlotsUnlessGiven) {
   });
 }
 
-// What follows a row's count is NaN here, which would make it bad if it were read.
+// Elements after a row's count are NaN here, which would make it bad if they were read.
 TEST_P(RaggedRows, AsPaddedWithImpossibleTokens) {
   for_each_problem(22, [&](const Problem &problem, const Results &, Random *random) {
     const Problem ragged = shortened(problem, false, random);

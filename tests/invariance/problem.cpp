@@ -37,7 +37,7 @@ void read_input(const sampler_rows &input, Problem *problem) {
   }
 }
 
-// Of the calls with two models: all but the number of drafts.
+// What calls with two models have in common: all but the number of drafts.
 template <class Args>
 void read_models(const Args &args, Problem *problem) {
   read_input(args.target, problem);

@@ -15,7 +15,7 @@ void expect_invalid(sampler_status status, const std::string &message) {
   EXPECT_EQ(sampler_last_error(), message);
 }
 
-// Of a struct of another size than this one's.
+// The error for a struct of another size than this version's.
 template <class Struct>
 std::string wrong_size(const std::string &name, const std::string &type, std::size_t size) {
   return name + "->struct_size is " + std::to_string(size) + "; set it to sizeof(" + type + "), " +
@@ -198,7 +198,7 @@ TEST(LookupFunctions, EachRuleIsChecked) {
   sampler_prompt_lookup_destroy(lookup);
 }
 
-// The functions of both interfaces keep the same rules. `num_learned` tells whether one changed
+// The functions of both interfaces keep the same rules. `num_learned` shows whether one changed
 // something.
 void expect_rules(const sampler_ngram &f, const std::function<std::string()> &contents) {
   const std::string before = contents();

@@ -105,7 +105,7 @@ Tokens text_of_colliding_contexts(std::size_t num_tokens) {
   });
 }
 
-// The tokens are all different. In a lookup with room for so many, the edge from each end of the
+// The tokens are all different. In a lookup with room for num_tokens, the edge from each end of the
 // text to the next one wants one of the first 64 slots. States are numbered from 1 on, as they
 // come.
 Tokens text_of_colliding_edges(std::size_t num_tokens) {
@@ -220,7 +220,7 @@ TEST(Complexity, CollidingEdges) {
   EXPECT_GT(work, 1.5 * random);
 }
 
-// What collides is counted all the same, and comes back from its serialised form.
+// Colliding n-grams are counted all the same, and come back from the serialised form.
 TEST(Collisions, ChangeNoCount) {
   for (const int order : {2, 3}) {
     const auto options = storage_options(SAMPLER_NGRAM_ALL_ORDERS, order, kVocabulary);

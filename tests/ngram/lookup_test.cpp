@@ -224,7 +224,7 @@ TEST(Lookup, HasRoomForAsManyTokensAsItSays) {
   EXPECT_EQ(allocator.num_calls(), 1);
 }
 
-// Of a sequence that outgrows the text nothing more is known, until a reset.
+// Nothing more is known of a sequence that outgrows the text, until a reset.
 TEST(Lookup, KnowsNothingOfASequenceThatOutgrewTheText) {
   Lookup lookup(lookup_options(7, 10));
   const Interface &interface = lookup;

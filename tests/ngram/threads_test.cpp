@@ -236,7 +236,7 @@ void expect_child(const std::function<void()> &body) {
     body();
     const int result = testing::Test::HasFailure() ? 1 : 42;
 #if defined(__SANITIZE_ADDRESS__)
-    // What the parent's other threads hold is lost in a child: LeakSanitizer would tell of it.
+    // What the parent's other threads hold is lost in a child: LeakSanitizer would report it.
     _exit(result);
 #else
     std::exit(result);
@@ -247,7 +247,7 @@ void expect_child(const std::function<void()> &body) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
 }
 
-// What a child has of a storage that its parent was changing is not looked at.
+// A child never reads a storage that its parent was changing.
 TEST(Fork, AStorageInUseIsEmptyInTheChild) {
   auto options = storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, kVocabulary);
   Interrupted interrupted(&options);

@@ -90,7 +90,7 @@ class Window {
 
 // In bits.
 Real exact_entropy(const std::vector<Level> &levels, bool is_logits, float temperature);
-// Of the values, or of the probabilities' base-2 logarithms.
+// Standard deviation of the values, or of the probabilities' base-2 logarithms.
 Real exact_sigma(const std::vector<Level> &levels, bool is_logits);
 Real exact_dynamic_temperature(const std::vector<Level> &levels, float temperature, float range,
                                float exponent);

@@ -15,7 +15,7 @@ project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$project/tests/packaging/use_parts.sh"
 readonly build_profiles=pkg.libsampler.notools
 
-# Of the packages: the library's, and Debian's revision of it.
+# The packages' version: the library's, and Debian's revision of it.
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$project/packaging/debian/changelog")
 
 skip() {
@@ -154,13 +154,13 @@ compile_and_run() {
   fi
 }
 
-# Of arm64 nothing but the C library is there: no programs, and no Java to run.
+# Only the C library is there for arm64: no programs, and no Java to run.
 check_cross() {
   local tool package file library
   for tool in aarch64-linux-gnu-g++ qemu-aarch64 dh javac; do
     command -v $tool >/dev/null || skip "there is no $tool"
   done
-  # What the packages depend on is found in it.
+  # The packages' dependencies are found in it.
   dpkg-query --show libc6:arm64 >/dev/null 2>&1 ||
     skip "libc6:arm64 is not installed: dpkg --add-architecture arm64, apt-get update, apt-get install libc6:arm64"
   DEB_BUILD_PROFILES='cross pkg.libsampler.notools' DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \

@@ -141,7 +141,7 @@ fi
 
 rm -rf "$work"
 apt-get purge --yes "${names[@]}" >/root/apt.log 2>&1 || { tail -n 40 /root/apt.log; fail "apt-get purge"; }
-# What they depended on, and only that, has been installed since.
+# Only their dependencies have been installed since.
 apt-get purge --yes --auto-remove >/root/apt.log 2>&1
 dpkg-query --show --showformat '${Package}\n' | sort | diff /root/packages-before - || fail "packages are left"
 files_of_system | diff /root/files-before - || fail "files are left"

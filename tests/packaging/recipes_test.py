@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# Of those that take the source archive of a release: where each says what.
+# Recipes that take the source archive of a release: patterns of what they say.
 RECIPES = {
     "conda/recipe.yaml": {"url": r"^  url: (.*)", "hash": r'^  sha256: "(.*)"', "license": r"^  license: (\S+)",
                           "description": r"^  summary: (.*)"},

@@ -5,7 +5,7 @@
 # shellcheck shell=bash disable=SC2154
 
 readonly oldest_glibc=2.28 # see src/glibc
-# Of GCC 8, which systems with that glibc have: libsampler.a is linked with the program's C++ library.
+# GCC 8's, as systems with that glibc have: libsampler.a is linked with the program's C++ library.
 readonly newest_libstdcxx='GLIBCXX_3.4.25 CXXABI_1.3.11'
 readonly go_module=github.com/libsampler/libsampler/bindings/go
 

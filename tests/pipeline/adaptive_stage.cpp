@@ -136,7 +136,7 @@ std::int64_t draw_by_gumbel(const Problem &problem, const KeptRow &kept, std::in
   return token;
 }
 
-// Of a row that is good and not greedy.
+// The row is good and not greedy.
 void adapt_row(const Problem &problem, const Expected &staged, sampler_draw_method draw,
                sampler_t sampler, std::int64_t row, Sampled *sampled) {
   const Numbers &numbers = problem.numbers(row);

@@ -51,7 +51,7 @@ struct Numbers {
   float adaptive_target = 0, adaptive_rate = 0, top_p_decay = 0, top_p_least = 0;
 };
 
-// Of one slot.
+// One slot's numbers, history and lists.
 struct Slot {
   Numbers numbers;
   Text history;

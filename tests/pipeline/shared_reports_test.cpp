@@ -31,7 +31,7 @@ struct SharedRows {
 
   SharedRows(Random &random, std::int64_t cols)
       : num_rows(4), num_cols(cols), num_outputs(150), num_slots(7) {
-    if (cols < 100) {  // so many outputs of a row that it is sorted
+    if (cols < 100) {  // enough outputs of a row that it is sorted
       num_outputs = 12000;
       num_slots = 2;
     }

@@ -151,7 +151,7 @@ void check_problem(const Handles &handles, const Problem &problem, sampler_dtype
 
 class Stages : public testing::TestWithParam<sampler_dtype> {};
 
-// Of every third problem the draw is Gumbel's.
+// Every third problem draws by Gumbel's method.
 sampler_draw_method draw_of(std::uint64_t seed) {
   return seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
 }

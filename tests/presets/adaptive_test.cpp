@@ -46,7 +46,7 @@ class Text {
   Text(const Text &) = delete;
   Text &operator=(const Text &) = delete;
 
-  // What is kept of the logits, and what the token that is forced tells.
+  // What is kept of the logits, and the report of the forced token.
   Kept keep(const std::vector<float> &logits, std::int64_t token) {
     const std::size_t columns = logits.size();
     const Pipeline lists(request_, recorded_.history, recorded_.prompt_length);
@@ -174,7 +174,7 @@ void replay(const RecordedText &recorded, Tally *tally) {
   }
 }
 
-// Of the texts of one kind.
+// Replays the texts of one kind.
 Tally replay(sampler_adaptive_kind kind, double tolerance) {
   Tally tally;
   for (const RecordedText &recorded : read_texts(SAMPLER_RECORDED_DIR "llama_cpp_adaptive.txt")) {

@@ -59,7 +59,7 @@ class EngineJsonTest(unittest.TestCase):
         self.assertGreater(reset[1][1], falls[1][1])
 
     def test_the_librarys_own_names(self):
-        # Of the first 32 tokens some may be drawn, and one is made the likeliest.
+        # The bitmask allows tokens 4 to 7, and a bias makes 5 the likeliest.
         words = [0b11110000] + [0] * 63
         only = steps("sampler", token_bitmask=words)
         self.assertLessEqual({token for token, _, _ in only}, {4, 5, 6, 7})
@@ -75,7 +75,7 @@ class EngineJsonTest(unittest.TestCase):
         self.assertEqual([token for token, _, _ in some[:3]], [free[0][0], free[1][0], 7])
         every = steps("sampler", forced_token_id=7, top_k=3)
         self.assertEqual([token for token, _, _ in every], [7] * 12)
-        # What was forced is history.
+        # The forced tokens are history.
         once = steps("sampler", temperature=0, presence_penalty=1e9, forced_token_id=[free[1][0]])
         self.assertEqual(len({token for token, _, _ in once}), 12)
         self.assertNotEqual(once[1][0], free[1][0])

@@ -122,7 +122,7 @@ class Replay {
     return args;
   }
 
-  // Of lists as long as the row.
+  // Kept tokens, from lists as long as the row.
   Kept listed(const std::int32_t *ids, const float *probabilities) const {
     const std::size_t columns = one_.logits.size();
     Kept kept = {std::vector<bool>(columns), std::vector<double>(columns)};
@@ -188,7 +188,7 @@ double weight_of_difference(const Kept &ours, const Kept &engine) {
   return weight;
 }
 
-// Whether the sets have as many tokens of each logit.
+// Whether the sets have equal numbers of tokens of each logit.
 bool are_tied(const Kept &ours, const Kept &engine, const std::vector<float> &edited) {
   std::multiset<float> here, there;
   for (std::size_t i = 0; i < edited.size(); ++i) {

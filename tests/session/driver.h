@@ -105,7 +105,7 @@ class Driver {
 
 sampler_options handle_options(std::int32_t num_threads, std::int64_t fallback_token_id = -1);
 
-// Options for so many sequences.
+// Options for max_sequences sequences.
 SessionOptions small_options(std::int64_t max_sequences, std::int64_t max_drafts = 0);
 
 constexpr std::int64_t kVocabulary = 24;

@@ -41,7 +41,7 @@ class Simulation {
     return time_of(source_, SAMPLER_GAMMA_FIXED, num_drafts);
   }
   std::int64_t measured() { return time_of(source_, SAMPLER_GAMMA_MEASURED); }
-  // Of the last run, of the second half of the batches.
+  // The time of the last run's second half of the batches.
   std::int64_t late_time() const { return time_ - half_time_; }
 
  private:

@@ -44,7 +44,7 @@ struct Copy {
   Tokens text;
 };
 
-// After so many steps, of which the last one has begun.
+// After num_steps steps, of which the last one has begun.
 Copy interrupted(Driver *driver, const Wish &wish, const sampler_session_add_args &args,
                  int num_steps) {
   const std::int32_t sequence = driver->add(wish, args);

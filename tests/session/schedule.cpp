@@ -54,7 +54,7 @@ Tokens random_tokens(Random *random, std::int64_t least, std::int64_t most) {
   return tokens;
 }
 
-// Of most rows, by the text before them.
+// Masks, forced tokens and guidance for most rows, by the text before them.
 Extras masks_and_tops(std::uint64_t seed) {
   Extras extras;
   extras.masks = {0xBDB6DB, 0x6DFF6D, 0x0FFFF0, 0xFFF0FF, 0xAAAAAA};

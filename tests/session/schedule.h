@@ -14,7 +14,7 @@
 
 namespace session_test {
 
-// Of what texts a schedule is.
+// The kind of a schedule's texts.
 struct ScheduleKind {
   bool has_stages;
   bool has_masks;  // guidance, and first tokens with their log-probabilities
@@ -35,7 +35,7 @@ class Schedule {
 
   void run();
 
-  // Which advancing and adding may fail with, and go on.
+  // The statuses that advancing and adding may fail with, and go on.
   void expect_failures(const std::set<sampler_status> &statuses) {
     driver_.expect_failures(statuses);
   }

@@ -383,7 +383,7 @@ TEST(SessionSteps, NumbersOfRemovedSequencesAreGivenAgain) {
   EXPECT_EQ(driver.add(greedy_wish({5}, 9), no_drafts()), 1);
   const Driver::Step step = driver.plan();
   driver.remove(0);
-  // What was planned for the one before is not taken for the new one, though it is as long.
+  // The former sequence's plan is not taken for the new one's, though it is as long.
   EXPECT_EQ(driver.add(greedy_wish({8}, 3), no_drafts()), 0);
   expect_stale(driver, step.spans);
   const Driver::Step next = driver.plan({0});

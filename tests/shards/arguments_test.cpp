@@ -17,7 +17,7 @@ constexpr int64_t kNumRows = SampleRanks::kNumRows, kNumCols = SampleRanks::kNum
 struct Ranks : SampleRanks {
   Outcome run() { return SampleRanks::run(sampler); }
 
-  // Of one token a slot, for what needs one.
+  // One token a slot, for what needs a history.
   void give_history() {
     static const int64_t offsets[] = {0, 1, 2};
     static const int32_t ids[] = {1, 2};
@@ -261,7 +261,7 @@ TEST(ShardArguments, AreTheSameOnEveryRank) {
     Ranks ranks;
     which.breaks(ranks);
     if (which.text.find("reports") != std::string::npos) {
-      // The plan's digest tells before any message is sent whose size may differ.
+      // The plan's digest shows it before any message is sent whose size may differ.
       sampler_shard_plan_info plans[2] = {};
       for (int i = 0; i < 2; ++i) {
         plans[i].struct_size = sizeof plans[i];
@@ -280,7 +280,7 @@ TEST(ShardArguments, AreTheSameOnEveryRank) {
   }
 }
 
-// What arrays hold may differ in one row: it is bad everywhere, and its neighbour good.
+// Arrays may differ in one row: it is bad everywhere, and its neighbour good.
 TEST(ShardArguments, InArraysMakeRowsBadWhereTheyDiffer) {
   const auto expect_one_bad = [](Ranks &ranks) {
     const Outcome outcome = ranks.run();
@@ -444,7 +444,7 @@ TEST(ShardPlan, NeedsFewBytes) {
   float logprobs[64];
   args.report_args.out_logprobs = logprobs;
   EXPECT_EQ(plan().num_exchanges, 2);
-  // What the token brings, or its rank, the sums come with.
+  // The sums come with the exchange that brings the token, or its rank.
   ranks.params[0].top_k_ties = SAMPLER_TIES_KEEP;
   EXPECT_EQ(plan().num_exchanges, 2);
   int32_t token_ranks[64];

@@ -6,12 +6,12 @@
 #include <random>
 #include <vector>
 
-#include "problem.h"
 #include "../sized.h"
+#include "problem.h"
 
 namespace shards_test {
 
-// Of rows that are sampled.
+// Ranks that sample rows.
 struct SampleRanks {
   static constexpr int64_t kNumRows = 2, kNumCols = 40, kNumRanks = 4, kWidth = 10;
   static constexpr int32_t kUntouched = 0x5A5A5A5A;
@@ -69,7 +69,7 @@ struct SampleRanks {
   sampler_row_status statuses[kNumRanks][kNumRows];
 };
 
-// Of chains that are verified.
+// Ranks that verify chains.
 struct ChainRanks {
   static constexpr int64_t kNumCols = 40, kNumSequences = 4, kNumDrafts = 3;
   static constexpr size_t kNumRanks = 3;

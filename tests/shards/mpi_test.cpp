@@ -136,7 +136,7 @@ TEST_F(Rank, FailsWithTheOthers) {
   expect_good();
 }
 
-// What the others are not told by messages, each rank in turn.
+// Failures that no message reports to the others, each rank in turn.
 TEST_F(Rank, TellsOfItsLastRoundWhereItIsAsked) {
   const auto confirm = [&](sampler_status status, int *failed_rank) {
     const char *text = error_.c_str();
@@ -170,7 +170,7 @@ TEST_F(Rank, TellsOfItsLastRoundWhereItIsAsked) {
       EXPECT_EQ(error_, "a rank has failed in the last round; its own error says why");
     }
   }
-  // Of two it is the first one; and there may be no place for it, nor for a text.
+  // The first of two failed ranks is reported; failed_rank and the text may be NULL.
   const sampler_status own = rank() + 2 >= num_ranks() ? SAMPLER_ERROR_SYSTEM : SAMPLER_OK;
   EXPECT_NE(confirm(own, &failed_rank), SAMPLER_OK);
   EXPECT_EQ(failed_rank, std::max(num_ranks() - 2, 0));
@@ -268,7 +268,7 @@ TEST_F(Rank, NamesWhatDiffers) {
 }
 
 // Where the communicator's handler of errors returns, so does the call: of no communicator, and
-// where MPI tells all ranks of a failure in the reduction, or in any exchange.
+// where MPI reports a failure to all ranks in the reduction, or in any exchange.
 TEST_F(Rank, TellsOfMpisErrors) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // that of calls without one, too
   sampler_shard_args shard = {};

@@ -89,7 +89,7 @@ std::string compare_filter(const Samplers &samplers, const Rows &rows, const Fil
 std::string compare_select(const Samplers &samplers, const Rows &rows, int64_t num_selected,
                            const int32_t *selected_counts, const Ranges &ranges);
 
-// Of rows q, or with `drafts` of tokens in their place; q has as many rows and columns.
+// q has as many rows and columns as p. `drafts`, if not null, stand for q's rows.
 std::string compare_residual(const Samplers &samplers, const Rows &p, const Rows &q,
                              const int32_t *drafts, sampler_dtype output_dtype,
                              const Ranges &ranges);

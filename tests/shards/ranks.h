@@ -18,7 +18,7 @@ namespace shards_test {
 // first[r] to first[r + 1] are the ids of rank r.
 using Ranges = std::vector<int64_t>;
 
-// Memory of exactly so many bytes, aligned to 8, with bytes after it that nobody may write.
+// Memory of exactly `bytes` bytes, aligned to 8, with bytes after it that nobody may write.
 class Exact {
  public:
   explicit Exact(size_t bytes = 0) : bytes_(bytes), words_(bytes / 8 + 1 + kGuardWords, kGuard) {}
@@ -103,8 +103,8 @@ class OwnCall {
   sampler_verify_args verify_;
 };
 
-// Runs all rounds on all ranks, whose arguments are these. `spoil(round, messages)` may change what
-// was gathered: num_ranks messages of so many bytes.
+// Runs all rounds on all ranks, whose arguments are these. `spoil(round, messages, bytes)` may
+// change what was gathered: num_ranks messages of `bytes` bytes.
 template <class Spoil>
 Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> ranks,
                   const Spoil &spoil) {

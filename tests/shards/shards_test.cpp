@@ -19,7 +19,7 @@ class ShardsTest : public TypedTest {
   Handle best_, scalar_{"scalar", 3};
 };
 
-// What the plan says of each exchange is what was sent.
+// The exchanges and bytes are those of the plan.
 void expect_as_planned(const Outcome &outcome) {
   size_t bytes = 0;
   for (int64_t i = 0; i < outcome.plan.num_exchanges; ++i) bytes += outcome.plan.message_bytes[i];

@@ -97,7 +97,7 @@ class TypedTest : public testing::TestWithParam<TypeAndKind> {
     for_calls(shapes, num_calls, [&](const Shape &shape, int i) {
       const Rows p =
           make_rows(shape.num_rows, shape.num_cols, dtype(), kKind, i % 3 == 0, random());
-      // Of equal rows nothing is left.
+      // Equal rows leave nothing.
       const Rows q = i % 4 == 1 ? p
                                 : make_rows(shape.num_rows, shape.num_cols, sampler_dtype(i % 3),
                                             kKind, i % 3 == 0, random());

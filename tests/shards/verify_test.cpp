@@ -187,7 +187,7 @@ TEST(ShardedVerify, ArgumentsThatDifferAreAnErrorOnEveryRank) {
   }
 }
 
-// Of what is in messages anything may come, but for a crash, or a row that is not told to be bad.
+// Spoiled messages may give any tokens, but no crash, and bad rows are reported as such.
 TEST(ShardedVerify, MessagesMayBeSpoiledOnTheWay) {
   std::mt19937_64 random(seeded(5));
   for (int i = 0; i < 300; ++i) {

@@ -61,7 +61,7 @@ Row make_row(sampler_dtype dtype, sampler_input_kind kind, const std::vector<flo
   return row;
 }
 
-// A normal value of the type so many steps above x.
+// A normal value of the type, `steps` steps above x.
 float neighbour(float x, int steps, sampler_dtype dtype) {
   const int step = dtype == SAMPLER_F32 ? 1 : dtype == SAMPLER_F16 ? 1 << 13 : 1 << 16;
   return contract::value_of_key(contract::value_key(x) + uint32_t(steps * step));
@@ -440,8 +440,8 @@ TEST(Pass, PackBeyond) {
   }
 }
 
-// A row of all values from 0 up, each of which tells its place. Whole vectors alone are taken, the
-// one at the row's end too.
+// A row of all values from 0 up, each of which is its place. Whole vectors alone are taken, the one
+// at the row's end too.
 TEST(Pass, SampleTakesAnyVectorOfEachStep) {
   constexpr int64_t kStep = cpu::kSampleStep * cpu::kVectorElements;
   for (const cpu::Passes *passes : usable_passes()) {
@@ -532,7 +532,7 @@ TEST(Pass, WeighSplit) {
                 });
 }
 
-// Of rows as in other tests, and of values of all sizes, down to those whose weight is 0.
+// Rows as in other tests, and values of all sizes, down to those whose weight is 0.
 TEST(Pass, SumEntropy) {
   std::vector<Row> rows = all_rows(kLargeCounts);
   std::mt19937 random(seeded(7));

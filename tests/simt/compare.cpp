@@ -97,7 +97,7 @@ Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   return launch;
 }
 
-// Of a workspace, with any content.
+// A line of a workspace, with any content.
 struct alignas(kernels::kSpreadAlignment) Line {
   char bytes[kernels::kSpreadAlignment];
 

@@ -144,7 +144,7 @@ uint64_t hash(size_t i) {
 }
 
 // As many histograms as there can be, for few of the largest: 46 tokens lie above the ties, two at
-// each distance. Only so many threads of each warp see any of it.
+// each distance. Only the first num_lanes threads of each warp see any of it.
 Values nested_at_the_top(const Case &setup, int num_lanes) {
   int num_above = 0;
   return made(setup, [&](size_t i) {
@@ -404,8 +404,8 @@ kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
   return plan;
 }
 
-// Of kernels that are not the general ones: nothing for requests that they do not take, and without
-// what the general kernel takes for rows that they leave.
+// Costs of kernels that are not the general ones: nothing for requests that they do not take, and
+// without what the general kernel takes for rows that they leave.
 template <class Request>
 Costs costs_of_streamed(const Case &setup, const Request &request) {
   Costs costs;
@@ -652,7 +652,7 @@ SampleOptions of_candidates() {
   return options;
 }
 
-// Of a request that has stages or reports.
+// Costs of a request that has stages or reports.
 Costs costs_of_staged(const Case &setup, const SampleRequest &request) {
   kernels::StagedSampleRequest staged(request);
   std::vector<char> memory(staged.memory.bytes_of_team + kernels::StageMemory::kAlignment);
@@ -673,8 +673,8 @@ Costs sample_with(const Case &setup, const Values &values, const Pipeline &pipel
   return costs_of_staged(setup, request);
 }
 
-// A call with stages and reports, and what it points to. The slot of its state has said 512 tokens,
-// as a text that repeats itself here and there.
+// A call with stages and reports, and what it points to. The slot of its state holds 512 tokens, as
+// a text that repeats itself here and there.
 class StagedCall {
  public:
   StagedCall(const Case &setup, const Values &values)
@@ -709,7 +709,7 @@ class StagedCall {
     pipeline_.dry_allowed_length.value = 2;
     return *this;
   }
-  // Of which a token in eight is allowed.
+  // A token in eight is allowed.
   StagedCall &bitmask() {
     mask_.assign(size_t(setup_.num_cols + 31) / 32, 0x11000011u);
     pipeline_.edits.add(SAMPLER_STAGE_MASK);
@@ -966,7 +966,7 @@ uint64_t work_of_a_part(const Case &setup, const Costs &usual) {
 uint64_t run_a_warp(const Case &setup, const Costs &) {
   return uint64_t(4 * setup.team_size * kThreads / 32);
 }
-// One for each 32 elements that the usual row visits. Of top-k an ordinary row adds next to
+// One for each 32 elements that the usual row visits. With top-k an ordinary row adds next to
 // nothing, since its threads' largest leave few tokens in question, and any histogram of all is a
 // hundred times as much. It is a quarter of what a pass costs without it; the work holds both.
 uint64_t one_a_warp(const Case &setup, const Costs &usual) {
@@ -1177,8 +1177,8 @@ std::string decimal(double x) {
   return text;
 }
 
-// Of each operation named in passes.txt: elements read and elements that came from device memory,
-// both as multiples of the row, and barriers of the team and of its blocks. None may change unseen.
+// Each operation named in passes.txt: elements read and elements that came from device memory, both
+// as multiples of the row, and barriers of the team and of its blocks. None may change unseen.
 TEST(Recorded, OrdinaryRows) {
   const Values row = ordinary(kRecorded);
   for_each_line(PASSES_FILE, [&](const std::vector<std::string> &fields) {

@@ -32,7 +32,7 @@ struct Costs {
   uint64_t scored = 0;          // times that a warp scores a token of each lane for a Gumbel draw
   uint64_t num_left = 0;        // rows that other kernels take up
 
-  // Of another block, which runs beside this one.
+  // Adds those of another block, which runs beside this one.
   void add(const Costs &other) {
     visited += other.visited, copied += other.copied, copied_bytes += other.copied_bytes;
     compared += other.compared, atomics += other.atomics, atomic_steps += other.atomic_steps;
@@ -68,7 +68,7 @@ class Books {
 
   Costs &costs() { return costs_; }
 
-  // Once the launch is over, whose rows have elements of so many bytes.
+  // Once the launch is over, whose rows have elements of element_bytes.
   Costs close(int element_bytes) {
     const uint64_t elements_of_vector = sizeof(sampler::kernels::Vector) / uint64_t(element_bytes);
     for (auto &warp : atomics_) {
@@ -119,7 +119,7 @@ template <int kThreads_>
 class CountingContext : public simt::SimtContext<kThreads_> {
   using Base = simt::SimtContext<kThreads_>;
   using Place = simt::Place;
-  // Of CUB's reductions and scans one, and those after which all have the result.
+  // CUB's own barrier, and those after which all threads have the result.
   static constexpr uint64_t kBarriersOfReduction = 3;
   static constexpr uint64_t kBarriersOfScan = 2;
 

@@ -53,7 +53,7 @@ std::vector<float> row_of(const Crowd &crowd, std::mt19937_64 &random) {
   return row;
 }
 
-// So many tokens are the largest, next to each other, and as heavy as some of the others together.
+// The `count` largest tokens, next to each other, and as heavy as some of the others together.
 struct NearCut {
   int count;
   int num_values;

@@ -18,7 +18,7 @@ constexpr std::size_t kStacksPerMapping = 64;
 constexpr std::size_t kColors = 16;
 constexpr std::size_t kColorBytes = 256;
 
-// Of the fiber that was left last, for the one that goes on.
+// The record of the fiber that was left last, for the one that goes on.
 sanitizers::FiberRecord *g_left_record = nullptr;
 
 // Maps many stacks at once and hands out one. An overflow runs into the page below a stack, which
@@ -44,7 +44,7 @@ char *map_stack() {
   return stack;
 }
 
-// Of one stack, which Boost.Context asks for once and gives back never.
+// Allocates one stack, which Boost.Context asks for once and never gives back.
 struct StackAllocator {
   char *bottom;
   std::size_t num_bytes;

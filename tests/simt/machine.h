@@ -86,8 +86,8 @@ struct Options {
   // far.
   int skip_site = kNoSite;
 
-  // A thread lets others run at about one in so many atomics and vector accesses, before or after
-  // it; 0 for never. Otherwise it runs until it has to wait.
+  // A thread lets others run at about one in yield_interval atomics and vector accesses, before or
+  // after it; 0 for never. Otherwise it runs until it has to wait.
   int yield_interval = 16;
 };
 
@@ -132,7 +132,7 @@ struct Dimensions {
   int team_size = 0;    // blocks
   int num_threads = 0;  // of a block
   std::size_t shared_bytes = 0;
-  // Not 0: teams stand for groups of single blocks that run at once, so many blocks in all.
+  // Not 0: teams stand for groups of single blocks that run at once, num_blocks in all.
   std::int64_t num_blocks = 0;
 };
 
@@ -362,7 +362,7 @@ class Machine {
   std::vector<std::unique_ptr<Thread>> threads_;  // as many as the largest team had
   Fiber caller_;
 
-  // Of the launch.
+  // The launch's.
   Dimensions dimensions_;
   std::uint64_t seed_ = 0;
   Options options_;
@@ -373,11 +373,11 @@ class Machine {
   std::vector<Block> blocks_;
   std::vector<Scope> scopes_;  // of the warps, then of the blocks, then of the team
 
-  // Of the team that runs.
+  // The running team's.
   std::int64_t team_ = 0;
   int num_ended_ = 0;
   std::vector<Thread *> ready_;
-  std::size_t window_ = 0;  // the next thread is one of so many that were made ready last
+  std::size_t window_ = 0;  // the next thread is one of the last window_ made ready
   std::int64_t ticks_until_yield_ = 0;
   std::int64_t num_pauses_ = 0;  // since a thread met others or ended
   std::exception_ptr failure_;

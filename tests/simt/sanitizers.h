@@ -1,4 +1,4 @@
-// What the sanitizers must be told of fibers, and of memory that is not to be touched. Without a
+// What the sanitizers must know of fibers, and of memory that is not to be touched. Without a
 // sanitizer every function here is empty.
 #pragma once
 

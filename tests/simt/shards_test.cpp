@@ -69,7 +69,7 @@ std::vector<Hard> hard_rows() {
           {"one above all", made([](size_t i) { return i == 77 ? 20.0f : 0.0f; })}};
 }
 
-// Of all rounds, on one rank, which gives the `num_tokens` tokens of whole rows.
+// Costs of all rounds, on one rank, which gives the `num_tokens` tokens of whole rows.
 template <class Request>
 simt_test::Costs costs_of(Request whole, size_t num_tokens) {
   constexpr int kThreads = kernels::kBlockThreads;
@@ -184,7 +184,7 @@ simt_test::Costs costs_of_chain(const Values &p, const Values &q,
   return costs_of(request, drafts.size() + 1);
 }
 
-// Of each draft two rows are checked, and of the last token one; what is left there is counted,
+// Two rows are checked for each draft, and one for the last token; what is left there is counted,
 // weighed and drawn from. What is left by a draft that may be rejected is read with no vectors.
 TEST(ShardLaunches, ChainsCostAPassOverEachRowThatCounts) {
   const Values usual = probabilities(ordinary());

@@ -20,7 +20,7 @@ struct Rule {
   std::string message;
 };
 
-// Of a struct of another size than this one's.
+// The error for a struct of another size than this version's.
 template <class Struct>
 std::string wrong_size(const std::string &name, const std::string &type, std::size_t size) {
   return name + "->struct_size is " + std::to_string(size) + "; set it to sizeof(" + type + "), " +
@@ -570,7 +570,7 @@ TEST_F(Arguments, AreNotLookedAtWhileTheHandleIsBusy) {
                              4, "sampler is serving another call; it serves one at a time"));
 }
 
-// Of a slot, which makes its row bad.
+// A slot's bad number makes its row bad.
 TEST_F(Arguments, OfRowsMakeThemBad) {
   const float nan = NAN, infinity = INFINITY;
   const float floats[] = {nan, 0, 0};

@@ -50,7 +50,7 @@ struct Seen {
   explicit Seen(const Shape &shape)
       : handle(make_recorded_handle(&last)), pair(handle.get(), shape), recorder(last) {}
 
-  // Of all slots, which end with the block.
+  // All slots, which end with the block.
   std::string memory() const {
     const Shape &shape = pair.shape();
     const std::int64_t usual = std::max<std::int64_t>(shape.max_tokens / 4, 64);

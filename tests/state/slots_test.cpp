@@ -243,7 +243,7 @@ TEST(Slots, ThatAreNoneAreReadAsNothing) {
   EXPECT_EQ(lengths[1], 0);
 }
 
-// What a call that names a slot twice makes of it is undefined; the other slots are as they were.
+// A slot that a call names twice has undefined contents; the other slots are as they were.
 TEST(Slots, ThatComeTwiceHarmNoOther) {
   const Handle handle = make_handle();
   Pair pair(handle.get(), {3, 10, 4, true});

@@ -39,7 +39,7 @@ std::size_t num_kept(const Source &source) {
   return p.size() - static_cast<std::size_t>(std::count(p.begin(), p.end(), 0.0L));
 }
 
-// Of 16 tokens top-k drops two, then top-p one and min-p two; the rest reaches down to 1.02e-3.
+// Top-k drops two of 16 tokens, then top-p one and min-p two; the rest reaches down to 1.02e-3.
 // 4.9e8 draws: their non-centrality is 7.0^2 at 1e-3, of which 4.65 lie below the bound that an
 // honest token exceeds with chance kAlpha / 32, and 2.33 are needed for the power.
 TEST(Distribution, OneInAThousand) {

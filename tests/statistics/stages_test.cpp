@@ -25,7 +25,7 @@ Source source_of_shares(sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_C
   return source;
 }
 
-// Of the shares those that `keeps` says, normalised.
+// The shares that `keeps` keeps, normalised.
 template <class Keeps>
 Probabilities kept_shares(const Keeps &keeps) {
   Probabilities result;

@@ -40,7 +40,7 @@ def logits(rng, count):
 
 
 def parameters(rng):
-  """Of one row: name, parameter, min_keep, warper."""
+  """Yields name, parameter, min_keep, warper for one row."""
   for _ in range(2):
     p, min_keep = f32(rng.uniform(0.02, 0.98)), rng.choice([1, 1, 3])
     yield 'typical_p', p, min_keep, TypicalLogitsWarper(mass=p, min_tokens_to_keep=min_keep)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-# Lists as many cases as it is told, and tells the share that it would run.
+# Lists the number of cases that it gets, and prints the share that it would run.
 PROGRAM = """
 import os, sys
 if sys.argv[-1] == "--gtest_list_tests":

@@ -300,7 +300,7 @@ TEST(UnmaskLaws, RandomRowsAreIndependent) {
   EXPECT_LT(chi_square, 29.9);  // 1e-4 of seven degrees of freedom; the seed is fixed
 }
 
-// So many steps fill the block, by LLaDA's numbers.
+// num_steps_left steps fill the block, by LLaDA's numbers.
 TEST(UnmaskLaws, StepsLeftFillTheBlock) {
   const Handle handle = make_handle();
   for (int num_rows : {1, 7, 32, 33}) {

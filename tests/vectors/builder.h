@@ -43,7 +43,7 @@ std::string bytes_of(const std::vector<T> &values) {
   return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)};
 }
 
-// Of multiples of 1/16, which every type has.
+// Multiples of 1/16, which every type has.
 inline Row random_logits(std::int64_t num_cols, Random *random) {
   Row row;
   for (std::int64_t i = 0; i < num_cols; ++i) row.push_back(float(random->between(-48, 48)) / 16);
@@ -93,7 +93,7 @@ class Builder {
     case_.inputs[path(member)] = {element_type<T>(), bytes_of(values)};
     return *this;
   }
-  // Of the type that use_i64() tells.
+  // Ids of the type that use_i64() sets.
   Builder &ids(const std::string &member, const Ids &ids) {
     case_.inputs[path(member)] = id_type_ == ElementType::kI64
                                      ? Array{id_type_, bytes_of(ids)}
@@ -123,12 +123,12 @@ class Builder {
     if (kind) set(view + ".kind", kind);
     return *this;
   }
-  // Of the type of the call's rows.
+  // `dtype` is that of the call's rows.
   Builder &guidance(const Rows &rows, sampler_dtype dtype = SAMPLER_F32) {
     case_.inputs["pipeline.guidance_logits"] = {ElementType(dtype), bytes_of_rows(rows, dtype)};
     return set("pipeline.num_guidance_rows", std::int64_t(rows.size()));
   }
-  // Of the pipeline.
+  // The pipeline's.
   Builder &lists(const std::string &name, const std::vector<Ids> &lists) {
     if (uses_i64()) set("pipeline.token_id_type", SAMPLER_ID_I64);
     return lists_at("pipeline." + name, lists);

@@ -366,7 +366,7 @@ bool holds_object(const Json &json) {
          });
 }
 
-// What holds an object takes a line for each of its elements, all else one line.
+// JSON that holds an object takes a line for each of its elements, all else one line.
 void append_lines(const Json &json, std::string *text) {
   if (!holds_object(json)) {
     *text += json.dump();

@@ -47,8 +47,8 @@ struct Case {
 ElementType type_of(const capi_test::Member &member);
 std::size_t size_of(ElementType type);
 
-// Whose workspace a call uses that does not bring one anyway: the handle's, or one given with the
-// call that has the bytes that its workspace_size function tells and not one more.
+// The workspace of a call that does not bring one anyway: the handle's, or one given with the call
+// that has the bytes that its workspace_size function returns and not one more.
 enum class WorkspaceOf { kHandle, kCall };
 
 // The largest call's. A replaying handle needs no more.

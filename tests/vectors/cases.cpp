@@ -203,7 +203,7 @@ Case to_case(const std::string &name, const Call &call) {
   return result;
 }
 
-// Whether `recorded` tells all that `made` does: the same call with at least its outputs, or
+// Whether `recorded` shows all that `made` does: the same call with at least its outputs, or
 // another that is refused with the same text.
 bool covers(const Case &recorded, const Case &made) {
   if (made.status != SAMPLER_OK) return recorded.error == made.error;

@@ -8,7 +8,7 @@
 
 namespace vectors_test {
 
-// Of one operation, with the outputs that they gave. Aborts where a call that should succeed fails,
+// One operation's, with the outputs that they gave. Aborts where a call that should succeed fails,
 // or the other way round.
 std::vector<Case> make_cases(const capi_test::Operation &operation);
 

@@ -71,7 +71,7 @@ void add_history(Builder &b, std::int64_t num_slots = kSlots, std::int64_t num_c
   b.in("pipeline.prompt_lengths", lengths);
 }
 
-// Few of the likely tokens, so that what is said of them matters.
+// Few of the likely tokens, so that the lists of them matter.
 Ids random_ids(Builder &b, std::int64_t count, std::int64_t num_cols = kCols) {
   Ids ids;
   while (std::int64_t(ids.size()) < count) {
@@ -611,7 +611,7 @@ class Maker {
     if (made.status == SAMPLER_OK) give_up(made.name, "must fail");
     cases_.push_back(std::move(made));
   }
-  // Of the type that the case has by now.
+  // The ids' type is the case's by now.
   void add_tokens_of_sample(Builder &b) const {
     if (is_sample()) add_tokens(b);
   }
@@ -709,7 +709,7 @@ void Maker::add_numbers(const Numbers &numbers) {
   const std::string name = numbers.name;
   std::vector<std::string> members;
   for (const std::string &member : numbers.members) {
-    // Of a stage that only the token that is drawn moves on.
+    // These are of a stage that only a drawn token moves on.
     const bool moves_on = member == "top_p_decay" || member == "top_p_least";
     if (!moves_on) members.push_back("row_params." + member);
   }

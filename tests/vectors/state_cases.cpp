@@ -27,7 +27,7 @@ class Maker {
     }
     give_up(name, "is no call of a state");
   }
-  // Of slots 2, 0 and 1, with penalties and adaptive stages.
+  // Draws for slots 2, 0 and 1, with penalties and adaptive stages.
   Builder draw(bool uses_i64) {
     Builder b(capi_test::operation(capi_test::Op::kSample), "sample", 50 + case_.calls.size());
     if (uses_i64) b.use_i64();

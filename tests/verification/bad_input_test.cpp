@@ -299,7 +299,7 @@ TEST(BadRows, MakeTheirSequenceBad) {
   }
 }
 
-// What stands behind the token that ends a sequence is not looked at.
+// Tokens after the one that ends a sequence are not looked at.
 TEST(BadRows, BehindTheEndAreNotRead) {
   for (const bool is_tree : {false, true}) {
     for (const sampler_acceptance rule :

@@ -445,7 +445,7 @@ void compare(sampler_t sampler, const EngineCall &call, Tally *tally) {
       expected.pop_back();
       actual.pop_back();
     } else if (call.layout == "vllm_v1" && is_rejected && !is_greedy) {
-      // Of a placeholder vLLM's first runner subtracts the row that is given for it.
+      // vLLM's first runner subtracts the row that is given for a placeholder.
       const bool is_compared = drafts[kept] >= 0;
       const std::int32_t token = is_compared ? recovered(sampler, call, one, kept) : -1;
       tally->skipped += token < 0;

@@ -420,7 +420,7 @@ double p_value(const Counts &counts, const Probabilities &law) {
   return num_cells > 1 ? statistics_test::chi_square_tail(statistic, num_cells - 1) : 1;
 }
 
-// Of the token at one place alone, 0 to 2.
+// The distribution of the token at one place alone, 0 to 2.
 template <class Numbers>
 Numbers marginal(const Numbers &joint, std::size_t place) {
   constexpr std::size_t kSteps[] = {kTokens * kTokens, kTokens, 1};
@@ -526,7 +526,7 @@ std::vector<Shape> shapes() {
 }
 
 void set_filters(Case *one) {
-  // Of the target top_k and top_p take one each, of the draft top_k and min_p.
+  // top_k and top_p take one token each from the target, top_k and min_p from the draft.
   one->temperature = 0.8F;
   one->top_k = 4;
   one->top_p = 0.9F;
@@ -696,8 +696,7 @@ double mean_kept(sampler_t sampler, const Setting &setting, sampler_acceptance r
   for (std::int64_t call = 0; call < kNumCalls && batch.run(&random); ++call) {
     for (const std::int32_t kept : batch.emitted) ++counts.at(std::size_t(kept));
   }
-  // Where all texts keep as many there is nothing to compare but that they do, to a rounding of
-  // f32.
+  // If all texts keep the same number, only that is compared, to a rounding of f32.
   const auto likeliest = std::max_element(law.begin(), law.end());
   if (*likeliest > 1 - 1e-6L) {
     EXPECT_GE(counts.at(std::size_t(likeliest - law.begin())) + 10, std::uint64_t(kNumDraws));

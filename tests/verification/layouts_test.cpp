@@ -142,7 +142,7 @@ TEST(Chains, AreTrees) {
       Layout layout;
       layout.tree = tree;
       auto chains = verify(handles.reference.get(), *problem);
-      // Of trees this is the other count.
+      // A tree's accepted counts are its emitted ones.
       for (Outcome &chain : chains) chain["accepted"] = chain["emitted"];
       expect_equal(chains, verify(handles.reference.get(), *problem, layout), "tree");
       expect_equal(chains, verify(handles.simd.get(), *problem, layout), "tree, SIMD");

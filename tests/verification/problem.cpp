@@ -173,7 +173,7 @@ std::int64_t Call::draft_place(std::int64_t s, std::int64_t i) const {
   return place;
 }
 
-// Of what is laid out like draft ids.
+// The place of entry i in arrays that are laid out like draft ids.
 std::int64_t Call::entry_place(std::int64_t s, std::int64_t i) const {
   return layout_.packing == SAMPLER_PACKING_POSITIONS ? position_place(s, i + 1)
                                                       : draft_place(s, i);

@@ -43,7 +43,7 @@ using Row = std::vector<float>;
 // One sequence. Position 0 follows the context, position i + 1 follows draft i.
 struct Sequence {
   std::vector<std::int64_t> drafts;
-  std::vector<std::int32_t> parents;  // of each draft; -1: the root. Of a chain i - 1
+  std::vector<std::int32_t> parents;  // of each draft; -1: the root. In a chain i - 1
   std::vector<Row> target;            // by position
   std::vector<Row> draft;             // by draft; of a problem with draft rows
   std::vector<std::int32_t> masks;    // by position; of a problem with masks
@@ -51,7 +51,7 @@ struct Sequence {
 
   float temperature = 1, top_p = 1;
   float draft_temperature = 1;  // of a problem with draft parameters by slot
-  // Of a problem with numbers by slot.
+  // In a problem with numbers by slot.
   float frequency_penalty = 0, adaptive_target = 0;
   std::int64_t top_p_reset_token_id = -1;
   sampler_acceptance rule = SAMPLER_ACCEPT_STANDARD;

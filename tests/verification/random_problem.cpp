@@ -333,7 +333,7 @@ void add_stages(Random *random, Problem *problem) {
     }
     const std::int64_t few = std::min<std::int64_t>(problem->num_cols - 1, 9);
     sequence.history = random_text(random, random->between(0, 30), few);
-    // So that drafts repeat what was said.
+    // So that drafts repeat the history.
     for (const std::int64_t id : sequence.drafts) {
       if (random->one_in(2)) sequence.history.push_back(static_cast<std::int32_t>(id));
     }

@@ -289,7 +289,7 @@ void compare(const Setting &setting) {
       const auto texts = Writer(sampler, own).with_drafts(answers, &num_calls);
       ASSERT_FALSE(testing::Test::HasFailure());
       for (std::size_t s = 0; s < texts.size(); ++s) {
-        // What comes behind the answers has none to compare with.
+        // Tokens beyond the answers have none to compare with.
         const std::size_t length = std::min(texts[s].size(), answers[s].size());
         ASSERT_GT(length, 20U);
         EXPECT_EQ(Text(texts[s].begin(), texts[s].begin() + std::ptrdiff_t(length)),

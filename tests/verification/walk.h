@@ -20,7 +20,7 @@ struct Expectation {
   bool is_uncertain = false;
 };
 
-// Of one sequence with good rows. `sampler`: which does the parts; the scalar reference.
+// One sequence with good rows. `sampler`, the scalar reference, does the parts.
 Expectation expect(sampler_t sampler, const Problem &problem, std::int64_t sequence);
 
 }  // namespace verification_test

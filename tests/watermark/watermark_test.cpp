@@ -290,8 +290,8 @@ TEST(Laws, TokensFollowTheDistribution) {
   }
 }
 
-// Of texts without it one in a hundred has a p-value of at most 0.01, one in two of at most 0.5; a
-// key that is not the text's finds nothing either.
+// One in a hundred of the texts without it has a p-value of at most 0.01, one in two of at most
+// 0.5; a key that is not the text's finds nothing either.
 TEST(Laws, TextsWithoutItAreNotFound) {
   std::mt19937_64 random(3932);
   constexpr int kTexts = 4000;

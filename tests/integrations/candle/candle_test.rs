@@ -184,7 +184,7 @@ fn draws_what_the_library_draws_in_a_batch() {
             ..sys::sampler_options::INIT
         };
         let mut sampler = std::ptr::null_mut();
-        // SAFETY: the arrays have the lengths that are said, and outlive the calls.
+        // SAFETY: the arrays have the lengths that are given, and outlive the calls.
         unsafe {
             assert_eq!(sys::sampler_create(&options, &mut sampler), sys::SAMPLER_OK);
             assert_eq!(sys::sampler_sample(sampler, &args), sys::SAMPLER_OK);

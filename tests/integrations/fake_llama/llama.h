@@ -27,7 +27,7 @@ typedef struct llama_token_data_array {
   bool sorted;
 } llama_token_data_array;
 
-/* Of ggml. */
+/* ggml's. */
 struct ggml_context;
 struct ggml_cgraph;
 struct ggml_tensor;

@@ -60,7 +60,7 @@ TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
   }
 }
 
-// Stages that go by what a text has said, one that drawn tokens move, and parameters by text.
+// Stages that go by a text's tokens, one that drawn tokens move, and parameters by text.
 class Staged {
  public:
   explicit Staged(Scenario *scenario) {
@@ -132,7 +132,7 @@ TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
             EXPECT_EQ(generation.texts(), whole);
             break;
           }
-          // Models copy, too, and tell of it by an exception.
+          // Models copy, too, and report it by an exception.
           if (status == SAMPLER_ERROR_CALLBACK && function == "cudaMemcpyAsync") {
             cudaGetLastError();
             continue;

@@ -18,7 +18,7 @@ void copy(void *to, const void *from, std::size_t bytes) {
 
 }  // namespace
 
-// Of the first device.
+// On the first device.
 void *make_logits(const void *from, std::size_t bytes) {
   void *const logits = simt::runtime::allocate(0, bytes + 1);  // not nothing
   if (bytes > 0) simt::runtime::copy_to_device(logits, from, bytes);

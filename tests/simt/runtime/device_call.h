@@ -48,7 +48,7 @@ class DeviceCall {
   std::map<std::string, DeviceArray> arrays_;
 };
 
-// On the device of that number; with room for calls of so many rows and columns, or none.
+// On device number `device`, with room for calls of max_rows and max_cols, or none.
 sampler_options device_options(int device, std::int64_t max_rows = 0, std::int64_t max_cols = 0);
 
 // The outputs of the same call on the CPU.

@@ -55,13 +55,13 @@ struct KernelSettings {
   bool has_non_portable_clusters = false;
 };
 
-// Of static and dynamic shared memory without opting in.
+// Static and dynamic shared memory of a block without opting in.
 constexpr int kSharedBytesWithoutOptIn = 48 << 10;
 
 int blocks_per_multiprocessor(const Device &device, const Kernel &kernel, int block_threads,
                               std::size_t dynamic_bytes);
 
-// Clusters that run at once in a processing cluster of so many multiprocessors.
+// Clusters that run at once in a processing cluster of num_multiprocessors.
 int clusters_in(int num_multiprocessors, int blocks_per_multiprocessor, int cluster_size);
 int clusters_at_once(const Device &device, const Kernel &kernel, int block_threads,
                      std::size_t dynamic_bytes, int cluster_size);

@@ -409,7 +409,7 @@ std::vector<Spec> specs_of_long_lists() {
   return specs;
 }
 
-// Of few rows so long that they are spread over a device without clusters: with all filters, with
+// Few rows so long that they are spread over a device without clusters: with all filters, with
 // filters and temperatures that differ, and without filters.
 std::vector<Spec> specs_of_spread_rows() {
   std::vector<Spec> specs;
@@ -722,7 +722,7 @@ TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
   expect_same_replayed(capi_test::few_specs(), 0, [](const Spec &) { return 1u; });
 }
 
-// What the replay before left in the workspace does not matter.
+// The workspace's contents from the replay before do not matter.
 TEST_F(Recorded, ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime) {
   expect_same_replayed(specs_of_spread_rows(), 1, [](const Spec &spec) {
     // Logits, and probabilities of f32, are streamed: counters are cleared, rows read, some left.

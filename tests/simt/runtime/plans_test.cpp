@@ -115,7 +115,7 @@ void for_each_request(const Shape &shape, const Use &use) {
   if (!shape.candidates) use("residual", residual);
 }
 
-// Of sampling and filtering, with stages.
+// Sampling and filtering, with stages.
 template <class Use>
 void for_each_staged_request(const Shape &shape, const Use &use) {
   static const contract::Pipeline stages = [] {
@@ -278,7 +278,7 @@ TEST_P(Plans, AreTaken) {
   }
 }
 
-// A handle made for so many rows and columns has room for what smaller calls need.
+// A handle made for max_rows and max_cols has room for what smaller calls need.
 TEST_P(Plans, FitInTheHandlesWorkspace) {
   for (const int64_t max_cols : {16000, 128256, (1 << 20) - 1}) {
     for (const int64_t max_rows : {1, 3, 50, 1000}) {
@@ -437,7 +437,7 @@ TEST_P(FewRows, UseAllOfTheDevice) {
 
 INSTANTIATE_TEST_SUITE_P(On, FewRows, testing::ValuesIn(machines()), name_of);
 
-// What a kernel has of static shared memory is asked for, not known.
+// A kernel's static shared memory is asked for, not known.
 class StaticSharedMemory : public testing::TestWithParam<Machine> {};
 
 TEST_P(StaticSharedMemory, HasRoomInEachPlan) {

@@ -97,7 +97,7 @@ struct Recorded {
   Work work;
 };
 
-// Of a device: what the runtime works in, for as long as anybody keeps it.
+// A device's: what the runtime works in, for as long as anybody keeps it.
 struct PrimaryContext {
   CUcontext context = nullptr;
   int num_owners = 0;
@@ -139,7 +139,8 @@ int current_device() {
   return context_stack.empty() ? runtimes_device : context_stack.back()->device;
 }
 
-// Of every function that can fail: the error is the thread's last one until somebody asks for it.
+// Every function that can fail returns through it: the error is the thread's last one until
+// somebody asks for it.
 cudaError_t result(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;

@@ -454,7 +454,7 @@ TEST_F(Runtime, PrimaryContextsLastWhileSomebodyKeepsThem) {
   EXPECT_EQ(CUDA_SUCCESS, cuDevicePrimaryCtxRelease(0));
   EXPECT_FALSE(has_primary_context(0));
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(first));
-  // What was set of a kernel is gone with it.
+  // A kernel's settings are gone with it.
   EXPECT_EQ(CUDA_SUCCESS, cuDevicePrimaryCtxRetain(&next, 0));
   EXPECT_NE(first, next);
   EXPECT_EQ(CUDA_SUCCESS, cuDevicePrimaryCtxRelease(0));

@@ -242,7 +242,7 @@ TEST_F(SessionCalls, AnAdvanceThatFailsChangesNothing) {
   }
 }
 
-// The same of sequences that are added and forked, while the last tokens are still to be told.
+// The same of sequences that are added and forked, while the state still lacks the last tokens.
 TEST_F(SessionCalls, AnAddOrForkThatFailsChangesNothing) {
   Mixed whole;
   whole.add_all();

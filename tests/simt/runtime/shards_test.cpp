@@ -72,7 +72,7 @@ TEST_P(DeviceShards, LeaveResiduals) {
   leave_residuals(kShapes, 8, [&](int) { return mixed(); });
 }
 
-// Of given probabilities, or greedy of logits.
+// Given probabilities, or greedy logits.
 TEST_P(DeviceShards, Verify) {
   std::mt19937_64 random(seeded(6));
   for_calls(kShapes, 12, [&](const Shape &shape, int i) {
@@ -180,7 +180,7 @@ TEST_F(FewRows, AreBadWhereRanksDisagree) {
 // sends to its place of what all receive.
 class Rounds {
  public:
-  // Of the first ones of these.
+  // The first num_ranks of `shards` and `args`.
   template <class Args>
   Rounds(sampler_t sampler, const sampler_shard_args *shards, Args *args, size_t num_ranks)
       : sampler_(sampler), shards_(shards, shards + num_ranks) {
@@ -199,7 +199,7 @@ class Rounds {
     }
   }
 
-  // Of all ranks, the last one first.
+  // All ranks, the last one first.
   void run(int64_t round) {
     Exact &sent = messages_[size_t(round)];
     for (auto shard = shards_.rbegin(); shard != shards_.rend(); ++shard) {
@@ -352,7 +352,7 @@ TEST_F(FewChains, AreBadWhereRanksDisagree) {
   }
 }
 
-// Of a sequence whose drafts or seeds differ, and of no other.
+// Only the sequence whose drafts or seeds differ is bad.
 TEST_F(FewChains, OfWhichArraysDifferAreBadOnEveryRank) {
   void (*const breaks[])(ChainRanks &) = {[](ChainRanks &r) { r.ids[1][4] = 8; },
                                           [](ChainRanks &r) { r.counts[2][1] = 2; },
@@ -370,7 +370,7 @@ TEST_F(FewChains, OfWhichArraysDifferAreBadOnEveryRank) {
   }
 }
 
-// What comes is anything but for a crash, and the same on every rank, whether of the CPU or not.
+// Any tokens may come, but no crash, and the same on every rank, whether of the CPU or not.
 TEST_F(FewChains, MayBeSpoiledOnTheWay) {
   std::mt19937_64 random(seeded(5));
   const Samplers mixed = std::vector<sampler_t>{device_.get(), cpu_.get(), reads_host_.get()};

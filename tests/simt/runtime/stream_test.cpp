@@ -26,8 +26,7 @@ using kernels::StreamKind;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// A tile more than the least, which is not whole; and so many that 2, 4, 8 and 16 groups make a
-// bin.
+// A tile more than the least, which is not whole; and enough that 2, 4, 8 and 16 groups make a bin.
 constexpr int kWidths[] = {8200, 40009, 70001, 140003, 262145};
 
 enum class Content {

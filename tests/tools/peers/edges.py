@@ -49,7 +49,7 @@ class Case:
 
 
 def each(name, *others, values=SHARES, levels=ROWS):
-    """Of every row and value: the parameters, after those of `others`."""
+    """The parameters of every row and value, after those of `others`."""
     for row in levels:
         for value in values:
             yield Case(row), {**dict(others), name: value}

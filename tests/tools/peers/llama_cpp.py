@@ -93,7 +93,7 @@ SAMPLERS = {'repeat_penalty': 'penalties', 'frequency_penalty': 'penalties',
 
 
 def samplers(llama, case, names, num_more_tokens=0):
-    """The chain, for the text and so many tokens more."""
+    """The chain, for the text and num_more_tokens more tokens."""
     n = {**DEFAULTS, **names}
     keep = size(n['min_keep'])
     context = len(case.text) + num_more_tokens

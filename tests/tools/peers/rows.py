@@ -73,7 +73,7 @@ class Case:
 
 
 def hash_of(logits):
-    """Of f32; -0 is 0."""
+    """A hash of the logits as f32; -0 is 0."""
     result = 0
     for bits in (numpy.asarray(logits, numpy.float32) + numpy.float32(0)).view(numpy.uint32):
         result = mix(result ^ int(bits))
@@ -114,7 +114,7 @@ def short(number):
 
 
 def pick(rng, chances):
-    """Of {name: (probability, function)} those that a coin chooses, with their values."""
+    """The entries of {name: (probability, function)} that a coin chooses, with their values."""
     return {name: value() for name, (chance, value) in chances.items() if rng.random() < chance}
 
 

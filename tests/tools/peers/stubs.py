@@ -46,7 +46,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def allow_parts_of(package, folder, *others):
-    """Of `package`, some files of which lie in the folder, and none of the others."""
+    """Takes `package` from the folder, which has some of its files; stubs stand for the rest and for `others`."""
     sys.path.insert(0, folder)
     sys.meta_path.append(Finder({package, *others}))
 

@@ -26,7 +26,7 @@ LONGEST_TEXT = 100
 
 
 class Number(int):
-    """Of a loop, which a compiled kernel may cast."""
+    """A loop's number, which a compiled kernel may cast."""
 
     def to(self, _type):
         return self

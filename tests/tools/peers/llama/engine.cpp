@@ -79,7 +79,7 @@ Settings greedy(Settings settings) {
 enum class Way { kOwn, kArray, kRow };
 constexpr Way kWays[] = {Way::kOwn, Way::kArray, Way::kRow};
 
-// Of llama_sampler_sample(), for logits that are no context's.
+// As llama_sampler_sample() does, for logits that are no context's.
 class Candidates {
  public:
   llama_token apply(llama_sampler *smpl, const float *logits, int64_t num_vocab) {

@@ -3,7 +3,7 @@
 
     to_gguf.py FOLDER OUTPUT [VOCAB]
 
-FOLDER is one of examples/tiny_gpt2. With VOCAB the rows of the vocabulary are repeated up to so many tokens, each a
+FOLDER is one of examples/tiny_gpt2. With VOCAB the rows of the vocabulary are repeated up to VOCAB tokens, each a
 little changed: the model is as good as before for times alone, and has no tokenizer.
 """
 
