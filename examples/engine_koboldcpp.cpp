@@ -10,7 +10,7 @@ namespace {
 
 using P = sampler_params;
 
-// Before its samplers it keeps so many of the likeliest tokens.
+// Before its samplers it keeps this many of the likeliest tokens.
 constexpr std::int32_t kMostTokens = 3000;
 
 void set_window(const Value &value, Request *request) {

@@ -156,7 +156,7 @@ const std::vector<Switch> &switches() {
   return all;
 }
 
-// A sampler that the order lacks is off. Who has turned it on is told so.
+// A sampler that the order lacks is off. A note says so to who has turned it on.
 void turn_off_unlisted(const Json &parameters, Request *request) {
   sampler_params &params = request->params;
   sampler_params defaults;

@@ -74,7 +74,7 @@ class Reading {
     }
   }
 
-  // All that are not known, or that cannot be done, are told at once.
+  // Reports all that are not known, or that cannot be done, at once.
   void check() const {
     std::string errors;
     if (!unknown_.empty()) {

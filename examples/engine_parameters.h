@@ -61,9 +61,9 @@ struct Request {
 
   // Tokens of `stop` that end a text.
   Ids ends() const { return ignores_stop ? Ids() : stop; }
-  // The output has at least so many tokens, by min_length too.
+  // The least number of tokens of the output, by min_length too.
   std::int32_t least_new_tokens(std::int32_t prompt_length) const;
-  // Of the new token after `num_new_tokens` others; -1: none.
+  // The token forced after `num_new_tokens` new ones; -1: none.
   std::int32_t forced_token(std::uint64_t num_new_tokens) const;
 };
 
@@ -95,7 +95,7 @@ void end_at(const Ids &tokens, Request *request);
 // one.
 void check_vocabulary(const Request &request, std::int64_t size);
 
-// Where the parameters want a random seed, gives them one, with a note that tells it.
+// Where the parameters want a random seed, gives them one, with a note that names it.
 void draw_random_seed(Request *request);
 
 // The request's lists, and a text whose first tokens are the prompt, as one slot of a call. Its

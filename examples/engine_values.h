@@ -46,7 +46,7 @@ struct Value {
     if (!json.is_number_unsigned()) fail("an integer of at least 0");
     return json.get<std::uint64_t>();
   }
-  // Of one id or a list.
+  // One id or a list.
   Ids ids() const {
     if (json.is_number()) return {integer()};
     return ids_of(json);

@@ -1,4 +1,4 @@
-/* One step of an engine's sampler for two requests: penalties over what each has said, a token that
+/* One step of an engine's sampler for two requests: penalties over each one's tokens, a token that
  * must not be drawn, a bias, DRY, and filters in llama.cpp's order. */
 #include <inttypes.h>
 #include <sampler/sampler.h>
@@ -11,8 +11,7 @@ int main(void) {
   const float logits[REQUESTS][VOCABULARY] = {{2.0f, 1.5f, 3.0f, 0.5f, 1.0f, -1.0f, 0.0f, 2.5f},
                                               {1.0f, 4.0f, 0.0f, 3.5f, 2.0f, -2.0f, 1.0f, 0.5f}};
 
-  /* What each request has said, one after the other: request i has the tokens from offsets[i] on.
-   */
+  /* The tokens of the requests, one after the other: request i has those from offsets[i] on. */
   const int64_t offsets[REQUESTS + 1] = {0, 3, 9};
   const int32_t said[] = {2, 7, 2, 1, 3, 4, 6, 1, 3};
 

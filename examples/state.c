@@ -1,6 +1,6 @@
-/* Two requests that a server holds by slot: the state remembers what they have said, so that each
- * step draws with a penalty and then tells what was drawn. Drafts that turn out wrong are taken
- * back, and a finished request makes room for another one. */
+/* Two requests that a server holds by slot: the state remembers their tokens, so that each step
+ * draws with a penalty and then accepts what was drawn. Drafts that turn out wrong are taken back,
+ * and a finished request makes room for another one. */
 #include <inttypes.h>
 #include <sampler/sampler.h>
 #include <stdio.h>

@@ -36,7 +36,7 @@ def main(command, names_file, symbols_file, changelog=None):
         new = sorted({"SAMPLER_1", *names} - set(versions))
         return (f"{symbols_file} lacks {', '.join(new)}: run packaging/symbols.py write {names_file} "
                 f"{symbols_file} packaging/debian/changelog") if new else 0
-    # Of the upstream version, and of its backports and candidates, too.
+    # The ~ makes this the version of the upstream's backports and candidates, too.
     now = re.match(r"\S+ \(([0-9.]+)", pathlib.Path(changelog).read_text())[1] + "~"
     lines = [f" {name}@SAMPLER_1 {versions.get(name, now)}\n" for name in sorted({"SAMPLER_1", *names})]
     pathlib.Path(symbols_file).write_text(HEAD + "".join(lines))

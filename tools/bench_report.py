@@ -352,7 +352,7 @@ class Device:
                 if (num_cols, dtype) == (NUM_COLS, "f32") and num_rows in GPU_ROWS:
                     self.cells[program, operation, num_rows] = file, time
         self.cells = {key: cell for key, cell in self.cells.items() if key[1] in GPU_OPERATIONS}
-        # Of programs that have an operation the first stands for the others, in the order of files.
+        # The first program that has an operation stands for the others, the newest file's first.
         programs = dict.fromkeys(p for file in reversed(files) for p in file.programs)
         self.peers = {}
         for program in programs:
@@ -367,7 +367,7 @@ class Device:
         return self.cells.get((program, operation, num_rows), (None, None))[1]
 
     def times(self, operation, num_rows):
-        """Of the library and of its peer, each None where it was not measured."""
+        """Times of the library and of its peer, each None where it was not measured."""
         peer = self.peers.get(operation)
         return self.time("libsampler", operation, num_rows), self.time(peer, operation, num_rows)
 

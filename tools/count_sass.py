@@ -27,8 +27,8 @@ Where a kernel makes the pass at several places, each number is the worst of the
 
 How it is counted. Loops are what the jumps make one, whatever the source looks like. That of a pass is the
 innermost one in which the row is read. It is named by the function that asked for the pass, which the line
-table tells, and by what sets it apart from others of that name: no list of names has to be kept up. An
-iteration reads so many bytes, which makes so many elements. Counted is one way through it, of those that
+table has, and by what sets it apart from others of that name: no list of names has to be kept up. The bytes
+that an iteration reads make its number of elements. Counted is one way through it, of those that
 read elements of the type. Functions called on the way are counted with it, inner loops of constant length as
 often as they run. Left out is what is rare: inner loops of another length, which take the ends of a row and
 lists of candidates one by one, the functions in RARE, and what lanes do that have come apart. Where a branch
@@ -301,7 +301,7 @@ def is_load(instruction):
 def reads_row(instruction):
     if not is_load(instruction):
         return False
-    # Of the innermost functions: a pass may have such a name too, and does more than read.
+    # Only the innermost functions: a pass may have such a name too, and does more than read.
     names = {plain_name(name) for name, _ in instruction.chain[-2:]}
     return (any(file == ROW_FILE for _, file in instruction.chain)
             and any(map(READS_ROW.match, names)) and not names & READS_BESIDE
@@ -377,8 +377,8 @@ class Way:
     """What one way through some blocks does."""
 
     def __init__(self, cost=(0, 0, 0, 0, 0), blocks=()):
-        # Of less cost is what is better: fewer parts that are rare, fewer instructions of other types, more
-        # of this one, more arithmetic where that is wanted, and fewer instructions, or more.
+        # Less is better: fewer parts that are rare, fewer instructions of other types, more of this one, more
+        # arithmetic where that is wanted, and fewer instructions, or more.
         self.cost = cost
         self.blocks = blocks  # a linked list of (block or (Way, times), rest)
 
@@ -671,7 +671,7 @@ def narrowest(instructions, is_wanted):
 
 
 def worst(a, b):
-    """Of the numbers of two loops."""
+    """The worse of the numbers of two loops."""
     result = {}
     for column in COLUMNS:
         known = [numbers[column] for numbers in (a, b) if numbers[column] is not None]

@@ -68,7 +68,7 @@ def read_kernels(lines):
 
 
 def short_name(mangled):
-    """Of plain_kernel<clustered> and staged_kernel<clustered>, "plain" and "staged", and whether it is for clusters."""
+    """Short for plain_kernel<clustered> and staged_kernel<clustered>: "plain" or "staged", and " in clusters"."""
     match = re.search(r"(?<=\d)(plain|staged)_kernelILb([01])", mangled)
     if not match:
         return mangled

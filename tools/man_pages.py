@@ -1,4 +1,4 @@
-"""Of the man pages that Doxygen wrote, those of what the headers declare, named for a system's man3.
+"""The man pages that Doxygen wrote of what the headers declare, named for a system's man3.
 
 usage: man_pages.py headers DOXYGEN_DIR OUTPUT_DIR DATE
        man_pages.py program PROGRAM NAME SUMMARY VERSION OUTPUT DATE    of what it says to --help, by help2man

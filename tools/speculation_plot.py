@@ -80,7 +80,7 @@ def of_target_forward(record, seconds, count):
 
 
 def costs_of(record):
-    """Of a round, in forwards of the target over one token: all drafts, the target, the rest."""
+    """A round's costs in forwards of the target over one token: all drafts, the target, the rest."""
     rounds = record.integer("rounds")
     rest = record.time("seconds") - record.time("target_seconds") - record.time("drafter_seconds")
     seconds = (record.time("drafter_seconds"), record.time("target_seconds"), rest)

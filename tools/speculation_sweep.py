@@ -102,7 +102,7 @@ def read(path):
 
 
 def costs_of(record):
-    """Of a round, in calls of the target for one token: the drafter, the target, the rest."""
+    """A round's costs in calls of the target for one token: the drafter, the target, the rest."""
     runs, plain = record.record("all_runs"), record.record("all_autoregressive_runs")
     call = plain.time("target_seconds") / plain.integer("target_forwards")
     target, drafter = runs.time("target_seconds"), runs.values.get("drafter_seconds", 0)

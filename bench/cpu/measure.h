@@ -30,7 +30,7 @@ struct Series {
   double spread = 0.0;  // of the medians that this is the median of, relative to it
 };
 
-// Of the same contender's, at least one: the median of medians, the best, all repeats.
+// One contender's series, at least one, together: the median of medians, the best, all repeats.
 Series combine(std::vector<Series> series);
 
 // In turns: each contender runs uncounted, then several times `warm_up` and the timed contender. A

@@ -54,7 +54,7 @@ class Asker {
     return values;
   }
 
-  // Draws the token, and tells the probabilities of all tokens.
+  // Draws the token, and reports the probabilities of all tokens.
   sampler_row_status draw(const sampler_params &params, sampler_logprob_kind kind,
                           std::vector<double> *probabilities, double *entropy, Explanation *out,
                           std::vector<std::uint8_t> *removed_by) {

@@ -64,7 +64,7 @@ struct Explanation {
   std::int32_t num_kept;
   double entropy_given;  // in nats
   double entropy_drawn_from;
-  // Of what is on; what is off is NaN. `after` is for the token's successor.
+  // Numbers of what is on; what is off is NaN. `after` is for the token's successor.
   float observation;
   Values values, values_after;
   bool is_reweighed;  // by adaptive-p or smoothing

@@ -166,7 +166,7 @@ AdaptiveValues read_adaptive_values(const std::string &argument) {
   return values;
 }
 
-// What is given and not used is an error.
+// A value that is given and not used is an error.
 void check_used(const AdaptiveValues &given, const explain::Values &used) {
   const AdaptiveValues values = {used.mu, used.weighted_sum, used.total_weight, used.top_p};
   for (std::size_t i = 0; i < given.size(); ++i) {

@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 760, kHeight = 420, kLeft = 76, kTop = 44, kLegend = 260;
 constexpr double kLowest = 1e-9;  // probability at the bottom
 
-// Of stages by their number; kept tokens have the first.
+// By stage number; kept tokens have the first.
 constexpr const char *kColours[] = {"#1b7837", "#762a83", "#b2182b", "#d6604d", "#f4a582",
                                     "#e08214", "#8c510a", "#2166ac", "#4393c3", "#01665e",
                                     "#35978f", "#80cdc1", "#66a61e", "#b8860b", "#a6761d",

@@ -7,7 +7,7 @@
 
 namespace explain {
 
-// Why a row has no token: the status by name, what it means, and where it can be told the logit,
+// Why a row has no token: the status by name, what it means, and where it is known the logit,
 // number or list that it is about. "" of a good row.
 std::string reason_of(sampler_row_status status, const Question &question);
 

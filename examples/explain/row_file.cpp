@@ -79,7 +79,7 @@ std::size_t begin_of_row(const std::string &path, std::size_t count, std::size_t
   return std::size_t(row) * width;
 }
 
-// Of elements that begin at `begin`.
+// A row of elements that begin at `begin`.
 std::vector<float> row_of_bytes(const std::string &path, const std::string &bytes,
                                 std::size_t begin, RowType type, std::int64_t row,
                                 std::int64_t num_cols) {

@@ -8,7 +8,7 @@
 namespace explain {
 
 // Row `row`, from 0, of a file of logits; "-" is standard input. The end of `type_name`, which may
-// be the path, tells what it holds: ".f32", ".f16" or ".bf16", little-endian without a header;
+// be the path, says what it holds: ".f32", ".f16" or ".bf16", little-endian without a header;
 // ".npy", f4 or f2 in C order; else text with numbers in it, of which "-inf" is one, and spaces,
 // commas or brackets between them. A row has `num_cols` logits; 0: the last dimension of .npy, of
 // others all that there are. Throws std::runtime_error.

@@ -66,7 +66,7 @@ PromptLookup make_prompt_lookup(const NgramOptions &options, const sampler_model
   return PromptLookup(lookup);
 }
 
-// One call of a loop: its arguments, the memory they point to, and what it tells.
+// One call of a loop: its arguments, the memory they point to, and what it reports.
 class Run {
  public:
   Run(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,
@@ -324,7 +324,7 @@ class Run {
     return sampler_beam_search(sampler_.get(), &args);
   }
 
-  // Beams are told of when all of them have ended.
+  // Beams are reported when all of them have ended.
   void read_beams() {
     for (std::size_t i = 0; i < num_texts_; ++i) {
       Continuation &continuation = generation_.continuations[i];
@@ -369,7 +369,7 @@ class Run {
     return run->failure_ ? SAMPLER_ERROR_CALLBACK : SAMPLER_OK;
   }
 
-  // Of the rows' texts, for this step.
+  // For the rows' texts, in this step.
   void force_tokens(std::int64_t num_rows, const std::int32_t *texts) {
     for (std::int64_t row = 0; row < num_rows && !forced_tokens_.empty(); ++row) {
       const auto text = static_cast<std::size_t>(texts[row]);

@@ -46,7 +46,7 @@ struct BeamOptions {
   bool has_pool = false;  // SAMPLER_BEAMS_POOL
 };
 
-// Of the library, where no engine is named.
+// The library's own, where no engine is named.
 sampler_params params_of(const SamplingOptions &options);
 
 inline sampler_acceptance_params standard_acceptance() {
@@ -77,7 +77,7 @@ struct GenerationOptions {
   std::vector<float> synthetic_rates;  // one for each draft of a round
   NgramOptions ngram;
   BeamOptions beam;
-  // Of all times, and of SAMPLER_GAMMA_MEASURED.
+  // For all times, and for SAMPLER_GAMMA_MEASURED.
   Clock clock = Clock::kWall;
   // Ends a text. None: only its length does, and `end_tokens`.
   std::optional<std::int32_t> end_token;

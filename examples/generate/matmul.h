@@ -65,8 +65,8 @@ class PackedMatrix {
   void multiply(const float *x, std::size_t num_rows, const float *bias, float *y,
                 std::size_t y_stride = 0) const;
 
-  // Of the outputs [first_output, end_output) alone, the first of which is a panel's. y is
-  // [num_rows, end_output - first_output].
+  // Only the outputs [first_output, end_output), the first of which is a panel's. y is [num_rows,
+  // end_output - first_output].
   void multiply_part(const float *x, std::size_t num_rows, std::size_t first_output,
                      std::size_t end_output, float *y, std::size_t y_stride) const;
 

@@ -9,7 +9,7 @@
 
 namespace generate {
 
-// What the program is told.
+// What the command line asks for.
 struct Arguments {
   std::string model;
   std::string draft;                 // folder of the drafter, with Mode::kSpeculative

@@ -32,8 +32,8 @@ class Printer {
   void print_logprobs(const std::vector<Continuation> &continuations) const;
 
   // Drafts are marked + accepted, - rejected, . not looked at; the model's own token after them is
-  // marked * where all drafts were accepted, and > otherwise. Of a tree those that were accepted
-  // come first, and all others are marked -.
+  // marked * where all drafts were accepted, and > otherwise. A tree's accepted drafts come
+  // first, and all others are marked -.
   void print_round(const sampler_trace_round &round) const;
 
  private:

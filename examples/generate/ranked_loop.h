@@ -17,8 +17,8 @@ namespace generate {
 // logits that no process has all of.
 class RankedLoop {
  public:
-  // All of this must outlive this object. `draw` is told of each text in turn, and
-  // `args.on_tokens`, which must be there; an answer of its that is not 0 ends the loop.
+  // All of this must outlive this object. `draw` gets each text in turn, and `args.on_tokens`,
+  // which must be there; an answer of its that is not 0 ends the loop.
   RankedLoop(const Gpt2Model &model, const sampler_generation_args &args, const Ranks &ranks,
              OwnDraw *draw, Clock clock);
 

@@ -120,7 +120,7 @@ class SentencePieceTokenizer : public Tokenizer {
     return text;
   }
 
-  // The model's file has options for it that the library does not tell: what it does tells them.
+  // The library does not expose the options for it in the model's file: they show in what it does.
   // Only a piece that is one space leaves the text empty, so that the next one's is dropped too.
   FirstSpace try_first_space() const {
     const auto of_one_space = find_token(std::string(kSpace));

@@ -40,7 +40,7 @@ class Tokenizer {
   // The token's bytes, or its name where it has none: for people.
   const std::string &token_name(std::int32_t id) const;
 
-  // What texts begin with, and what ends them, where config.json does not tell.
+  // What texts begin with, and what ends them, where config.json does not say.
   std::optional<std::int32_t> begin_token() const { return begin_token_; }
   std::optional<std::int32_t> end_token() const { return end_token_; }
 
@@ -101,7 +101,7 @@ class NamedTokens {
     std::string_view text;
     std::optional<std::int32_t> id;  // of the token; none: other text, not ""
   };
-  // The parts of a text, in order. Of names that begin at the same place the longest counts.
+  // The parts of a text, in order. The longest of names that begin at the same place counts.
   std::vector<Part> split(std::string_view text) const;
 
  private:

@@ -10,7 +10,7 @@ namespace generate {
 // The character that a text, which must not be empty, begins with.
 struct Utf8Character {
   enum { kComplete, kIncomplete, kInvalid } kind;
-  // At least 1. Of an incomplete or invalid character: the bytes that could begin one.
+  // At least 1. For an incomplete or invalid character: the bytes that could begin one.
   std::size_t num_bytes;
 };
 Utf8Character scan_utf8_character(std::string_view text);

@@ -20,7 +20,7 @@
 
 namespace server {
 
-// What is answered instead of a text: an HTTP status, and what the client is told.
+// What is answered instead of a text: an HTTP status, and a text for the client.
 class HttpError : public std::runtime_error {
  public:
   HttpError(int status, const std::string &message, std::string parameter = "")

@@ -377,7 +377,7 @@ class Engine::Scheduler {
     advance.out_counts = out_counts_.data();
     advance.out_finish_reasons = out_finish_reasons_.data();
     advance.out_cache_lengths = out_cache_lengths_.data();
-    // Of the model's own distribution, before biases, penalties and filters.
+    // The model's own distribution, before biases, penalties and filters.
     sampler_report_args reports = {};
     reports.struct_size = sizeof reports;
     reports.logprob_kind = SAMPLER_LOGPROB_RAW;
@@ -401,7 +401,8 @@ class Engine::Scheduler {
     return running_[size(sequence)]->completion->request;
   }
 
-  // Tells a request what the step gave the sequence of span i, which leaves where it has finished.
+  // Reports to a request what the step gave the sequence of span i, which leaves where it has
+  // finished.
   void report(std::int64_t i) {
     const std::int32_t sequence = spans_[size(i)].sequence;
     // Another choice of the request may have ended it.
@@ -482,7 +483,7 @@ class Engine::Scheduler {
   std::vector<Followers> followers_;  // of the step
   int max_logprobs_;
 
-  // Of a step, by span. num_top_ are the columns of what is reported of the likeliest tokens.
+  // A step's, by span. num_top_ are the columns of the likeliest tokens' reports.
   std::vector<sampler_span> spans_;
   std::vector<float> logits_;
   std::vector<std::int32_t> out_token_ids_;

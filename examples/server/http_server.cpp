@@ -11,7 +11,7 @@ namespace server {
 namespace {
 
 constexpr std::size_t kMaxSkipped =
-    1 << 26;  // bytes of a body that is too long, before its sender is told
+    1 << 26;  // bytes of a body that is too long, before its sender gets an answer
 
 using Setup = std::function<void(httplib::Request &)>;
 
@@ -38,7 +38,7 @@ bool process(Server *server,
                             *is_closed, setup);
 }
 
-// A body is taken as it is, whatever it is said to be: neither unpacked, which could make a
+// A body is taken as it is, whatever its headers declare: neither unpacked, which could make a
 // thousand times as much of it, nor split. It is bounded also where nothing says how long it is.
 void take_plain_body(httplib::Request *request, Connection *connection) {
   request->headers.erase("Content-Encoding");

@@ -148,7 +148,7 @@ void run(const Arguments &arguments) {
   server::Service service(tokenizer, limits, std::move(chat_template), &engine);
 
   // A handler's thread is taken as long as its request runs or waits. The others read requests,
-  // refuse what comes beyond, and tell how it goes.
+  // refuse what comes beyond, and report how it goes.
   server::HttpServer http(arguments.engine.max_sequences + arguments.engine.max_waiting + 32);
   int listener = -1;
   // Without SO_REUSEPORT, which lets a second server take the same port.

@@ -28,12 +28,12 @@ struct ServedRequest {
   bool is_chat = false;                    // one prompt, of messages
   std::vector<CompletionRequest> prompts;  // one at least; alike but for the prompt
   std::vector<std::string> echoed;         // what precedes the texts of each prompt
-  int num_choices = 1;              // told of each prompt: the likeliest, where more are written
-  std::optional<int> num_logprobs;  // told with each token
+  int num_choices = 1;              // sent for each prompt: the likeliest, where more are written
+  std::optional<int> num_logprobs;  // sent with each token
   bool is_streamed = false;
   bool has_usage = true;  // a stream: at its end
 
-  // All choices that are written, told or not.
+  // All choices that are written, sent or not.
   int num_written() const { return static_cast<int>(prompts.size()) * prompts[0].num_choices; }
 };
 

@@ -165,7 +165,7 @@ Json Answer::logprobs_of(const Progress &progress, Choice *choice) const {
     const std::string text = token_text(token.id);
     Json top = Json::object();
     for (const auto &[id, logprob] : token.top) top.emplace(token_text(id), logprob);
-    // The drawn token is told also where it is none of the likeliest.
+    // The drawn token is there also where it is none of the likeliest.
     top.emplace(text, token.logprob);
     logprobs["tokens"].push_back(text);
     logprobs["token_logprobs"].push_back(token.logprob);

@@ -55,7 +55,7 @@ class Answer {
     std::size_t num_characters = 0;
   };
 
-  // The choices told of the prompt whose first one this is: the likeliest by token, best first, or
+  // The choices sent for the prompt whose first one this is: the likeliest by token, best first, or
   // all that were written.
   std::vector<std::size_t> told_choices(std::size_t first) const;
 

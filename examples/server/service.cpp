@@ -20,7 +20,7 @@ void answer_error(const HttpError &error, httplib::Response *response) {
   answer(error_body(error), response);
 }
 
-// What the server itself tells: a wrong path, a body that is too long.
+// What the server itself answers: a wrong path, a body that is too long.
 void explain(const httplib::Request &request, httplib::Response *response) {
   if (!response->body.empty()) return;
   const std::string message =
@@ -108,7 +108,7 @@ void Service::complete(ServedRequest request, const Connection &connection,
   Answer whole = new_answer(std::move(request));
   for (;;) {
     const bool has_news = mailbox->wait_for(std::chrono::milliseconds(100));
-    if (connection.has_closed()) throw HttpError(499, "the client has gone");  // told to nobody
+    if (connection.has_closed()) throw HttpError(499, "the client has gone");  // sent to nobody
     if (!has_news) continue;
     const std::optional<Progress> progress = mailbox->next();
     if (!progress) break;

@@ -123,7 +123,7 @@ static void release(struct llama_sampler *smpl) {
   free(ctx->workspace), free(ctx->ids), free(ctx->logits), free(ctx);
 }
 
-/* Of llama_sampler_copy(), by which llama.cpp takes drafts back. */
+/* For llama_sampler_copy(), by which llama.cpp takes drafts back. */
 static void copy_state(const struct llama_sampler *source, struct llama_sampler *destination) {
   set_text(destination->ctx, source->ctx);
 }

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* What sampler_mpi_run needs of `memory`, for a plan of so many ranks. */
+/* Bytes of `memory` that sampler_mpi_run needs for a plan of num_ranks ranks. */
 static inline size_t sampler_mpi_memory_bytes(const sampler_shard_plan_info *plan, int num_ranks) {
   return plan->max_message_bytes * ((size_t)num_ranks + 1);
 }
@@ -41,12 +41,13 @@ static inline sampler_status sampler_mpi_plan(sampler_t sampler, const sampler_s
   return sampler_shard_plan(sampler, &own, out_plan);
 }
 
-/* Of sampler_mpi_run. What all ranks must have the same before they exchange messages, as the least
- * of all ranks' words: sizes, each beside its complement, and the first rank that has failed. */
+/* Part of sampler_mpi_run: what all ranks must have the same before they exchange messages, as the
+ * least of all ranks' words: sizes, each beside its complement, and the first rank that has
+ * failed. */
 enum { SAMPLER_MPI_AGREED_WORDS = 2 * SAMPLER_MAX_SHARD_EXCHANGES + 1 };
 
-/* Of sampler_mpi_run. The library tells in the next round why it cannot go on with the messages of
- * `round`; that never succeeds. */
+/* Part of sampler_mpi_run: the library's next round, which never succeeds, reports why it cannot go
+ * on with the messages of `round`. */
 static inline sampler_status sampler_mpi_refuse(sampler_t sampler, const sampler_shard_args *own,
                                                 int64_t round, const char **error) {
   const sampler_status status = sampler_shard_round(sampler, own, round + 1);
@@ -56,7 +57,7 @@ static inline sampler_status sampler_mpi_refuse(sampler_t sampler, const sampler
   return SAMPLER_ERROR_INVALID_ARGUMENT;
 }
 
-/* Of sampler_mpi_run. The plan, the memory of messages and round 0. */
+/* Part of sampler_mpi_run: the plan, the memory of messages and round 0. */
 static inline sampler_status sampler_mpi_begin(sampler_t sampler, sampler_shard_args *own,
                                                sampler_shard_plan_info *plan, void *memory,
                                                size_t memory_bytes, const char **error) {
@@ -76,8 +77,8 @@ static inline sampler_status sampler_mpi_begin(sampler_t sampler, sampler_shard_
   return status;
 }
 
-/* Of sampler_mpi_run. Messages of different sizes: as much of each as the shortest one has, which
- * is enough to tell whose arguments differ. */
+/* Part of sampler_mpi_run, for messages of different sizes: compares the first least_bytes of each,
+ * the shortest one's size, which is enough to tell whose arguments differ. */
 static inline sampler_status sampler_mpi_compare(sampler_t sampler, const sampler_shard_args *own,
                                                  const sampler_shard_plan_info *plan,
                                                  MPI_Comm communicator, size_t least_bytes,
@@ -101,8 +102,8 @@ static inline sampler_status sampler_mpi_compare(sampler_t sampler, const sample
   return sampler_mpi_refuse(sampler, own, 0, error);
 }
 
-/* Of sampler_mpi_run. Whether all ranks have come through round 0, with messages of the same sizes.
- * `status` and *error are this rank's. */
+/* Part of sampler_mpi_run: whether all ranks have come through round 0, with messages of the same
+ * sizes. `status` and *error are this rank's. */
 static inline sampler_status sampler_mpi_agree(sampler_t sampler, const sampler_shard_args *own,
                                                const sampler_shard_plan_info *plan,
                                                MPI_Comm communicator, sampler_status status,
@@ -135,13 +136,14 @@ static inline sampler_status sampler_mpi_agree(sampler_t sampler, const sampler_
     return sampler_mpi_refuse(sampler, own, 0, error);
   }
   for (i = 0; i < last; ++i) are_alike &= words[i] == least[i];
-  /* Where this rank's are the least another one's complements are. */
+  /* A rank with a larger size has a smaller complement: its words are all the least only if the
+   * sizes are equal. */
   if (are_alike) return SAMPLER_OK;
   return sampler_mpi_compare(sampler, own, plan, communicator, (size_t)least[0], error);
 }
 
-/* Of sampler_mpi_run. Whether one of the messages, of so many words, says that its rank has failed.
- */
+/* Part of sampler_mpi_run: whether the first word of a message, of `words` words, marks its rank as
+ * failed. */
 static inline int sampler_mpi_one_failed(const sampler_shard_args *own, int words) {
   const uint64_t *const received = (const uint64_t *)own->received;
   int64_t rank;
@@ -155,15 +157,15 @@ static inline int sampler_mpi_one_failed(const sampler_shard_args *own, int word
  * is for the messages.
  *
  * No rank waits for one that does not come, nor for a message of another size. Before the first
- * exchange an MPI_Allreduce of 136 bytes tells whether all ranks have come through round 0, with
- * messages of the same sizes. A rank that fails later still sends a message, of zeros, in the next
- * exchange. All ranks fail then, and none has written an output. *out_error (may be NULL) tells why
- * on the rank that failed, and on the others which rank that is: INVALID_ARGUMENT, "rank 2 has
+ * exchange an MPI_Allreduce of 136 bytes establishes whether all ranks have come through round 0,
+ * with messages of the same sizes. A rank that fails later still sends a message, of zeros, in the
+ * next exchange. All ranks fail then, and none has written an output. *out_error (may be NULL) says
+ * why on the rank that failed, and on the others which rank that is: INVALID_ARGUMENT, "rank 2 has
  * failed in round 1 ...". Where arguments differ it names them and a rank, on all ranks alike. It
  * is static, or sampler_last_error().
  *
  * After the last exchange nothing waits for anybody: a rank that fails in the last round fails
- * alone, and the others have their tokens. sampler_mpi_confirm tells them. */
+ * alone, and the others have their tokens. sampler_mpi_confirm reports it to them. */
 static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_shard_args *args,
                                              MPI_Comm communicator, void *memory,
                                              size_t memory_bytes, const char **out_error) {

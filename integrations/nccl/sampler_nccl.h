@@ -32,14 +32,14 @@
 extern "C" {
 #endif
 
-/* What sampler_nccl_run needs of `memory`, for a plan of so many ranks. */
+/* Bytes of `memory` that sampler_nccl_run needs for a plan of num_ranks ranks. */
 static inline size_t sampler_nccl_memory_bytes(const sampler_shard_plan_info *plan, int num_ranks) {
   return plan->max_message_bytes * ((size_t)num_ranks + 1);
 }
 
 /* Runs all rounds. `memory`, of sampler_nccl_memory_bytes and aligned to 8 bytes, is for the
  * messages. `wait(stream)` returns 0 when the stream's work has finished; NULL for a sampler of the
- * same device, whose work follows it in the stream. *out_error (may be NULL) tells what failed: it
+ * same device, whose work follows it in the stream. *out_error (may be NULL) says what failed: it
  * is static, or sampler_last_error(). */
 static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_shard_args *args,
                                               ncclComm_t communicator, cudaStream_t stream,
@@ -84,7 +84,7 @@ static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_s
     }
     if (round == plan.num_exchanges) break;
     if (status != SAMPLER_OK && wait) memset(own.send, 0, sizeof(uint64_t));
-    /* Where the host cannot write zeros a failed rank sends what never begins as a message does. */
+    /* Where the host cannot write zeros, a failed rank sends bytes that no message begins with. */
     send = (const char *)own.send + (status == SAMPLER_OK || wait ? 0 : sizeof(uint64_t));
     result = ncclAllGather(send, (void *)own.received, plan.message_bytes[round] / 8, ncclUint64,
                            communicator, stream);

@@ -1,5 +1,5 @@
-# nix-build packaging/nix: the library for CPUs, in one output, and its headers in another, whose folders
-# CMake is told as absolute paths.
+# nix-build packaging/nix: the library for CPUs, in one output, and its headers in another, whose
+# folders CMake gets as absolute paths.
 { pkgs ? import <nixpkgs> { } }:
 
 pkgs.stdenv.mkDerivation rec {

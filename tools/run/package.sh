@@ -39,7 +39,7 @@ build_again() {
     packaging/build_packages build/packages-built-again-elsewhere --build=binary --jobs="$jobs"
 }
 
-# may_skip NAME COMMAND...: logged; tells why, where the command says that it skips.
+# may_skip NAME COMMAND...: logged; prints why, where the command says that it skips.
 may_skip() {
   logged "$1" succeeds_or_skips "${@:2}"
   heading "$(grep '^skipped: ' "$logs/$1.log" || echo "as it should be")"

@@ -1,4 +1,4 @@
-# What is told while something runs.
+# What is printed while something runs.
 
 elapsed() {
   printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60))

@@ -15,7 +15,7 @@ took() {
   echo "$2 $((SECONDS - $3))" >>"$results/$1.seconds"
 }
 
-# What ninja notes of a build stays in the results: tools/test_summary.py tells what took long.
+# What ninja notes of a build stays in the results: tools/test_summary.py reports what took long.
 build_stage() {
   local log=build/$1/.ninja_log start=$SECONDS before
   before=$(mktemp)

@@ -32,7 +32,7 @@ pub struct LogitsProcessor {
     sampling: Sampling,
     seed: u64,
     offset: u64,
-    /// Made by the first call, for rows of up to so many logits.
+    /// Made by the first call, for rows of up to this many logits.
     sampler: Option<(Sampler, usize)>,
 }
 
