@@ -27,13 +27,7 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
   static constexpr int kBinsAtOnce = kDtype == SAMPLER_F32 ? 4 : 2;
   static constexpr uint32_t kNoValue = 0xFF800000u;  // the bits of -inf
 
-  // Groups per bin: a bin is consecutive groups, and there are no more bins than the list holds.
-  SAMPLER_DEVICE int groups_of_bin() const {
-    int size = 1;
-    SAMPLER_KEEP_ROLLED
-    while (size * kStreamedTokens < stream.num_groups()) size *= 2;
-    return size;
-  }
+  SAMPLER_DEVICE int groups_of_bin() const { return kernels::groups_of_bin(stream.num_groups()); }
 
   // Loads the keys of the bins' largest values. Returns this thread's largest.
   SAMPLER_DEVICE uint32_t load_bins(int size) const {

@@ -1,4 +1,4 @@
-// Reports of a streamed row besides its token: of the row as edits leave it, at temperature 1.
+// Reports of a streamed row besides its token: of the row as it is given, at temperature 1.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
   using Base::Base;
   using Base::chunk_words, Base::count, Base::ctx, Base::item, Base::num_top, Base::output,
       Base::raw_scale, Base::request, Base::shared, Base::slot, Base::stream, Base::sum_of_counts,
-      Base::sum_of_lanes, Base::value_at, Base::values_of;
+      Base::sum_of_lanes;
   using typename Base::Row;
-  using typename Base::VectorValues;
 
   // Whether the row has been listed: a list without room for all its tokens is none.
   SAMPLER_DEVICE bool has_list() const {
@@ -80,7 +79,7 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
         if (is_top && to.out_top_token_ids.data) contract::store_id(to.out_top_token_ids, at, -1);
       } else if (!is_top) {
         const int64_t id = contract::load_id(to.chosen_token_ids, request.out_token_ids.type, at);
-        if (id >= 0 && id < request.input.num_cols) x = value_at(int(id));
+        if (id >= 0 && id < request.input.num_cols) x = this->row().value(int(id));
       } else if (out) {
         x = ctx.load_fresh(&out[at]);
       }
@@ -112,7 +111,7 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
   SAMPLER_DEVICE uint64_t rank_in_row(uint32_t id) const {
     constexpr int kAtOnce = 8;  // vectors of four maxima: a bit for each in a word
     const float *const maxima = stream.maxima(item().slot);
-    const float x = value_at(int(id));
+    const float x = this->row().value(int(id));
     uint32_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int first = 4 * ctx.thread(); first < stream.num_groups();
@@ -145,11 +144,11 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
     SAMPLER_KEEP_ROLLED
     for (int i = 0; i < Row::kVectors; ++i) {
       const int position = Row::position(group / 32, group % 32, i);
-      const VectorValues values = values_of(position, row.vector(ctx, position));
+      const Vector raw = row.vector(ctx, position);
       SAMPLER_UNROLLED
       for (int j = 0; j < Row::kElements; ++j) {
         const uint32_t index = uint32_t(position + j - row.lead);
-        num_above += contract::rank_of(values.x[j], index) >= least ? 1 : 0;
+        num_above += contract::rank_of(element<kDtype>(raw, j), index) >= least ? 1 : 0;
       }
     }
     return num_above;

@@ -29,9 +29,19 @@ bool may_be_streamed(const contract::SampleRequest &request) {
          request.draw_method == SAMPLER_DRAW_INVERSE_CDF;
 }
 
+// Tokens that a list may be asked for: the values of as many bins must leave the bound high.
+int64_t most_listed(int64_t num_cols) {
+  const int num_groups = int(divided_up(num_cols + kMaxLead, kTile)) * 32;
+  const int num_bins = num_groups / groups_of_bin(num_groups);
+  return std::min(kMostStreamedK, num_bins * 3 / 4);
+}
+
 // What all rows need, whose parameters are the same.
 StreamNeed need_of_all(const contract::SampleRequest &request) {
   const contract::Parameters &all = request.parameters;
+  const bool is_long = !keeps_all(all.top_k.value, request.input.num_cols) &&
+                       all.top_k.value > most_listed(request.input.num_cols);
+  if (is_long && !contract::is_greedy(all.temperature.value)) return StreamNeed::kOther;
   return stream_need(all.of(0), all.rules, request.input.num_cols, StreamWanted::of(request));
 }
 // Whether a row needs the general kernel does not depend on its reports.
@@ -48,8 +58,8 @@ bool are_edits_few(const contract::Pipeline &stages) {
          !stages.adaptive.may_decay();
 }
 
-// Whether the reports wanted, if any, are of the rows that are read: as given, or as edits leave
-// them.
+// Whether the reports wanted, if any, are of the row that is read; more than the token's
+// log-probability only without edits.
 bool are_reports_of_rows(const StagedSampleRequest &request) {
   const contract::Reports &wanted = request.wanted;
   if (request.reports_kept() || wanted.out_removed_by || wanted.out_entropies ||
@@ -59,11 +69,10 @@ bool are_reports_of_rows(const StagedSampleRequest &request) {
   const bool has_more = wanted.wants_top() || wanted.wants_chosen() || wanted.out_ranks;
   if (request.logprob_kind == SAMPLER_LOGPROB_PROCESSED) return !has_more;
   const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
-  const bool has_list =
-      !wanted.wants_top() || (wanted.num_top <= kMostStreamedK &&
-                              has_bound(int32_t(wanted.num_top), request.input.num_cols));
-  return !(is_raw && request.stages.has_edits() && (has_more || request.out_logprobs)) &&
-         (!has_more || (has_list && request.input.dtype == SAMPLER_F32));
+  if (request.stages.has_edits()) return !has_more && !(is_raw && request.out_logprobs);
+  const int64_t num_top = wanted.wants_top() ? wanted.num_top : 0;
+  return !has_more ||
+         (request.input.dtype == SAMPLER_F32 && num_top <= most_listed(request.input.num_cols));
 }
 
 }  // namespace
@@ -108,7 +117,10 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
                            !may_have_two_scales(request.parameters) &&
                            !is_all_for_general_kernel(request);
   if (!is_streamed) return StreamKind::kNone;
-  return request.stages.has_edits() ? StreamKind::kEdited : StreamKind::kAny;
+  if (request.stages.has_edits()) return StreamKind::kEdited;
+  // Only edits check the slots' numbers.
+  const bool has_values = request.stages.adaptive_values || request.stages.state_slots;
+  return has_values ? StreamKind::kNone : StreamKind::kAny;
 }
 
 bool need_lists_alone(const contract::SampleRequest &request) {

@@ -419,7 +419,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       }
       if (this->template is_last_at<false>(&slot()->num_weighed, uint32_t(stream.num_chunks) + 1,
                                            [] {})) {
-        return rest_of_weighed(what);
+        return rest_of_weighed();
       }
     }
     return StreamRest::kNothing;
@@ -508,21 +508,17 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   // ---- The second pass --------------------------------------------------------------------------
 
   SAMPLER_DEVICE StreamRest weigh() {
-    const StreamNeed what = state().need;
-    const bool by_tile = what == StreamNeed::kWeights;
-    const bool sums_some = has_band() || (by_tile && is_cut());
     uint64_t sum = 0, above = 0, at_one = 0;
     if (has_band()) {
       sum = weigh_beside_band(&above);
-    } else if (sums_some) {
+    } else if (sums_some()) {
       sum = weigh_chunk<true>(true, this->scale());
     }
-    const bool has_second = this->has_second_total();
     SAMPLER_KEEP_ROLLED
-    for (int i = sums_some ? 1 : 0; i < (has_second ? 2 : 1); ++i) {
-      const bool is_at_one = i == 1 || what == StreamNeed::kRaw;
+    for (int i = sums_some() ? 1 : 0; i < (this->has_second_total() ? 2 : 1); ++i) {
+      const bool is_at_one = i == 1 || state().need == StreamNeed::kRaw;
       const contract::RowScale scale = is_at_one ? raw_scale() : this->scale();
-      const uint64_t weight = weigh_chunk<false>(by_tile && i == 0, scale);
+      const uint64_t weight = weigh_chunk<false>(i == 0 && is_by_tile(), scale);
       (i == 0 ? sum : at_one) = weight;
     }
     if (ctx.lane() == 0) {
@@ -531,19 +527,23 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       shared.partial[2][ctx.warp()] = at_one;
     }
     // The list arrives, too.
-    const uint32_t of_list = by_tile && !this->lists_top() ? 0 : 1;
+    const uint32_t of_list = is_by_tile() && !this->lists_top() ? 0 : 1;
     const uint32_t arrivals = uint32_t(stream.num_chunks) + of_list;
     const bool is_last = this->template is_last_at<false>(&slot()->num_weighed, arrivals, [&] {
       publish_weight(shared.partial[1], kMostChunks);
       if (has_band()) publish_weight(shared.partial[0], 0);
-      if (has_second) publish_weight(shared.partial[2], 2 * kMostChunks);
+      if (this->has_second_total()) publish_weight(shared.partial[2], 2 * kMostChunks);
     });
-    return is_last ? rest_of_weighed(what) : StreamRest::kNothing;
+    return is_last ? rest_of_weighed() : StreamRest::kNothing;
   }
 
+  SAMPLER_DEVICE bool is_by_tile() const { return state().need == StreamNeed::kWeights; }
+  // Whether the row is cut where it is weighed.
+  SAMPLER_DEVICE bool sums_some() const { return has_band() || (is_by_tile() && is_cut()); }
+
   // Called when the whole row has been weighed, and listed.
-  SAMPLER_DEVICE StreamRest rest_of_weighed(StreamNeed what) const {
-    if (what == StreamNeed::kWeights) return StreamRest::kWeights;
+  SAMPLER_DEVICE StreamRest rest_of_weighed() const {
+    if (is_by_tile()) return StreamRest::kWeights;
     return has_band() ? StreamRest::kBand : StreamRest::kList;
   }
 

@@ -63,6 +63,13 @@ SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
   return keeps_all(top_k, num_cols) || top_k <= num_cols / kGroup * 3 / 4;
 }
 
+// Groups per bin: a bin is consecutive groups, and there are no more bins than a list holds.
+SAMPLER_HD inline int groups_of_bin(int num_groups) {
+  int size = 1;
+  while (size * kStreamedTokens < num_groups) size *= 2;
+  return size;
+}
+
 // What is wanted of a row besides its token.
 struct StreamWanted {
   bool counts_kept;
@@ -180,10 +187,9 @@ struct Stream {
   uint32_t num_rows = 0;
   uint32_t num_items = 0;
   int num_blocks = 0;
-  char *memory = nullptr;  // bytes(), aligned
-  StreamedEdits edits;     // of kEdited
-  // Of the row as edits leave it: top and chosen tokens, ranks. Of kinds that weigh rows.
-  contract::Reports reports;
+  char *memory = nullptr;     // bytes(), aligned
+  StreamedEdits edits;        // of kEdited
+  contract::Reports reports;  // of f32 rows of kAny: top and chosen tokens, ranks
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }

@@ -1111,8 +1111,8 @@ FAULTS = [
     Fault(
         "streamed_rank_of_the_token_before",
         "a token's own rank does not count in the rank that is reported of a streamed row",
-        [("kernels/stream/reports.cuh", "rank_of(values.x[j], index) >= least ? 1 : 0;",
-          "rank_of(values.x[j], index) > least ? 1 : 0;")],
+        [("kernels/stream/reports.cuh", "rank_of(element<kDtype>(raw, j), index) >= least ? 1 : 0;",
+          "rank_of(element<kDtype>(raw, j), index) > least ? 1 : 0;")],
         [streamed_reports()]),
     Fault(
         "streamed_reports_of_bad_rows",
@@ -1135,6 +1135,12 @@ FAULTS = [
         "reports_without_a_list",
         "first tokens are reported of streamed rows of which more are tied than a list holds",
         [("kernels/stream/stream.cuh", "this->lists_top() && !this->has_list()", "false")],
+        [streamed_reports("OfTwoTotals")]),
+    Fault(
+        "values_of_slots_unchecked",
+        "streamed rows without edits are drawn from whatever their slots' adaptive values are",
+        [("kernels/stream/stream.cpp", "return has_values ? StreamKind::kNone : StreamKind::kAny;",
+          "return StreamKind::kAny;")],
         [streamed_reports("OfTwoTotals")]),
     Fault(
         "held_draws_of_one_total",
@@ -1270,7 +1276,8 @@ FAULTS = [
         "raw_weights_at_the_temperature",
         "raw log-probabilities of streamed rows are of the weights at the row's temperature",
         [("kernels/stream/stream.cuh",
-          "const bool is_at_one = i == 1 || what == StreamNeed::kRaw;", "const bool is_at_one = i == 1;")],
+          "const bool is_at_one = i == 1 || state().need == StreamNeed::kRaw;",
+          "const bool is_at_one = i == 1;")],
         [streamed_rows("EqualTheCpuInAnyOrderAndSlots")]),
     Fault(
         "marks_of_the_edit_before",

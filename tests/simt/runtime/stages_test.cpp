@@ -355,7 +355,7 @@ void edit_many(Random &random, Problem *problem) {
   }
 }
 
-// Of a call's parameters; the rest is in the other two, as by default.
+// Leaves a call's temperature and filters alone, in the other two.
 void leave_filters_alone(SampleArgs *args, sampler_params *params, sampler_row_params *row_params) {
   if (args->params) {
     params->temperature = args->params->temperature;
@@ -413,8 +413,8 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     Wanted wanted = {counts, has_logprobs, false};
     sampler_params params = sampler_params_default();
     auto row_params = sized<sampler_row_params>();
-    if (random.one_in(2)) {  // reports: of the given row only without edits
-      if (random.one_in(3)) leave_filters_alone(&args, &params, &row_params);
+    if (random.one_in(2)) {  // reports: of edited rows they are held
+      if (!random.one_in(3)) leave_filters_alone(&args, &params, &row_params);
       args.report_args.logprob_kind = args.pipeline ? SAMPLER_LOGPROB_EDITED : SAMPLER_LOGPROB_RAW;
       const std::int64_t tops[] = {0, 1, 20, random.between(2, 420)};
       wanted.num_top = tops[random.between(0, 3)];
@@ -438,7 +438,7 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
   EXPECT_GT(num_streams, int(kNumStreamed) / 24);
   // Those of rows of 16 bits are held.
   if (GetParam() == SAMPLER_F32) {
-    EXPECT_GT(num_reporting, int(kNumStreamed) / 24);
+    EXPECT_GT(num_reporting, int(kNumStreamed) / 36);
   } else {
     EXPECT_EQ(num_reporting, 0);
   }
@@ -492,6 +492,19 @@ TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
     }
   }
   EXPECT_GT(num_good_, 0);
+
+  // A slot's adaptive values are checked, though no stage reads them.
+  const std::vector<float> values(std::size_t(call.num_slots * SAMPLER_NUM_ADAPTIVE_VALUES),
+                                  INFINITY);
+  auto pipeline = sized<sampler_pipeline>();
+  pipeline.adaptive_values = values.data();
+  sampler_params params = sampler_params_default();
+  params.top_p = 0.9F;
+  auto args = call.args<SampleArgs>();
+  args.params = &params;
+  args.row_params = nullptr;
+  args.pipeline = &pipeline;
+  ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, {false, true, false}));
 }
 
 // Rows that shared memory holds: draws, forced tokens and scores, with most reports.

@@ -483,6 +483,30 @@ TEST(StreamKinds, OfTemperatureLast) {
   EXPECT_EQ(StreamKind::kGreedy, kernels::stream_kind(request));
 }
 
+// Lists of more tokens than three quarters of a row's bins would hold too many, and be left: just
+// above a power of two there are few bins.
+TEST(StreamKinds, OfLongLists) {
+  contract::SampleRequest request;
+  contract::Reports reports;
+  float logprob = 0;
+  reports.out_top_logprobs = &logprob;
+  const auto kind_of = [&](std::int64_t num_cols, int top_k, std::int64_t num_top) {
+    request.input.num_cols = num_cols;
+    request.parameters.top_k.value = top_k;
+    reports.num_top = num_top;
+    request.reports = num_top > 0 ? &reports : nullptr;
+    return num_top > 0 ? kernels::stream_kind(kernels::StagedSampleRequest(request))
+                       : kernels::stream_kind(request);
+  };
+  EXPECT_EQ(StreamKind::kList, kind_of(128256, 1024, 0));
+  EXPECT_EQ(StreamKind::kNone, kind_of(128256, 1025, 0));
+  EXPECT_EQ(StreamKind::kList, kind_of(131072, 768, 0));
+  EXPECT_EQ(StreamKind::kNone, kind_of(131072, 1000, 0));
+  EXPECT_EQ(StreamKind::kAny, kind_of(128256, 0, 1024));
+  EXPECT_EQ(StreamKind::kAny, kind_of(131072, 0, 768));
+  EXPECT_EQ(StreamKind::kNone, kind_of(131072, 0, 1000));
+}
+
 // Each chunk is read, and weighed when its row has been read; a slot's next row is read when the
 // one before it has been weighed. So no item waits for a later one.
 TEST(StreamPlans, ItemsWaitForEarlierOnes) {
