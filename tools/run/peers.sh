@@ -124,7 +124,7 @@ install_package() {
   need unzip command -v unzip
   install_missing
   heading "installing torch and the package into $peers"
-  logged peers-install install_python "${peer_python[@]}" pytest
+  logged peers-install install_python "${peer_python[@]}" "${peer_grammars[@]}" "$peer_xgrammar" pytest
   logged peers-package install_python --force-reinstall --no-deps -Ccmake.define.SAMPLER_CUDA=OFF \
     ./bindings/python
 }
@@ -149,7 +149,8 @@ run_python_tests() {
     SAMPLER_VLLM="$PWD/$peers/vllm_v2" SAMPLER_SGLANG="$PWD/$peers/sglang"
     SAMPLER_EXLLAMAV3="$PWD/$peers/exllamav3" SAMPLER_TOKENSPEED="$PWD/$peers/tokenspeed")
   "${test[@]}" "$PWD/$peers/python/bin/python" -m unittest \
-    test_torch test_jax test_flashinfer test_verify test_transformers test_vllm test_sglang test_exllamav3 &&
+    test_torch test_jax test_flashinfer test_verify test_grammars test_transformers test_vllm test_sglang \
+    test_exllamav3 &&
     "${test[@]}" TRITON_INTERPRET=1 "$PWD/$peers/python/bin/python" -m unittest test_tokenspeed test_vllm_sampler
 }
 
