@@ -203,6 +203,11 @@ struct HeldRequestOf<HeldKind::kDraw> {
 template <HeldKind kKind>
 using HeldRequest = typename HeldRequestOf<kKind>::Type;
 
+// Whether enough groups have maxima for the bound of top-k's list.
+SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
+  return keeps_all(top_k, num_cols) || top_k <= num_cols / kGroup * 3 / 4;
+}
+
 // The kind of launch for all rows of a request; kNone: not held.
 HeldKind held_kind(const contract::FilterRequest &request);
 HeldKind held_kind(const contract::VerifyRequest &request);

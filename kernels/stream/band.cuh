@@ -384,12 +384,10 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     }
   }
 
-  // Weight of the whole row. Called by the whole block.
-  SAMPLER_DEVICE uint64_t total_weight() const {
+  // Weight of the whole row, of the chunks' words from a place on. Called by whole warps.
+  SAMPLER_DEVICE uint64_t total_weight(int from = kMostChunks) const {
     uint64_t own = 0;
-    if (ctx.lane() < stream.num_chunks) {
-      own = ctx.load_fresh(&chunk_words()[kMostChunks + ctx.lane()]);
-    }
+    if (ctx.lane() < stream.num_chunks) own = ctx.load_fresh(&chunk_words()[from + ctx.lane()]);
     return sum_of_lanes(own);
   }
 

@@ -256,12 +256,15 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     return need == StreamNeed::kTotal || need == StreamNeed::kRaw;
   }
 
+  SAMPLER_DEVICE static bool is_weighed(StreamNeed need) {
+    return has_total(need) || need == StreamNeed::kWeights;
+  }
+
   // Publishes the row's largest value, if the row is to be weighed. Called by one thread.
   SAMPLER_DEVICE void publish_maximum() const {
     const StreamedRowState &row = state();
-    const bool is_weighed =
-        row.status == SAMPLER_ROW_OK && (has_total(row.need) || row.need == StreamNeed::kWeights);
-    ctx.publish(&slot()->maximum, uint64_t(row.max_key) << 32 | tag() * 2 | (is_weighed ? 1u : 0u));
+    const uint32_t weighs = row.status == SAMPLER_ROW_OK && is_weighed(row.need) ? 1 : 0;
+    ctx.publish(&slot()->maximum, uint64_t(row.max_key) << 32 | tag() * 2 | weighs);
     ctx.fence();
   }
 

@@ -21,9 +21,8 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
  protected:
   using Base = StreamBand<Context, kDtype, kKind>;
   using Base::Base;
-  using Base::chunk_words, Base::count, Base::ctx, Base::item, Base::num_top, Base::output,
-      Base::raw_scale, Base::request, Base::shared, Base::slot, Base::stream, Base::sum_of_counts,
-      Base::sum_of_lanes;
+  using Base::count, Base::ctx, Base::item, Base::num_top, Base::output, Base::raw_scale,
+      Base::request, Base::shared, Base::slot, Base::stream, Base::sum_of_counts;
   using typename Base::Row;
 
   // Whether the row has been listed: a list without room for all its tokens is none.
@@ -35,12 +34,8 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
   // by the whole block.
   SAMPLER_DEVICE void load_second_total() const {
     if (ctx.warp() != 0 || !is_good()) return;
-    uint64_t own = 0;
-    if (ctx.lane() < stream.num_chunks) {
-      own = ctx.load_fresh(&chunk_words()[2 * kMostChunks + ctx.lane()]);
-    }
-    own = sum_of_lanes(own);
-    if (ctx.lane() == 0) shared.total_of_row = own;
+    const uint64_t total = this->total_weight(2 * kMostChunks);
+    if (ctx.lane() == 0) shared.total_of_row = total;
   }
 
   // Writes the row's first tokens, of the sorted list. In place of their log-probabilities are

@@ -377,8 +377,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const uint32_t bound =
         is_of_first ? (kWeighs ? state().max_key : own_max) : bound_of_list(what, own);
     const bool fits = list_groups(size, bound) && list_tokens(bound);
-    const bool is_weighed = has_total(what) || what == StreamNeed::kWeights;
-    if (!fits && !is_weighed) return end_with(true);
+    if (!fits && !this->is_weighed(what)) return end_with(true);
     if constexpr (kWeighs) {
       if (may_have_band()) {
         const bool is_placed = fits && place_band(contract::value_of_key(bound));
@@ -404,7 +403,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
         if (!is_first && what != StreamNeed::kWeights) add_up(this->scale());
       }
     }
-    if (!is_weighed) return StreamRest::kDraw;
+    if (!this->is_weighed(what)) return StreamRest::kDraw;
     if constexpr (kWeighs) {
       uint64_t *const words = stream.words(item().slot);
       const int num_published = is_listed && has_total(what) ? this->count() : 0;

@@ -58,11 +58,6 @@ SAMPLER_HD inline bool keeps_all(int32_t top_k, int64_t num_cols) {
   return !contract::top_k_is_on(top_k) || top_k >= num_cols;
 }
 
-// Whether enough groups have maxima for the bound of top-k's list.
-SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
-  return keeps_all(top_k, num_cols) || top_k <= num_cols / kGroup * 3 / 4;
-}
-
 // Groups per bin: a bin is consecutive groups, and there are no more bins than a list holds.
 SAMPLER_HD inline int groups_of_bin(int num_groups) {
   int size = 1;

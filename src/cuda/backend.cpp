@@ -127,19 +127,15 @@ constexpr bool kMayBeHeld =
 
 // The plans of requests whose rows are streamed, or held; default: they are not.
 template <class Request>
-kernels::Stream stream_of(const Request &request, kernels::StreamKind kind, const Device &device) {
-  return kernels::plan_stream(kind, kernels::may_have_bands(request), request.num_rows,
-                              request.input.num_cols, device.shape.stream_blocks[int(kind)],
-                              kernels::need_lists_alone(request));
-}
-kernels::Stream stream_of(const contract::SampleRequest &request, const Device &device) {
-  return stream_of(request, kernels::stream_kind(request), device);
-}
-kernels::Stream stream_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  kernels::Stream stream = stream_of(request, kernels::stream_kind(request), device);
-  if (!stream.is_on()) return stream;
-  stream.reports = request.wanted;
-  if (stream.has_edits()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
+kernels::Stream stream_of(const Request &request, const Device &device) {
+  const kernels::StreamKind kind = kernels::stream_kind(request);
+  kernels::Stream stream = kernels::plan_stream(
+      kind, kernels::may_have_bands(request), request.num_rows, request.input.num_cols,
+      device.shape.stream_blocks[int(kind)], kernels::need_lists_alone(request));
+  if constexpr (kernels::kHasStages<Request>) {
+    stream.reports = request.wanted;
+    if (stream.has_edits()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
+  }
   return stream.edits.capacity < 0 ? kernels::Stream() : stream;
 }
 
