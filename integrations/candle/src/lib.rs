@@ -79,8 +79,12 @@ impl LogitsProcessor {
         check(status[0])?;
         f(&mut prs);
         let sum: f64 = prs.iter().copied().map(f64::from).sum();
-        if params.top_p < 1.0 && sum > 0.0 {
-            params.top_p = (f64::from(params.top_p) / sum) as f32; // the library's is a share
+        let cuts = match self.sampling {
+            Sampling::TopKThenTopP { p, .. } => p > 0.0, // candle's cuts with a p of 1 or more, too
+            _ => params.top_p < 1.0,
+        };
+        if cuts && sum > 0.0 {
+            params.top_p = (f64::from(params.top_p) / sum).min(1.0) as f32; // a share
         }
         params.temperature = 1.0;
         self.draw(Rows::probabilities(&prs, 1, prs.len()), params)
@@ -96,6 +100,9 @@ impl LogitsProcessor {
             Sampling::TopP { p, temperature } => (num_cols, p, temperature),
             Sampling::TopKThenTopP { k, p, temperature } => (k, p, temperature),
         };
+        if num_cols == 0 {
+            return Err(Error::Msg("the row is empty".into()));
+        }
         if k == 0 {
             return Err(Error::Msg("k is 0; it must be positive".into()));
         }

@@ -29,11 +29,12 @@ fn tensor(logits: &[f32]) -> Tensor {
 /// The distribution of candle's rules, in f64.
 fn exact(sampling: &Sampling, logits: &[f32], f: impl FnOnce(&mut [f32])) -> Vec<f64> {
     let (k, p, temperature) = match *sampling {
-        Sampling::ArgMax => (1, 1.0, 1.0),
+        Sampling::ArgMax => (1, f64::MAX, 1.0),
         Sampling::All { temperature } | Sampling::GumbelSoftmax { temperature } => {
-            (NUM_COLS, 1.0, temperature)
+            (NUM_COLS, f64::MAX, temperature)
         }
-        Sampling::TopK { k, temperature } => (k, 1.0, temperature),
+        Sampling::TopK { k, temperature } => (k, f64::MAX, temperature),
+        Sampling::TopP { p, temperature } if p >= 1.0 => (NUM_COLS, f64::MAX, temperature),
         Sampling::TopP { p, temperature } => (NUM_COLS, p, temperature),
         Sampling::TopKThenTopP { k, p, temperature } => (k, p, temperature),
     };
@@ -45,7 +46,7 @@ fn exact(sampling: &Sampling, logits: &[f32], f: impl FnOnce(&mut [f32])) -> Vec
     order.sort_by(|&i, &j| prs[j].total_cmp(&prs[i]));
     let (mut kept, mut cumsum) = (vec![0.0; NUM_COLS], 0.0);
     for &i in &order[..k.min(NUM_COLS)] {
-        if cumsum < p || p >= 1.0 {
+        if cumsum < p {
             kept[i] = f64::from(prs[i]);
         }
         cumsum += f64::from(prs[i]);
@@ -114,6 +115,18 @@ fn has_the_probabilities_that_an_edit_leaves() {
         let mut processor = LogitsProcessor::from_sampling(7, sampling.clone());
         let counts = counts_of(|| processor.sample_f(&row, edit), NUM_DRAWS);
         assert_fits(&counts, &exact(sampling, &logits, edit), &format!("edited {sampling:?}"));
+    }
+    // A sum above 1: p of 1 and more cuts in one of them.
+    let triple = |prs: &mut [f32]| prs.iter_mut().for_each(|p| *p *= 3.0);
+    for sampling in [
+        Sampling::TopP { p: 1.0, temperature: 0.8 },
+        Sampling::TopKThenTopP { k: 12, p: 1.0, temperature: 0.8 },
+        Sampling::TopKThenTopP { k: NUM_COLS, p: 1.7, temperature: 0.8 },
+        Sampling::TopKThenTopP { k: 12, p: 4.0, temperature: 0.8 },
+    ] {
+        let mut processor = LogitsProcessor::from_sampling(7, sampling.clone());
+        let counts = counts_of(|| processor.sample_f(&row, triple), NUM_DRAWS);
+        assert_fits(&counts, &exact(&sampling, &logits, triple), &format!("tripled {sampling:?}"));
     }
     for sampling in [&SAMPLINGS[0], &SAMPLINGS[5]] {
         let mut processor = LogitsProcessor::from_sampling(7, sampling.clone());
@@ -242,7 +255,8 @@ fn takes_rows_and_tells_errors() {
         let long = Tensor::new(long.as_slice(), &Device::Cpu).unwrap();
         assert_eq!(processor.sample(&long).unwrap(), like.sample(&long).unwrap());
     }
-    let rows = Tensor::new([[1.0f32, 2.0].as_slice()].as_slice(), &Device::Cpu).unwrap();
+    assert!(message(processor.sample(&tensor(&[]))).contains("the row is empty"));
+    let rows = Tensor::new(&[[1.0f32, 2.0]], &Device::Cpu).unwrap();
     assert!(message(processor.sample(&rows)).contains("rank"));
     let draw = |sampling| {
         let mut processor = LogitsProcessor::from_sampling(5, sampling);

@@ -76,9 +76,9 @@ impl<T: WithDType> NdArray for &[T] {
     }
 }
 
-impl<T: WithDType> NdArray for &[&[T]] {
+impl<T: WithDType, const N: usize, const M: usize> NdArray for &[[T; N]; M] {
     fn tensor(self) -> Tensor {
-        let values = self.iter().flat_map(|row| row.iter()).map(|x| x.to_f64()).collect();
+        let values = self.iter().flatten().map(|x| x.to_f64()).collect();
         Tensor { values, dtype: T::DTYPE, rank: 2 }
     }
 }
