@@ -2,10 +2,10 @@
 
 usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 
-UNIT is stream or held, OBJECT the object file of kernels/UNIT/UNIT.cu, RESOURCES the assembler's report beside it
+UNIT is stream, edits, listed or held, OBJECT the object file of UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
-one for all types), with 64 registers at most (80 of "edited" and "given", and of "any" before sm_90), no stack frame and nothing spilled; and with
-so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
+one for all types), with 64 registers at most (80 of "edited", "given" and "listed", and of "any" before sm_90; 128 of
+"edits"), no stack frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
 has 800, and spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
 
@@ -18,25 +18,31 @@ import sass_listing
 from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
-MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited and given rows
+MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited, given and listed rows
+MOST_REGISTERS_OF_EDITS = 128
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
 MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 800, 216
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
-    "stream": {"greedy": 32 << 10, "list": 90 << 10, "any": 184 << 10, "edited": 210 << 10,
+    "stream": {"greedy": 32 << 10, "list": 90 << 10, "any": 184 << 10, "edited": 212 << 10,
                "given": 184 << 10},
+    "edits": {"edits": 176 << 10},
+    "listed": {"listed": 156 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10},
 }
 CALLERS = ("verify", "report", "edited-report", "staged")  # kinds that call functions
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
-ONE_TYPE = ("given", "filter", "select", *CALLERS)
+ONE_TYPE = ("given", "edits", "listed", "filter", "select", *CALLERS)
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
+NAME_OF_ONE = re.compile(r"\d(edits|listed)_kernelE")
 
 
 def name_of(mangled):
+    if match := NAME_OF_ONE.search(mangled):
+        return TYPES[0], match[1]
     match = NAME.search(mangled)
     return (TYPES[int(match[2])], list(LIMITS[match[1]])[int(match[3]) - 1]) if match else None
 
@@ -83,8 +89,10 @@ def main(arguments):
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
-                if kind in ("edited", "given") or (kind == "any" and int(architecture) < 90):
+                if kind in ("edited", "given", "listed") or (kind == "any" and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
+                if kind == "edits":
+                    most = MOST_REGISTERS_OF_EDITS
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS
                     most_stack = MOST_STACK_OF_CALLERS

@@ -14,6 +14,7 @@
 #include "contract/window_walk.h"
 #include "held/nearest.cuh"
 #include "row/row.cuh"
+#include "stream/list_windows.cuh"
 
 namespace sampler::kernels {
 
@@ -50,60 +51,37 @@ class WindowBlock : protected NearestBlock<Context> {
   SAMPLER_DEVICE_CALL uint64_t weight(const contract::RowScale &of_logits, Window seen) {
     const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[1];
-    sum(seen, sums, [&](float x, uint64_t(&own)[1]) { own[0] += contract::weight(row, x); });
+    sum(seen, sums, typename Listed::WeightOf{row});
     return sums[0];
   }
   SAMPLER_DEVICE_CALL contract::EntropySums entropies(const contract::RowScale &of_logits,
                                                       Window seen) {
     const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[2];
-    sum(seen, sums, [&](float x, uint64_t(&own)[2]) {
-      const contract::EntropySums one = contract::entropy_sums(row, x);
-      own[0] += one.weight;
-      own[1] += one.surprise;
-    });
+    sum(seen, sums, typename Listed::EntropyOf{row});
     return {sums[0], sums[1]};
   }
   SAMPLER_DEVICE_CALL contract::CollisionSums collisions(const contract::RowScale &of_logits,
                                                          Window seen) {
     const contract::RowScale row = Base::for_logits(of_logits);
     uint64_t sums[4];
-    sum(seen, sums, [&](float x, uint64_t(&own)[4]) {
-      contract::CollisionSums one;
-      one.add(contract::relative_probability(row, x));
-      own[0] += one.weight;
-      own[1] += one.high;
-      own[2] += uint64_t(one.cross);
-      own[3] += one.low;
-    });
+    sum(seen, sums, typename Listed::CollisionOf{row});
     return {sums[0], sums[1], int64_t(sums[2]), sums[3]};
   }
   SAMPLER_DEVICE_CALL contract::DeviationSums deviations(const contract::RowScale &row,
                                                          const contract::DeviationScale &unit,
                                                          Window seen) {
     uint64_t sums[2];
-    sum(seen, sums, [&](float x, uint64_t(&own)[2]) {
-      contract::DeviationSums one;
-      one.add(contract::deviation(unit, contract::sigma_value(row, x)));
-      own[0] += one.sum;
-      own[1] += one.squares;
-    });
+    sum(seen, sums, typename Listed::DeviationOf{row, unit});
     return {sums[0], sums[1]};
   }
 
   template <class Holds>
   SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) {
-    int64_t low = seen.begin, high = seen.end < listed_ ? seen.end : listed_;
-    const int64_t last = high;
-    SAMPLER_KEEP_ROLLED
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (holds(contract::value_of_rank(shared.row.list[middle]))) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
+    const int64_t last = seen.end < listed_ ? seen.end : listed_;
+    const int64_t low = seen.begin < last
+                            ? seen.begin + listed().count_while({seen.begin, last}, holds)
+                            : seen.begin;
     if (low < last || last == seen.end) return low - seen.begin;
     if (seen.end == count_ && holds(least_)) return seen.count();
     is_left_ = true;
@@ -116,94 +94,29 @@ class WindowBlock : protected NearestBlock<Context> {
     const uint64_t least = contract::top_p_threshold(share, weight(row, seen));
     const int64_t end = seen.end < listed_ ? seen.end : listed_;
     this->add_up(row);
-    int64_t low = seen.begin, high = end;
-    SAMPLER_KEEP_ROLLED
-    while (low < high) {  // for the first place at which the sum reaches the threshold
-      const int64_t middle = low + (high - low) / 2;
-      if (listed_weight(seen.begin, middle + 1) < least) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low >= end) is_left_ = true;
-    return low < end ? low + 1 - seen.begin : 1;
+    const int64_t count = seen.begin < end ? listed().count_reaching(least, {seen.begin, end}) : 1;
+    if (seen.begin + count > end) is_left_ = true;
+    return seen.begin + count > end ? 1 : count;
   }
 
   SAMPLER_DEVICE_CALL Window nearest(const contract::Typical &of_logits, Window seen) {
     const contract::Typical rule = Base::for_logits(of_logits);
-    return seen.end <= listed_ ? nearest_listed(rule, seen) : nearest_of_row(rule, seen);
+    if (seen.end > listed_) return nearest_of_row(rule, seen);
+    if (rule.min_keep <= kMostAdded) return listed().nearest(rule, seen);
+    is_left_ = true;
+    return {seen.begin, seen.begin + 1};
   }
 
  private:
-  SAMPLER_DEVICE Window nearest_listed(const contract::Typical &rule, Window seen) {
-    this->add_up(rule.row);
-    const auto place_of = [&](const auto &holds) { return seen.begin + count_listed(seen, holds); };
-    // The tokens no farther from the mean than `most`.
-    const auto begin_of = [&](float most) {
-      return place_of([&](float x) { return rule.excess(x) > most; });
-    };
-    const auto end_of = [&](float most) {
-      return place_of([&](float x) { return -rule.excess(x) <= most; });
-    };
-    // The least distance at which these reach the threshold.
-    uint32_t nearest = ~uint32_t(0);
-    SAMPLER_KEEP_ROLLED
-    for (int64_t i = seen.begin + ctx.thread(); i < seen.end; i += Context::kThreads) {
-      const float most = rule.distance(listed_value(i)) + 0.0f;
-      const uint32_t bits = contract::bits_of(most);
-      if (bits < nearest && listed_weight(begin_of(most), end_of(most)) >= rule.threshold) {
-        nearest = bits;
-      }
-    }
-    nearest = ~this->max_of_block(~nearest);
-    ctx.sync();
-    const float most = contract::float_of(nearest);
-    if (rule.min_keep > kMostAdded) {
-      is_left_ = true;
-      return {seen.begin, seen.begin + 1};
-    }
-    Window kept = {begin_of(most), end_of(most)};
-    if (rule.ties != SAMPLER_TIES_KEEP) {
-      // The likelier tokens at this distance come first, the last of them in rank order foremost.
-      const int64_t likelier = place_of([&](float x) {
-        const float excess = rule.excess(x);
-        return excess > 0.0f && excess >= most;
-      });
-      const int64_t nearer = place_of([&](float x) {
-        const float excess = rule.excess(x);
-        return excess > 0.0f || -excess < most;
-      });
-      const int64_t begin = last_of(kept.begin, likelier, [&](int64_t place) {
-        return listed_weight(place, nearer) >= rule.threshold;
-      });
-      if (begin >= 0) {
-        kept = {begin, nearer};
-      } else {
-        kept.end = 1 + first_of_places(nearer, kept.end - 1, [&](int64_t place) {
-                     return listed_weight(kept.begin, place + 1) >= rule.threshold;
-                   });
-      }
-    }
-    SAMPLER_KEEP_ROLLED
-    while (kept.count() < rule.min_keep && kept.count() < seen.count()) {
-      const bool takes_likelier =
-          kept.begin > seen.begin &&
-          (kept.end == seen.end ||
-           contract::likelier_is_nearer(rule.excess(listed_value(kept.begin - 1)),
-                                        rule.excess(listed_value(kept.end))));
-      kept.begin -= takes_likelier ? 1 : 0;
-      kept.end += takes_likelier ? 0 : 1;
-    }
-    return kept;
-  }
+  using Listed = ListWindows<Context, HeldSample>;
+  SAMPLER_DEVICE Listed listed() const { return Listed(*this); }
 
-  // The same of a window that ends with the row.
+  // The window that typical-p keeps of one that ends with the row.
   SAMPLER_DEVICE Window nearest_of_row(const contract::Typical &rule, Window seen) {
     const int64_t place = seen.begin;
     const bool is_shown = place == 0 || place < listed_;
     if (seen.end == count_ && is_shown) {
-      const float first = place == 0 ? first_ : listed_value(place);
+      const float first = place == 0 ? first_ : listed().value(place);
       const Rank before = place == 0 ? Base::kNoRank : shared.row.list[place - 1];
       const auto kept = this->find_nearest(row_, rule, before, first, least_);
       if (listed_ > 0) list_first();
@@ -334,7 +247,7 @@ class WindowBlock : protected NearestBlock<Context> {
     if (are_few) {
       count_ = decisive < listed_ ? decisive : listed_;
       listed_ = count_;
-      least_ = listed_value(count_ - 1);
+      least_ = listed().value(count_ - 1);
     } else {
       measure();
     }
@@ -382,42 +295,6 @@ class WindowBlock : protected NearestBlock<Context> {
     least_ = contract::value_of_key(~this->max_of_team(~contract::value_key(least)));
   }
 
-  SAMPLER_DEVICE float listed_value(int64_t place) const {
-    return contract::value_of_rank(shared.row.list[place]);
-  }
-  // The weight of the list's tokens at places [begin, end), once they are added up.
-  SAMPLER_DEVICE uint64_t listed_weight(int64_t begin, int64_t end) const {
-    if (begin >= end) return 0;
-    return shared.row.sums[end - 1] - (begin > 0 ? shared.row.sums[begin - 1] : 0);
-  }
-
-  template <class Holds>
-  SAMPLER_DEVICE int64_t count_listed(Window listed, const Holds &holds) const {
-    return first_of_places(listed.begin, listed.end,
-                           [&](int64_t place) { return !holds(listed_value(place)); }) -
-           listed.begin;
-  }
-  // The first place in [low, high) for which `holds` is true, as for all after it; `high` if none.
-  template <class Holds>
-  SAMPLER_DEVICE static int64_t first_of_places(int64_t low, int64_t high, const Holds &holds) {
-    SAMPLER_KEEP_ROLLED
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (holds(middle)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  }
-  // The last place in [low, high) for which `holds` is true, as for all before it; -1 if none.
-  template <class Holds>
-  SAMPLER_DEVICE static int64_t last_of(int64_t low, int64_t high, const Holds &holds) {
-    const int64_t after = first_of_places(low, high, [&](int64_t place) { return !holds(place); });
-    return after > low ? after - 1 : -1;
-  }
-
   // Whether it is known which tokens come before a place: in the list or at its end, the row's end,
   // or an end of typical-p.
   SAMPLER_DEVICE bool has_cut(int64_t end) const {
@@ -437,16 +314,8 @@ class WindowBlock : protected NearestBlock<Context> {
   // Sums over a window of what add(x, own) adds to `own`.
   template <int kCount, class Add>
   SAMPLER_DEVICE void sum(Window seen, uint64_t (&sums)[kCount], const Add &add) {
+    if (seen.end <= listed_) return listed().sum(seen, sums, add);
     uint64_t own[kCount] = {};
-    if (seen.end <= listed_) {
-      SAMPLER_KEEP_ROLLED
-      for (int64_t i = seen.begin + ctx.thread(); i < seen.end; i += Context::kThreads) {
-        add(listed_value(i), own);
-      }
-      sum_threads(own, sums);
-      ctx.sync();
-      return;
-    }
     if (!has_cut(seen.end) || !has_cut(seen.begin)) is_left_ = true;
     const bool begins_later = seen.begin > 0, ends_sooner = seen.end != count_;
     const HeldKept before = begins_later ? kept_to(seen.begin) : HeldKept();
@@ -467,17 +336,12 @@ class WindowBlock : protected NearestBlock<Context> {
       }
     });
     uint64_t of_block[kCount];
-    sum_threads(own, of_block);
+    SAMPLER_UNROLLED
+    for (int i = 0; i < kCount; ++i) of_block[i] = this->sum_of_threads(own[i], i);
     const auto *const of_team = this->exchange(of_block);
     SAMPLER_UNROLLED
     for (int i = 0; i < kCount; ++i) sums[i] = Base::sum(of_team[i]);
   }
-  template <int kCount>
-  SAMPLER_DEVICE void sum_threads(const uint64_t (&own)[kCount], uint64_t (&sums)[kCount]) const {
-    SAMPLER_UNROLLED
-    for (int i = 0; i < kCount; ++i) sums[i] = this->sum_of_threads(own[i], i);
-  }
-
   // The tokens before a place rank at least `cut`.
   struct End {
     int64_t place = -1;

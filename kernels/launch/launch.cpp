@@ -58,6 +58,15 @@ cudaError_t launch_edits(const StagedSampleRequest &request, const Stream &strea
   return enqueue(edits_kernel_address(), config, &request, &stream);
 }
 
+// Runs the stages of listed rows. Requests without stages have none.
+cudaError_t launch_listed(const contract::SampleRequest &, const LaunchConfig &, const Stream &) {
+  return cudaSuccess;
+}
+cudaError_t launch_listed(const StagedSampleRequest &request, const LaunchConfig &config,
+                          const Stream &stream) {
+  return enqueue(listed_kernel_address(), config, &request, &stream);
+}
+
 // Enqueues the streaming of rows after a first launch, and the rest.
 template <class Request>
 cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream, const Plan &rest,
@@ -65,8 +74,13 @@ cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream,
   LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
   if (rest.may_overlap) config.overlap();
   const contract::SampleRequest &rows = request;
-  const cudaError_t error =
+  cudaError_t error =
       enqueue(stream_kernel_address(rows.input.dtype, stream.kind), config, &rows, &stream);
+  if (error == cudaSuccess && stream.lists.is_on()) {
+    LaunchConfig of_lists(request.num_rows, 1, sizeof(ListedShared), cuda_stream);
+    if (rest.may_overlap) of_lists.overlap();
+    error = launch_listed(request, of_lists, stream);
+  }
   if (error != cudaSuccess || !stream.leaves_rows()) return error;
   Plan plan = rest;
   plan.left = stream.left();

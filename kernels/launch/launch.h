@@ -34,6 +34,8 @@ const void *stream_kernel_address(sampler_dtype dtype, StreamKind kind);
 const void *clear_kernel_address();
 // Takes a StagedSampleRequest and a Stream of kEdited.
 const void *edits_kernel_address();
+// Takes a StagedSampleRequest and a Stream with lists.
+const void *listed_kernel_address();
 
 // Held rows; kind is not kNone. Takes the kind's request and a Held.
 const void *held_kernel_address(sampler_dtype dtype, HeldKind kind);

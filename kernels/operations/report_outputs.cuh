@@ -21,6 +21,7 @@ class ReportOutputs {
   template <class F>
   SAMPLER_DEVICE void for_each(int64_t count, const F &f) const {
     const int num_threads = ctx_.team_size() * Context::kThreads;
+    SAMPLER_KEEP_ROLLED
     for (int64_t i = ctx_.cluster_rank() * Context::kThreads + ctx_.thread(); i < count;
          i += num_threads) {
       f(i);

@@ -188,8 +188,17 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     }
     if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item.patch.number_status;
     if (row.status != SAMPLER_ROW_OK || (kEdits && item.patch.is_left)) return;
+    if (hands_on()) {
+      const bool is_greedy = contract::is_greedy(row.parameters.temperature);
+      row.need = is_greedy ? StreamNeed::kFirst : StreamNeed::kList;
+      return;
+    }
     row.need =
         stream_need(row.parameters, request.parameters.rules, request.input.num_cols, wanted());
+  }
+  // Whether another kernel runs the rows' stages on their lists.
+  SAMPLER_DEVICE bool hands_on() const {
+    return (kKind == StreamKind::kList || kEdits) && stream.lists.is_on();
   }
   SAMPLER_DEVICE StreamWanted wanted() const {
     StreamWanted wanted = StreamWanted::of(request);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "contract/log2.h"
 #include "contract/rank.h"
 #include "machine/device.cuh"
 #include "row/row.cuh"
@@ -64,11 +65,16 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
   }
 
   // A key that at least the wanted number of tokens reach, and not many more.
-  SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own) const {
+  // `max_key`: of the row's largest value.
+  SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own, uint32_t max_key) const {
     const contract::RowParameters &row = state().parameters;
     const bool is_by_k =
         !keeps_all(row.top_k, request.input.num_cols) && !contract::is_greedy(row.temperature);
     int wanted = is_by_k ? row.top_k : 0;
+    if (this->hands_on()) {
+      if (stream.lists.by_min_p) return bound_of_min_p(max_key);
+      wanted = stream.lists.num_tokens;
+    }
     if (this->num_top() > wanted) wanted = this->num_top();
     if (what == StreamNeed::kTotal) {
       const int bins =
@@ -76,7 +82,6 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
       const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;
       if (of_p > wanted) wanted = of_p;
     }
-    const uint32_t lowest = contract::key_of_rank(contract::lowest_cut(kInput));
     uint32_t key;
     if (wanted <= Context::kThreads / 2) {
       const uint32_t keys[1] = {own};
@@ -89,6 +94,19 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
       }
       key = nth_largest(keys, wanted);
     }
+    return at_least_lowest(key);
+  }
+  // A key that all tokens reach which min-p keeps.
+  SAMPLER_DEVICE uint32_t bound_of_min_p(uint32_t max_key) const {
+    constexpr float kMargin = 0.01f;  // above the errors of both logarithms
+    const contract::RowParameters &row = state().parameters;
+    const float at = stream.lists.min_p_is_at_one ? 1.0f : row.temperature;
+    const float bits = contract::log2_shifted(row.min_p, 0) - kMargin;
+    const float lowest = contract::value_of_key(max_key) + bits / contract::logit_scale(at);
+    return at_least_lowest(contract::value_key(lowest));
+  }
+  SAMPLER_DEVICE static uint32_t at_least_lowest(uint32_t key) {
+    const uint32_t lowest = contract::key_of_rank(contract::lowest_cut(kInput));
     return key > lowest ? key : lowest;
   }
 

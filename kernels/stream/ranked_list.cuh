@@ -168,16 +168,26 @@ class RankedList {
   // Sorts the list, whose values lie between these, into rank order. `by_octave`: they are
   // positive, and spread evenly by their logarithms.
   SAMPLER_DEVICE void sort(float first, float least, bool by_octave = false) const {
-    if (count() <= Context::kThreads) {
-      const Rank own = ctx.thread() < count() ? shared.row.list[ctx.thread()] : 0;
-      int before = 0;
-      for (int i = 0; i < count(); ++i) before += shared.row.list[i] > own ? 1 : 0;
-      ctx.sync();
-      if (ctx.thread() < count()) shared.row.list[before] = own;
-      ctx.sync();
-      return;
-    }
-    if (sort_by_bins(first, least, by_octave)) return;
+    if (count() <= Context::kThreads) return sort_few();
+    if (!sort_by_bins(first, least, by_octave)) sort_many();
+  }
+  // The same in less code, which takes longer for many tokens.
+  SAMPLER_DEVICE void sort() const {
+    if (count() <= Context::kThreads) return sort_few();
+    sort_many();
+  }
+
+ private:
+  SAMPLER_DEVICE void sort_few() const {
+    const Rank own = ctx.thread() < count() ? shared.row.list[ctx.thread()] : 0;
+    int before = 0;
+    for (int i = 0; i < count(); ++i) before += shared.row.list[i] > own ? 1 : 0;
+    ctx.sync();
+    if (ctx.thread() < count()) shared.row.list[before] = own;
+    ctx.sync();
+  }
+
+  SAMPLER_DEVICE void sort_many() const {
     int size = Context::kThreads;  // bitonic, a power of two
     SAMPLER_KEEP_ROLLED
     while (size < count()) size *= 2;
@@ -266,6 +276,7 @@ class RankedList {
     return true;
   }
 
+ public:
   // Computes the list's running weights.
   SAMPLER_DEVICE void add_up(const contract::RowScale &scale) const {
     add_up_by([&](int i) {
@@ -287,6 +298,50 @@ class RankedList {
     SAMPLER_KEEP_ROLLED
     for (int i = first; i < first + each && i < count(); ++i) shared.row.sums[i] += before;
     ctx.sync();
+  }
+
+  // Draws from the list's first `kept` tokens, whose running weights are known, in the order of
+  // their ids: one thread calls found(id). `target` is below their weight. No barrier follows.
+  template <class Found>
+  SAMPLER_DEVICE void draw_by_id(int kept, uint64_t target, int64_t num_cols,
+                                 const Found &found) const {
+    if (kept <= Context::kThreads) {
+      const bool is_own = ctx.thread() < kept;
+      const uint32_t id = is_own ? contract::id_of_rank(shared.row.list[ctx.thread()]) : 0;
+      uint64_t before = 0, last = 0, own = 0;
+      for (int i = 0; i < kept; ++i) {
+        const uint64_t sum = shared.row.sums[i], weight = sum - last;
+        last = sum;
+        if (contract::id_of_rank(shared.row.list[i]) < id) before += weight;
+        if (i == ctx.thread()) own = weight;
+      }
+      if (is_own && before <= target && target < before + own) found(id);
+    } else {
+      uint32_t ids[kBinsOfThread];
+      uint64_t weights[kBinsOfThread];
+      SAMPLER_UNROLLED
+      for (int i = 0; i < kBinsOfThread; ++i) {
+        const int at = i * Context::kThreads + ctx.thread();
+        ids[i] = 0;
+        weights[i] = 0;
+        if (at >= kept) continue;
+        ids[i] = contract::id_of_rank(shared.row.list[at]);
+        weights[i] = shared.row.sums[at] - (at > 0 ? shared.row.sums[at - 1] : 0);
+      }
+      uint32_t id = 0;
+      int turn = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int bit = 19; bit >= 0; --bit) {
+        const uint32_t candidate = id | uint32_t(1) << bit;
+        if (candidate >= uint32_t(num_cols)) continue;
+        uint64_t before = 0;
+        SAMPLER_UNROLLED
+        for (int i = 0; i < kBinsOfThread; ++i) before += ids[i] < candidate ? weights[i] : 0;
+        turn ^= 1;  // not the bit's parity: some bits are skipped
+        if (sum_of_weights(before, turn) <= target) id = candidate;
+      }
+      if (ctx.thread() == 0) found(id);
+    }
   }
 
   // Prefixes of the list, by length. kEverything: longer than the list.

@@ -52,10 +52,14 @@ bool is_all_for_general_kernel(const contract::SampleRequest &request) {
 // Whether edits, if any, only change logits that lists and texts name, and forbid tokens by
 // bitmasks.
 bool are_edits_few(const contract::Pipeline &stages) {
-  return !stages.has_windows && !stages.may_list_allowed() && !stages.dense_bias &&
+  return !stages.may_list_allowed() && !stages.dense_bias &&
          !(stages.guidance.logits && stages.guidance.may_guide()) && !stages.forced_token_ids &&
-         !stages.scored_token_ids && !stages.adaptive.may_have_window() &&
-         !stages.adaptive.may_decay();
+         !stages.scored_token_ids;
+}
+
+// Whether stages change what filters keep, or the draw.
+bool has_other_stages(const contract::Pipeline &stages) {
+  return stages.has_windows || stages.adaptive.may_have_window() || stages.adaptive.may_decay();
 }
 
 // Whether the reports wanted, if any, are of the row that is read; more than the token's
@@ -73,6 +77,43 @@ bool are_reports_of_rows(const StagedSampleRequest &request) {
   const int64_t num_top = wanted.wants_top() ? wanted.num_top : 0;
   return !has_more ||
          (request.input.dtype == SAMPLER_F32 && num_top <= most_listed(request.input.num_cols));
+}
+
+// Whether rows of the request are read as streams are, as they are given or with few edits.
+bool may_have_staged_stream(const StagedSampleRequest &request) {
+  return may_be_streamed(request) && request.input.kind == SAMPLER_LOGITS &&
+         !request.random.are_watermarks && are_edits_few(request.stages);
+}
+// Whether a stream draws from them, and reports all that is wanted.
+bool draws_from_stream(const StagedSampleRequest &request) {
+  return !has_other_stages(request.stages) && are_reports_of_rows(request);
+}
+
+// The first stage that may drop tokens. *is_at_one: whether it is before the temperature.
+sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::StageOrder &order,
+                            bool *is_at_one) {
+  const contract::Pipeline &stages = request.stages;
+  const contract::Parameters &all = request.parameters;
+  for (const sampler_stage stage : order) {
+    switch (stage) {
+      case SAMPLER_STAGE_TEMPERATURE:
+        if (stages.dynamic_range.array || stages.dynamic_range.value > 0.0f) return stage;
+        *is_at_one = false;
+        continue;
+      case SAMPLER_STAGE_TOP_K:
+        if (!all.top_k.array && !contract::top_k_is_on(all.top_k.value)) continue;
+        return stage;
+      case SAMPLER_STAGE_TOP_P:
+        if (!all.top_p.array && !contract::top_p_is_on(all.top_p.value)) continue;
+        return stage;
+      case SAMPLER_STAGE_MIN_P:
+        if (!all.min_p.array && !contract::min_p_is_on(all.min_p.value)) continue;
+        return stage;
+      default:
+        return stage;
+    }
+  }
+  return SAMPLER_STAGE_ADAPTIVE;
 }
 
 }  // namespace
@@ -111,9 +152,10 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
 }
 
 StreamKind stream_kind(const StagedSampleRequest &request) {
-  const bool is_streamed = may_be_streamed(request) && request.input.kind == SAMPLER_LOGITS &&
-                           !request.random.are_watermarks && are_edits_few(request.stages) &&
-                           are_reports_of_rows(request) &&
+  if (plan_lists(request).is_on()) {
+    return request.stages.has_edits() ? StreamKind::kEdited : StreamKind::kList;
+  }
+  const bool is_streamed = may_have_staged_stream(request) && draws_from_stream(request) &&
                            !may_have_two_scales(request.parameters) &&
                            !is_all_for_general_kernel(request);
   if (!is_streamed) return StreamKind::kNone;
@@ -121,6 +163,38 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
   // Only edits check the slots' numbers.
   const bool has_values = request.stages.adaptive_values || request.stages.state_slots;
   return has_values ? StreamKind::kNone : StreamKind::kAny;
+}
+
+StreamedLists plan_lists(const StagedSampleRequest &request) {
+  constexpr int64_t kMostChosen = 1024;  // each is looked for in the list
+  constexpr float kLeastMinP = 1e-4f;    // less would keep too many
+  const contract::Pipeline &stages = request.stages;
+  const contract::Reports &wanted = request.wanted;
+  const contract::Parameters &all = request.parameters;
+  const bool is_of_kept = request.logprob_kind == SAMPLER_LOGPROB_PROCESSED ||
+                          (!request.out_logprobs && !request.reports_distribution());
+  if (!may_have_staged_stream(request) || draws_from_stream(request) || !is_of_kept ||
+      wanted.out_removed_by || wanted.num_chosen > kMostChosen || stages.min_keep.array ||
+      all.rules.order == SAMPLER_FILTERS_JOINT) {
+    return {};
+  }
+  StreamedLists lists;
+  lists.order = stages.has_windows ? stages.windows : contract::order_of(all.rules);
+  lists.min_p_is_at_one = true;
+  const sampler_stage first = first_to_drop(request, lists.order, &lists.min_p_is_at_one);
+  const int64_t num_cols = request.input.num_cols, least = stages.min_keep.value;
+  int64_t num = 0;
+  if (first == SAMPLER_STAGE_TOP_K && !all.top_k.array && all.top_k.value < num_cols &&
+      all.rules.top_k_ties == SAMPLER_TIES_EXACT) {
+    num = std::max<int64_t>(all.top_k.value, least);
+  } else if (first == SAMPLER_STAGE_MIN_P && !all.min_p.array && all.min_p.value >= kLeastMinP &&
+             least <= 1) {
+    num = kMostStreamedK;
+    lists.by_min_p = true;
+  }
+  const bool is_short = lists.by_min_p || num <= most_listed(num_cols);
+  lists.num_tokens = is_short ? int(num) : 0;
+  return lists;
 }
 
 bool need_lists_alone(const contract::SampleRequest &request) {
@@ -131,7 +205,7 @@ bool need_lists_alone(const contract::SampleRequest &request) {
 
 bool need_lists_alone(const StagedSampleRequest &request) {
   const contract::SampleRequest &rows = request;
-  return !request.reports_distribution() && need_lists_alone(rows);
+  return plan_lists(request).is_on() || (!request.reports_distribution() && need_lists_alone(rows));
 }
 
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {

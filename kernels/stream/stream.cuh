@@ -93,16 +93,16 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   using List = RankedList<Context, StreamShared>;
   using Base::add_up, Base::begin_item, Base::bound_of_list, Base::chunk_words, Base::ctx,
       Base::cut_band, Base::filter_scale, Base::find, Base::finish_slot, Base::for_each_in_band,
-      Base::group_of, Base::groups_of_bin, Base::has_band, Base::has_total, Base::has_two,
-      Base::is_cut, Base::item, Base::kBinsOfThread, Base::kEdits, Base::kInput, Base::kIsGiven,
+      Base::group_of, Base::groups_of_bin, Base::hands_on, Base::has_band, Base::has_total,
+      Base::has_two, Base::is_cut, Base::item, Base::kEdits, Base::kInput, Base::kIsGiven,
       Base::kNoPlace, Base::kTakesAhead, Base::kWarps, Base::kWeighs, Base::largest_of,
       Base::list_groups, Base::list_tokens, Base::load_bins, Base::load_words, Base::max_of_block,
       Base::may_have_band, Base::place_band, Base::place_in_band, Base::publish_maximum,
       Base::publish_value, Base::raw_scale, Base::read_parameters, Base::request, Base::row,
       Base::set_maximum, Base::shared, Base::slot, Base::sort, Base::state, Base::stream,
-      Base::sum_before, Base::sum_of_lanes, Base::sum_of_weights, Base::take_ticket,
-      Base::tile_in_band, Base::total_weight, Base::turn_, Base::value_at, Base::wait_for_item,
-      Base::waits_for_bound, Base::weigh_beside_band;
+      Base::sum_before, Base::sum_of_lanes, Base::take_ticket, Base::tile_in_band,
+      Base::total_weight, Base::turn_, Base::value_at, Base::wait_for_item, Base::waits_for_bound,
+      Base::weigh_beside_band;
   using typename Base::Group;
   using typename Base::Row;
   using typename Base::TilePatch;
@@ -173,6 +173,11 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   SAMPLER_DEVICE void write_outcome() const {
     const StreamedOutcome &outcome = shared.outcome;
     const int64_t output = this->output();
+    if (hands_on()) {
+      const uint32_t count = outcome.is_left ? ListHead::kLeft : uint32_t(outcome.kept_count);
+      *stream.lists.head(uint32_t(output)) = {outcome.status, count};
+      if (!outcome.is_left) return;
+    }
     if (outcome.is_left) {
       stream.left()[ctx.atomic_add(&stream.head()->num_left, uint32_t(1))] = uint32_t(output);
       return;
@@ -374,8 +379,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     }
     const bool is_first = contract::is_greedy(state().parameters.temperature);
     const bool is_of_first = is_first && this->num_top() == 0;
-    const uint32_t bound =
-        is_of_first ? (kWeighs ? state().max_key : own_max) : bound_of_list(what, own);
+    const uint32_t max_key = kWeighs ? state().max_key : own_max;
+    const uint32_t bound = is_of_first ? max_key : bound_of_list(what, own, max_key);
     const bool fits = list_groups(size, bound) && list_tokens(bound);
     if (!fits && !this->is_weighed(what)) return end_with(true);
     if constexpr (kWeighs) {
@@ -395,6 +400,10 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     if (is_listed || (fits && this->num_top() > 0)) {
       sort(state().max, contract::value_of_key(bound), kIsGiven);
       if constexpr (Base::kReports) this->write_first_tokens();
+      if (hands_on()) {
+        hand_on(is_first);
+        return StreamRest::kDone;
+      }
       if (what == StreamNeed::kFirst) {
         if (ctx.thread() == 0) set_first(contract::id_of_rank(shared.row.list[0]));
         return StreamRest::kDone;
@@ -424,6 +433,19 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     return StreamRest::kNothing;
   }
 
+  // Leaves the list to the kernel that runs the row's stages.
+  SAMPLER_DEVICE void hand_on(bool is_first) const {
+    const int most = stream.lists.num_tokens;
+    const int wanted = is_first ? 1 : most;
+    const int num = this->count() < wanted ? this->count() : wanted;
+    uint64_t *const ranks = stream.lists.ranks(this->output());
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < num; i += Context::kThreads) ranks[i] = shared.row.list[i];
+    if (ctx.thread() != 0) return;
+    set_drawn(0, num, 0);
+    if (stream.lists.by_min_p && !is_first && this->count() > most) set_left();
+  }
+
   // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
   SAMPLER_DEVICE void draw_from_list(uint64_t total) {
     if (ctx.thread() == 0) shared.total_of_row = total;
@@ -449,45 +471,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     }
     const uint64_t kept_weight = shared.row.sums[kept - 1];
     const uint64_t target = contract::draw_target(shared.word, kept_weight);
-    if (kept <= Context::kThreads) {
-      const bool is_own = ctx.thread() < kept;
-      const uint32_t id = is_own ? contract::id_of_rank(shared.row.list[ctx.thread()]) : 0;
-      uint64_t before = 0, last = 0, own = 0;
-      for (int i = 0; i < kept; ++i) {
-        const uint64_t sum = shared.row.sums[i], weight = sum - last;
-        last = sum;
-        if (contract::id_of_rank(shared.row.list[i]) < id) before += weight;
-        if (i == ctx.thread()) own = weight;
-      }
-      if (is_own && before <= target && target < before + own) {
-        set_drawn(id, kept, kept_weight);
-      }
-    } else {
-      uint32_t ids[kBinsOfThread];
-      uint64_t weights[kBinsOfThread];
-      SAMPLER_UNROLLED
-      for (int i = 0; i < kBinsOfThread; ++i) {
-        const int at = i * Context::kThreads + ctx.thread();
-        ids[i] = 0;
-        weights[i] = 0;
-        if (at >= kept) continue;
-        ids[i] = contract::id_of_rank(shared.row.list[at]);
-        weights[i] = shared.row.sums[at] - (at > 0 ? shared.row.sums[at - 1] : 0);
-      }
-      uint32_t id = 0;
-      int turn = 0;
-      SAMPLER_KEEP_ROLLED
-      for (int bit = 19; bit >= 0; --bit) {
-        const uint32_t candidate = id | uint32_t(1) << bit;
-        if (candidate >= uint32_t(request.input.num_cols)) continue;
-        uint64_t before = 0;
-        SAMPLER_UNROLLED
-        for (int i = 0; i < kBinsOfThread; ++i) before += ids[i] < candidate ? weights[i] : 0;
-        turn ^= 1;  // not the bit's parity: some bits are skipped
-        if (sum_of_weights(before, turn) <= target) id = candidate;
-      }
-      if (ctx.thread() == 0) set_drawn(id, kept, kept_weight);
-    }
+    this->draw_by_id(kept, target, request.input.num_cols,
+                     [&](uint32_t id) { set_drawn(id, kept, kept_weight); });
   }
 
   // Loads the published list and total. False: there is no list.

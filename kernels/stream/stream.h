@@ -168,6 +168,34 @@ struct StreamedEdits {
   static constexpr int kBytesOfWord = 6, kBytesOfToken = 12;
 };
 
+// A row's first tokens, in rank order, which the stages that remain are run on by another kernel.
+struct alignas(16) ListHead {
+  uint32_t status;
+  uint32_t count;  // kLeft: the row is left to the general kernel
+  static constexpr uint32_t kLeft = ~uint32_t(0);
+};
+
+// The same of all rows.
+struct StreamedLists {
+  char *memory = nullptr;
+  int num_tokens = 0;            // that a row's token follows from, at most; 0: the stream draws it
+  bool by_min_p = false;         // they are those that min-p keeps; else as many
+  bool min_p_is_at_one = false;  // min-p is at temperature 1
+  contract::StageOrder order;    // of windows, or filters
+
+  SAMPLER_HD bool is_on() const { return num_tokens > 0; }
+  SAMPLER_HD ListHead *head(uint32_t row) const {
+    return reinterpret_cast<ListHead *>(memory + size_t(row) * row_bytes());
+  }
+  SAMPLER_HD uint64_t *ranks(uint32_t row) const {
+    return reinterpret_cast<uint64_t *>(head(row) + 1);
+  }
+  SAMPLER_HD size_t row_bytes() const {
+    const size_t bytes = sizeof(ListHead) + size_t(num_tokens) * sizeof(uint64_t);
+    return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
+  }
+};
+
 // Layout of a launch, chosen by plan_stream, read by host and device. A row is cut into chunks. An
 // item is a chunk to be read or, in a later pass, weighed; blocks take items in order.
 struct Stream {
@@ -184,6 +212,7 @@ struct Stream {
   int num_blocks = 0;
   char *memory = nullptr;     // bytes(), aligned
   StreamedEdits edits;        // of kEdited
+  StreamedLists lists;        // of kList and kEdited
   contract::Reports reports;  // of f32 rows of kAny: top and chosen tokens, ranks
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
@@ -228,11 +257,12 @@ struct Stream {
   }
   SAMPLER_HD size_t bytes() const {
     if (!is_on()) return 0;
-    return offset_of_edits() + (has_edits() ? size_t(num_rows) * edits.row_bytes() : 0);
+    return offset_of_lists() + (lists.is_on() ? size_t(num_rows) * lists.row_bytes() : 0);
   }
   void place(char *workspace) {
     memory = workspace;
     edits.memory = workspace + offset_of_edits();
+    lists.memory = workspace + offset_of_lists();
   }
 
  private:
@@ -254,6 +284,9 @@ struct Stream {
   }
   SAMPLER_HD size_t offset_of_edits() const {
     return offset_of_left() + (leaves_rows() ? lines(size_t(num_rows) * 4) : 0);
+  }
+  SAMPLER_HD size_t offset_of_lists() const {
+    return offset_of_edits() + (has_edits() ? size_t(num_rows) * edits.row_bytes() : 0);
   }
 };
 
@@ -380,6 +413,10 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
 bool need_lists_alone(const contract::SampleRequest &request);
 bool need_lists_alone(const StagedSampleRequest &request);
 
+// Lists of the first tokens that all else follows from, where a top-k or min-p is the first to drop
+// tokens, and other stages or reports follow; off: the rows have none.
+StreamedLists plan_lists(const StagedSampleRequest &request);
+
 // The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's
 // shared memory. A capacity of -1: there is no room.
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes);
@@ -387,6 +424,18 @@ StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes);
 // The shared memory of a block that edits a row, before what EditsLists has.
 struct alignas(16) EditsShared {
   TeamShared team;
+};
+
+// The shared memory of a block that runs a listed row's stages.
+struct alignas(16) ListedShared {
+  uint64_t partial[3][32];  // by warp
+  uint32_t num_listed;
+  uint32_t id;                     // of the drawn token
+  uint32_t place;                  // in the list
+  uint64_t first_kept;             // place in a packed list
+  uint64_t given[kMostStreamedK];  // the list before adaptive-p or smoothing
+  uint32_t ids[kMostStreamedK];    // of the kept tokens, ascending
+  StreamedList row;
 };
 
 // A row's edits in shared memory: those of StreamedEdits, and for each token its id and a mark.

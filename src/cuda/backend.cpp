@@ -133,7 +133,8 @@ kernels::Stream stream_of(const Request &request, const Device &device) {
       kind, kernels::may_have_bands(request), request.num_rows, request.input.num_cols,
       device.shape.stream_blocks[int(kind)], kernels::need_lists_alone(request));
   if constexpr (kernels::kHasStages<Request>) {
-    stream.reports = request.wanted;
+    if (stream.is_on()) stream.lists = kernels::plan_lists(request);
+    if (!stream.lists.is_on()) stream.reports = request.wanted;
     if (stream.has_edits()) stream.edits = kernels::plan_edits(request, device.shape.edits_bytes);
   }
   return stream.edits.capacity < 0 ? kernels::Stream() : stream;

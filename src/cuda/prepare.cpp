@@ -102,6 +102,7 @@ namespace {
 Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out) {
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::clear_kernel_address(), &unused);
+  if (outcome.error == cudaSuccess) outcome = load(kernels::listed_kernel_address(), &unused);
   const void *const edits = kernels::edits_kernel_address();
   cudaFuncAttributes of_edits = {};
   if (outcome.error == cudaSuccess) outcome = load(edits, &of_edits);

@@ -1148,6 +1148,51 @@ FAULTS = [
         [("kernels/held/held.cpp", "need == StreamNeed::kWeights && !sums_twice", "need == StreamNeed::kWeights")],
         [streamed_reports("OfTwoTotals")]),
     Fault(
+        "listed_above_min_p",
+        "a list for min-p lacks tokens that it keeps",
+        [("kernels/stream/listing.cuh", "contract::log2_shifted(row.min_p, 0) - kMargin;",
+          "contract::log2_shifted(row.min_p, 0) + 0.5f;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_without_min_keep",
+        "a list has the tokens of top-k where more are to be kept",
+        [("kernels/stream/stream.cpp", "num = std::max<int64_t>(all.top_k.value, least);",
+          "num = all.top_k.value;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_before_dynamic_temperature",
+        "rows are listed whose temperature follows from the whole row",
+        [("kernels/stream/stream.cpp",
+          "if (stages.dynamic_range.array || stages.dynamic_range.value > 0.0f) return stage;", "")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_window_begins_at_first",
+        "what windows drop at the head of a list is drawn, and as many of its last tokens are not",
+        [("kernels/stream/listed.cuh", "shared.row.list[kept.begin + i] : 0;", "shared.row.list[i] : 0;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_values_before_parameters",
+        "a listed row with bad values and bad parameters has the status of the values",
+        [("kernels/stream/listed.cuh", "if (head.status == SAMPLER_ROW_INVALID_INDEX) return head.status;",
+          "if (head.status != SAMPLER_ROW_OK) return head.status;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_observation_of_the_first",
+        "adaptive-p of a listed row observes the probability of its first token",
+        [("kernels/stream/listed.cuh", "while (contract::id_of_rank(shared.given[place]) != id) ++place;", "")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_kept_by_rank",
+        "the kept tokens of a listed row are reported in rank order",
+        [("kernels/stream/listed.cuh", "place += contract::id_of_rank(shared.row.list[j]) < id ? 1 : 0;",
+          "place += j < i ? 1 : 0;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_sums_unguarded",
+        "a listed row's weights are summed while threads still read other sums",
+        [("kernels/stream/listed.cuh", "ctx.sync();  // a stage before may have read other sums", "")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
         "negative_probability_streamed",
         "streamed rows may have negative probabilities",
         [("kernels/stream/values.cuh", "return is_negative(tile, raw) ? contract::quiet_nan() : given;",

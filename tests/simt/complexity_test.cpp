@@ -33,6 +33,7 @@
 #include "machine/kernel.cuh"
 #include "state/rows.h"
 #include "stream/edits.cuh"
+#include "stream/listed.cuh"
 #include "stream/stream.cuh"
 
 namespace simt_test {
@@ -416,7 +417,8 @@ Costs costs_of_streamed(const Case &setup, const Request &request) {
         kernels::plan_stream(kernels::stream_kind(request), true, 1, setup.num_cols, 132,
                              kernels::need_lists_alone(request));
     if constexpr (kIsStaged) {
-      stream.reports = request.wanted;
+      if (stream.is_on()) stream.lists = kernels::plan_lists(request);
+      if (!stream.lists.is_on()) stream.reports = request.wanted;
       if (stream.has_edits()) {
         stream.edits = kernels::plan_edits(request, int(simt::kMaxSharedBytes));
       }
@@ -445,6 +447,17 @@ Costs costs_of_streamed(const Case &setup, const Request &request) {
           });
     });
     for (Books &of_block : books) costs.add(of_block.close(element_bytes));
+    if constexpr (kIsStaged) {
+      Books of_list;
+      if (stream.lists.is_on()) {
+        constexpr size_t kBytes = sizeof(kernels::ListedShared);
+        simt::launch<kThreads>(1, 1, kBytes, 1, [&](auto &ctx) {
+          CountingContext<kThreads> counting(ctx, kBytes, &of_list);
+          kernels::run_listed(counting, request, stream);
+        });
+        costs.add(of_list.close(element_bytes));
+      }
+    }
     if (stream.is_on()) costs.num_left = stream.head()->num_left;
   }
   return costs;
@@ -910,6 +923,15 @@ const std::vector<Operation> kStagedOperations = {
               StagedCall(s, x).filters(0, 0.95f, 0).top_and_rank(20).costs()),
 };
 
+// On the list of a stream.
+const std::vector<Operation> kListedOperations = {
+    OPERATION("min-p 0.05, typical-p 0.9",
+              StagedCall(s, x)
+                  .filters(0, 1, 0.05f)
+                  .windows({SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TYPICAL_P})
+                  .costs()),
+};
+
 // Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
 uint64_t work_of(const Costs &costs) {
   return (30 * costs.visited + 12 * costs.compared + 8 * costs.marked) / 32 +
@@ -985,7 +1007,7 @@ const Cost kCosts[] = {
 };
 
 const Operation &operation_of(const std::string &name) {
-  for (const auto *operations : {&kOperations, &kStagedOperations}) {
+  for (const auto *operations : {&kOperations, &kStagedOperations, &kListedOperations}) {
     for (const Operation &operation : *operations) {
       if (name == operation.name) return operation;
     }
@@ -1059,8 +1081,10 @@ TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
   if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 6);
-  const int num_edited = setup.dtype == SAMPLER_F32 ? 4 : 2;  // of f32 also with reports
-  if (setup.by == By::kStreamed) expect_at_most_twice(setup, part, kStagedOperations, num_edited);
+  if (setup.by != By::kStreamed) return;
+  const int num_staged = setup.dtype == SAMPLER_F32 ? 5 : 3;  // of f32 also with reports
+  expect_at_most_twice(setup, part, kStagedOperations, num_staged);
+  expect_at_most_twice(setup, part, kListedOperations, 1);
 }
 
 // Windows take a number of passes that is bounded by construction: one to copy the row, to count

@@ -12,6 +12,7 @@
 #include "simt.h"
 #include "stages/state.cuh"
 #include "stream/edits.cuh"
+#include "stream/listed.cuh"
 #include "stream/stream.cuh"
 
 namespace sampler::kernels {
@@ -92,6 +93,23 @@ runtime::Work bind_clear(const Grid &grid, void **arguments) {
 }
 
 const char edits_kernel_addresses[1] = {};
+const char listed_kernel_addresses[1] = {};
+
+runtime::Work bind_listed(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const StagedSampleRequest *>(arguments[0]);
+  const auto &stream = *static_cast<const Stream *>(arguments[1]);
+  return [grid, request, stream](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(grid.num_teams, 1, grid.dynamic_bytes, seed,
+                                             [&](auto &ctx) { run_listed(ctx, request, stream); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
+}
 
 runtime::Work bind_edits(const Grid &grid, void **arguments) {
   const auto &request = *static_cast<const StagedSampleRequest *>(arguments[0]);
@@ -207,6 +225,10 @@ void add_streams() {
   edits.parameter_bytes = sizeof(StagedSampleRequest) + sizeof(Stream);
   edits.bind = bind_edits;
   runtime::add_kernel(edits_kernel_addresses, edits);
+  runtime::Kernel listed = edits;
+  listed.num_registers = 64;
+  listed.bind = bind_listed;
+  runtime::add_kernel(listed_kernel_addresses, listed);
 }
 
 void add_held() {
@@ -312,6 +334,10 @@ const void *clear_kernel_address() {
 
 const void *edits_kernel_address() {
   return edits_kernel_addresses;
+}
+
+const void *listed_kernel_address() {
+  return listed_kernel_addresses;
 }
 
 const void *pack_kernel_address() {

@@ -136,7 +136,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // of three types and three kinds, and of six kinds, a kernel, what is set of it, and what fits
   // of blocks and clusters; and of each set of kernels by which launches are planned: kernels, what
   // is set of them, what fits of blocks and clusters.
-  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + (1 + 2 + (3 * 4 + 1) * 2);
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + 1 + (1 + 2 + (3 * 4 + 1) * 2);
   const int held[] = {(3 * 3 + 6) * (1 + 1 + 1 + 3), (3 * 3 + 6) * (1 + 1 + 1)};
   const int expected[] = {beside + held[0] + 3 * (2 + 3 + 2 + 8),
                           beside + held[1] + 3 * (1 + 1 + 2)};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -504,6 +505,100 @@ TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
   args.row_params = nullptr;
   args.pipeline = &pipeline;
   ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, {false, true, false}));
+}
+
+// Makes top-k, or min-p, the first stage that drops tokens, before the temperature or after it.
+void put_filter_first(Random &random, Problem *problem) {
+  const bool is_min_p = random.one_in(3);
+  sampler_params &params = problem->params;
+  const std::int32_t ks[] = {1, 40, std::int32_t(random.between(2, 380)), 380};
+  const float min_ps[] = {0.3F, 0.05F, 1.0F, 0.004F};
+  params.top_k = is_min_p ? 0 : ks[random.between(0, 3)];
+  if (is_min_p) params.min_p = min_ps[random.between(0, 3)];
+  params.top_k_ties = SAMPLER_TIES_EXACT;
+  params.filter_order = is_min_p ? SAMPLER_FILTERS_MIN_P_FIRST : SAMPLER_FILTERS_SEQUENTIAL;
+  params.temperature_order =
+      random.one_in(2) ? SAMPLER_TEMPERATURE_FIRST : SAMPLER_TEMPERATURE_LAST;
+  std::vector<sampler_stage> &stages = problem->stages;
+  if (stages.empty()) {
+    if (!problem->has_windows) return;
+    stages.resize(SAMPLER_STAGE_ADAPTIVE);
+    std::iota(stages.begin(), stages.end(), sampler_stage(1));
+  }
+  params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+  params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+  std::vector<sampler_stage> first = {is_min_p ? SAMPLER_STAGE_MIN_P : SAMPLER_STAGE_TOP_K};
+  first.insert(random.one_in(2) ? first.begin() : first.end(), SAMPLER_STAGE_TEMPERATURE);
+  for (const sampler_stage stage : first) {
+    stages.erase(std::find(stages.begin(), stages.end(), stage));
+  }
+  const auto place = std::find_if(stages.begin(), stages.end(), [](sampler_stage stage) {
+    return stage >= SAMPLER_STAGE_TEMPERATURE;
+  });
+  stages.insert(place, first.begin(), first.end());
+}
+
+// Rows whose top-k or min-p comes first: a stream lists its tokens, and all other stages see the
+// list.
+TEST_P(Stages, OfListedRowsEqualTheCpus) {
+  constexpr std::uint64_t kNumListed = 3 * kNumHeldProblems;
+  int num_listed = 0, num_edited = 0;
+  for (std::uint64_t seed = 0; seed < kNumListed && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(9000 + seed * 3 + std::uint64_t(GetParam()));
+    Random random(any);
+    Problem problem =
+        seed % 4 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any);
+    if (problem.kind != SAMPLER_LOGITS) continue;
+    problem.candidate_ids.clear();
+    problem.has_counts = problem.has_allowed = problem.has_dense_bias = false;
+    problem.has_forced_tokens = false;
+    problem.guidance.clear();
+    problem.guidance_indices.clear();
+    put_filter_first(random, &problem);
+    const std::int64_t before = problem.num_cols;
+    lengthen(random, &problem);
+    if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
+    if (random.one_in(2)) raise_edited(&problem);
+    if (random.one_in(4)) {  // many tokens are tied
+      for (float &x : problem.rows[0]) x = std::floor(x);
+    }
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    Call call(problem, GetParam());
+    if (!call.slots.empty() && seed % 4 == 1) {
+      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
+    }
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+    const auto count_launches = [&] {
+      for (const runtime::Launch &launch : runtime::launches()) {
+        if (launch.kernel != sampler::kernels::listed_kernel_address()) continue;
+        ++num_listed;
+        num_edited +=
+            runtime::launches().front().kernel == sampler::kernels::edits_kernel_address();
+      }
+    };
+    const bool counts = random.one_in(3), has_logprobs = random.one_in(2);
+    auto drawn = args;
+    ASSERT_NO_FATAL_FAILURE(compare_draws(drawn, problem, seed, {counts, has_logprobs, true}));
+    count_launches();
+    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
+    sizes.removed_by = false;
+    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
+                                                     problem, sizes.id_type);
+    const auto run = [&](sampler_t sampler) {
+      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
+    };
+    const Reported expected = run(cpu_.get());
+    runtime::forget_calls();
+    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+    count_launches();
+  }
+  EXPECT_GT(num_listed, int(kNumListed) / 4);
+  EXPECT_GT(num_edited, int(kNumListed) / 8);
+  EXPECT_GT(num_good_, int(kNumListed) / 2);
 }
 
 // Rows that shared memory holds: draws, forced tokens and scores, with most reports.

@@ -1,0 +1,26 @@
+// The kernel that runs stages on the lists of streamed rows.
+#include "launch/launch.h"
+#include "machine/cuda_context.cuh"
+#include "stream/listed.cuh"
+
+namespace sampler::kernels {
+
+namespace {
+
+__global__ void __launch_bounds__(kBlockThreads, 3)
+    listed_kernel(const __grid_constant__ StagedSampleRequest request,
+                  const __grid_constant__ Stream stream) {
+  using Context = CudaContext<kBlockThreads, false>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  const Context ctx(scratch, dynamic_shared);
+  run_listed(ctx, request, stream);
+}
+
+}  // namespace
+
+const void *listed_kernel_address() {
+  return reinterpret_cast<const void *>(&listed_kernel);
+}
+
+}  // namespace sampler::kernels
