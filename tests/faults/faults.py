@@ -1175,22 +1175,18 @@ FAULTS = [
         "a listed row with bad values and bad parameters has the status of the values",
         [("kernels/stream/listed.cuh", "if (head.status == SAMPLER_ROW_INVALID_INDEX) return head.status;",
           "if (head.status != SAMPLER_ROW_OK) return head.status;")],
-        [stages_on_device("OfListedRows")]),
+        [stages_on_device("OfListedSums")]),
     Fault(
         "listed_observation_of_the_first",
         "adaptive-p of a listed row observes the probability of its first token",
-        [("kernels/stream/listed.cuh", "while (contract::id_of_rank(shared.given[place]) != id) ++place;", "")],
+        [("kernels/stream/listed.cuh", "while (contract::id_of_rank(shared.given[place]) != id) ++place;",
+          "while (contract::id_of_rank(shared.given[place]) != id && place < 0) ++place;")],
         [stages_on_device("OfListedRows")]),
     Fault(
         "listed_kept_by_rank",
         "the kept tokens of a listed row are reported in rank order",
         [("kernels/stream/listed.cuh", "place += contract::id_of_rank(shared.row.list[j]) < id ? 1 : 0;",
           "place += j < i ? 1 : 0;")],
-        [stages_on_device("OfListedRows")]),
-    Fault(
-        "listed_sums_unguarded",
-        "a listed row's weights are summed while threads still read other sums",
-        [("kernels/stream/listed.cuh", "ctx.sync();  // a stage before may have read other sums", "")],
         [stages_on_device("OfListedRows")]),
     Fault(
         "negative_probability_streamed",

