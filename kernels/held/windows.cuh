@@ -198,9 +198,8 @@ class WindowBlock : protected NearestBlock<Context> {
     this->change_all(row, [&](int element, float x) {
       if (!kept.has(x, element)) return contract::negative_infinity();
       if (stage.smooths) return stage.smoothing.logit(x);
-      const float probability = stage.adaptive_p.probability(x);
-      marks[element] = contract::bits_of(probability);
-      return stage.adaptive_p.logit(probability);
+      marks[element] = contract::bits_of(stage.adaptive_p.probability(x));
+      return stage.adaptive_p.logit(x);
     });
     if (ctx.thread() == 0) {
       shared.num_listed = 0;

@@ -120,9 +120,8 @@ class TeamStages {
         return contract::negative_infinity();
       }
       if (reweighed.stage.smooths) return reweighed.stage.smoothing.logit(x);
-      const float probability = reweighed.stage.adaptive_p.probability(x);
-      row_.marks[element] = contract::bits_of(probability);
-      return reweighed.stage.adaptive_p.logit(probability);
+      row_.marks[element] = contract::bits_of(reweighed.stage.adaptive_p.probability(x));
+      return reweighed.stage.adaptive_p.logit(x);
     });
     StoredRow changed = seen;
     changed.kind = SAMPLER_LOGITS;

@@ -170,23 +170,38 @@ SAMPLER_HD inline AdaptivePState adaptive_p_moved(const AdaptivePState &state, f
 
 // Gives the kept tokens new logits that favour probabilities near `wanted`. The new row is drawn
 // from at temperature 1.
+//
+// They are those of probabilities rounded to multiples of 2^-21, the ulp of kGrid, so that the many
+// small ones of a row have few logits.
 struct AdaptiveP {
-  static constexpr float kWidth = 0.3f;
+  static constexpr float kGrid = 4.0f;
+  static constexpr float kPerWidth = 0x1.aaaaaap+1f;  // 1 / 0.3
   static constexpr float kSteepness = -10.0f;
 
   RowScale seen;
-  float total;   // sum of the relative probabilities
-  float wanted;  // in [0, 1]
+  float total;    // sum of the relative probabilities
+  float inverse;  // of the total
+  float wanted;   // in [0, 1]
 
   // A kept token's probability; exactly 1 if it is the only one.
   SAMPLER_HD float probability(float x) const { return relative_probability(seen, x) / total; }
 
-  // New logit of a token of this probability.
-  SAMPLER_HD float logit(float probability) const {
-    const float above = probability - wanted;
-    const float d = (above < 0.0f ? -above : above) / kWidth;
+  // The probability that gives its new logit; also exactly 1 if it is the only one.
+  SAMPLER_HD float rounded(float relative) const { return fma32(relative, inverse, kGrid) - kGrid; }
+  SAMPLER_HD float rounded_probability(float x) const {
+    return rounded(relative_probability(seen, x));
+  }
+
+  // New logit of a token of this rounded probability. Falls where that is further from the wanted
+  // one.
+  SAMPLER_HD float logit_of(float rounded) const {
+    const float above = rounded - wanted;
+    const float d = (above < 0.0f ? -above : above) * kPerWidth;
     return d * d / (1.0f + d) * kSteepness;
   }
+
+  // New logit of a kept token.
+  SAMPLER_HD float logit(float x) const { return logit_of(rounded_probability(x)); }
 };
 
 SAMPLER_HD inline AdaptiveP adaptive_p(const AdaptivePState &state, const AdaptivePRules &rules,
@@ -195,7 +210,8 @@ SAMPLER_HD inline AdaptiveP adaptive_p(const AdaptivePState &state, const Adapti
       state.weight > 0.0f ? 2.0f * rules.target - state.sum / state.weight : rules.target;
   const float above_0 = larger_of(aim, 0.0f);
   const float wanted = above_0 < 1.0f ? above_0 : 1.0f;
-  return {seen, float(kept_weight) * 0x1p-44f, wanted};
+  const float total = float(kept_weight) * 0x1p-44f;
+  return {seen, total, 1.0f / total, wanted};
 }
 
 // ---- smoothing ----
@@ -243,7 +259,7 @@ struct Reweighing {
 
   // New logit of a kept token.
   SAMPLER_HD float logit(float x) const {
-    return smooths ? smoothing.logit(x) : adaptive_p.logit(adaptive_p.probability(x));
+    return smooths ? smoothing.logit(x) : adaptive_p.logit(x);
   }
 };
 

@@ -46,6 +46,7 @@ class ReferenceRow {
   void copy_values(float *out) const;
 
   void will_write(float *) {}
+  void will_reweigh(float *) {}
   void will_draw(int64_t) {}
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;

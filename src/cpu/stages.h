@@ -111,7 +111,7 @@ class RowStages {
     };
     if (!has_windows() || contract::is_greedy(parameters.temperature) || is_off()) {
       const bool weighs_later = use == ReweighedUse::kDrawsByWeights && adaptive_.is_adaptive_p();
-      if (weighs_later) row->will_write(kept_values_);
+      if (weighs_later) row->will_reweigh(kept_values_);
       return row->distribute(parameters, rules);
     }
     return keep_window(

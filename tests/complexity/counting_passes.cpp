@@ -86,11 +86,11 @@ const cpu::Passes *counting_passes() {
     add(kReweighCost, row.count);
     return real->reweigh(row, stage, at_least, out, maxima);
   };
-  counting.weigh_adaptive = [](const RowView &row, const float *relative,
-                               const contract::AdaptiveP &stage, float at_least, float nearest,
-                               float max, uint64_t *block_weights) {
-    add_weighed(kWeighAdaptiveCost, row.count);
-    return real->weigh_adaptive(row, relative, stage, at_least, nearest, max, block_weights);
+  counting.weigh_adaptive = [](const float *relative, int64_t count,
+                               const contract::AdaptiveP &stage, float max,
+                               uint64_t *block_weights) {
+    add_weighed(kWeighAdaptiveCost, count);
+    return real->weigh_adaptive(relative, count, stage, max, block_weights);
   };
   counting.find_range = [](const RowView &source, int64_t begin, int64_t end, float at_least,
                            float at_most) {
@@ -180,6 +180,12 @@ const cpu::Passes *counting_passes() {
     add_weighed(kWeighCost, end - begin);
     add(kWriteCost, end - begin);
     return real->weigh_and_write(source, scaling, begin, end, at_least, block_weights, out);
+  };
+  counting.weigh_and_mark = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                               int64_t end, float at_least, float *out) {
+    add_weighed(kWeighCost, end - begin);
+    add(kWriteCost, end - begin);
+    return real->weigh_and_mark(source, scaling, begin, end, at_least, out);
   };
   counting.weigh_between = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                               int64_t end, float at_least, float at_most, uint64_t *block_weights) {

@@ -322,13 +322,12 @@ TEST(AdaptiveP, HasTheBitsOfTheContract) {
     AdaptivePState state = random_sums(random, rules);
     if (round % 50 == 0) state.weight = round % 100 == 0 ? 0.0f : -1.0f;
     const auto probabilities = oracle::adaptive_p_probabilities(row);
-    const auto expected =
-        oracle::adaptive_p_logits(probabilities, {state.sum, state.weight}, rules.target);
+    const auto expected = oracle::adaptive_p_logits(row, {state.sum, state.weight}, rules.target);
     const AdaptiveP stage = stage_of(row, state, rules);
     for (size_t rank = 0; rank < row.values.size(); ++rank) {
-      const float q = stage.probability(row.values[rank]);
-      failures.expect(equal(q, probabilities[rank]), uint64_t(round));
-      failures.expect(equal(stage.logit(q), expected[rank]), uint64_t(round));
+      const float x = row.values[rank];
+      failures.expect(equal(stage.probability(x), probabilities[rank]), uint64_t(round));
+      failures.expect(equal(stage.logit(x), expected[rank]), uint64_t(round));
     }
   }
   EXPECT_TRUE(failures.none());
@@ -344,6 +343,7 @@ TEST(AdaptiveP, OfATokenAloneTheProbabilityIsOne) {
                         i % 4 == 0 ? 0.7f : 1.0f};
     const AdaptiveP stage = stage_of(row, adaptive_p_start(rules), rules);
     failures.expect(equal(stage.probability(row.values[0]), 1.0f), bits_of(row.values[0]));
+    failures.expect(equal(stage.rounded_probability(row.values[0]), 1.0f), bits_of(row.values[0]));
   }
   EXPECT_TRUE(failures.none());
 }
@@ -353,12 +353,30 @@ TEST(AdaptiveP, LeavesEachTokenSomeWeight) {
   const AdaptivePRules rules = adaptive_p_rules(1.0f, 0.9f);
   const AdaptiveP stage = adaptive_p({1.0f, 1.0f}, rules, logits_row_scale(0, 1), 1);
   ASSERT_EQ(stage.wanted, 1.0f);
-  const RowScale scale = logits_row_scale(stage.logit(1.0f), 1.0f);
-  EXPECT_EQ(weight(scale, stage.logit(1.0f)), uint64_t(1) << kWeightBits);
-  EXPECT_GT(weight(scale, stage.logit(0.0f)), uint64_t(1) << 6);
+  const RowScale scale = logits_row_scale(stage.logit_of(1.0f), 1.0f);
+  EXPECT_EQ(weight(scale, stage.logit_of(1.0f)), uint64_t(1) << kWeightBits);
+  EXPECT_GT(weight(scale, stage.logit_of(0.0f)), uint64_t(1) << 6);
 }
 
-// q has a relative error of 4e-7 at most, d is 3.4 at most and y rises by 10 for 1 of d: 2e-5 of y.
+// The largest logit is that of one of the two tokens that are nearest to the wanted probability.
+TEST(AdaptiveP, LogitsFallWithTheDistance) {
+  constexpr int kUnits = 1 << 21;
+  Failures failures;
+  for (const float wanted : {0.0f, 1e-7f, 1e-3f, 0.1f, 0.3f, 0.5f, 0x1.fffffep-2f, 0.9f, 1.0f}) {
+    const AdaptiveP stage = {logits_row_scale(0.0f, 1.0f), 1.0f, 1.0f, wanted};
+    for (int i = 1; i <= kUnits; ++i) {
+      const float low = float(i - 1) / float(kUnits), high = float(i) / float(kUnits);
+      if (low < wanted && high > wanted) continue;
+      const float rise = stage.logit_of(high) - stage.logit_of(low);
+      failures.expect(low < wanted ? rise > 0.0f : rise < 0.0f, uint64_t(i));
+      failures.expect(equal(stage.rounded(high), high), uint64_t(i));
+    }
+  }
+  EXPECT_TRUE(failures.none());
+}
+
+// q has an error of 2.4e-7 by its rounding, and y falls by at most 32 for 1 of q: half of that for
+// the distribution, 3.8e-6. Rounding d and y adds at most 3e-6.
 TEST(AdaptiveP, KeepsItsBound) {
   Random random(10);
   Real worst = 0;
@@ -369,7 +387,28 @@ TEST(AdaptiveP, KeepsItsBound) {
     const auto exact = oracle::exact_adaptive_p(row, {state.sum, state.weight}, rules.target);
     const AdaptiveP stage = stage_of(row, state, rules);
     std::vector<float> logits;
-    for (const float x : row.values) logits.push_back(stage.logit(stage.probability(x)));
+    for (const float x : row.values) logits.push_back(stage.logit(x));
+    worst = std::max(worst, total_variation(logits, exact));
+  }
+  RecordProperty("total_variation", std::to_string(double(worst * 1e6L)) + "e-6");
+  EXPECT_LE(worst, 1e-5L);
+}
+
+// Two probabilities, of half of the tokens each, that may be rounded by half a unit up and down.
+TEST(AdaptiveP, KeepsItsBoundOfTwoProbabilities) {
+  Random random(15);
+  Real worst = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Ranked row = {{}, true, 1.0f};
+    const int half = random.between(1, 40);
+    row.values.assign(size_t(2 * half), 0.0f);
+    const float below = (0.5f + random.unit()) * float(4 * half) * 0x1p-21f;
+    for (int i = half; i < 2 * half; ++i) row.values[size_t(i)] = -below;
+    const AdaptivePRules rules = adaptive_p_rules(1.0f, 0.0f);
+    const auto exact = oracle::exact_adaptive_p(row, {1.0f, 1.0f}, rules.target);
+    const AdaptiveP stage = stage_of(row, {1.0f, 1.0f}, rules);
+    std::vector<float> logits;
+    for (const float x : row.values) logits.push_back(stage.logit(x));
     worst = std::max(worst, total_variation(logits, exact));
   }
   RecordProperty("total_variation", std::to_string(double(worst * 1e6L)) + "e-6");

@@ -1604,17 +1604,16 @@ FAULTS = [
           "load(reweighed);\n  return distribute({2.0f, 0, 1.0f, 0.0f}, {});")],
         [stages("OfWindows")]),
     Fault(
-        "widths_by_one_product",
-        "adaptive-p's widths are products with a rounded factor",
-        [("src/cpu/simd/passes/reweigh.h", "mul(splat(kLow), distance)",
-          "mul(splat(0.0f * kLow), distance)")],
-        [("simd_test", "WindowPass.ReweighAllSignificands")]),
-    Fault(
-        "upper_halves_of_common_weights_left_out",
-        "what common distances weigh more than the least is cut to 16 bits",
-        [("src/cpu/simd/passes/reweigh.h", "chosen->high[i] = uint16_t(more >> 16);",
-          "chosen->high[i] = 0;")],
+        "table_of_other_tokens",
+        "tokens below those of adaptive-p's table weigh nothing",
+        [("src/cpu/simd/passes/reweigh.h", "either(ge(sums[i], beyond), gt(least, sums[i]))",
+          "ge(sums[i], beyond)")],
         [("simd_test", "WindowPass.WeighAdaptive")]),
+    Fault(
+        "tokens_left_out_unmarked",
+        "adaptive-p takes tokens that filters removed for tokens of probability 0",
+        [("src/cpu/simd/passes/reweigh.h", "x = choose(kept, x, splat(kNaN));", "")],
+        [("simd_test", "WindowPass.WeighAndMark")]),
     Fault(
         "smoothing_without_a_cube",
         "smoothing has no cube on the machine's own passes",

@@ -404,8 +404,12 @@ std::vector<float> probabilities_of(const Ranked &row) {
   return probabilities;
 }
 
+float adaptive_p_total(const Ranked &row) {
+  return product(static_cast<float>(total_weight(row)), 0x1p-44F);
+}
+
 std::vector<float> adaptive_p_probabilities(const Ranked &row) {
-  const float total = product(static_cast<float>(total_weight(row)), 0x1p-44F);
+  const float total = adaptive_p_total(row);
   std::vector<float> probabilities;
   for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
     probabilities.push_back(quotient(relative_of(row, rank), total));
@@ -413,18 +417,18 @@ std::vector<float> adaptive_p_probabilities(const Ranked &row) {
   return probabilities;
 }
 
-std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, AdaptiveSums sums,
-                                     float target) {
+std::vector<float> adaptive_p_logits(const Ranked &row, AdaptiveSums sums, float target) {
   const float limited = std::min(target, 1.0F);
   float a = limited;
   if (sums.weight > 0) {
     a = difference(product(2, limited), quotient(sums.sum, sums.weight));
     a = std::min(std::max(a, 0.0F), 1.0F);
   }
+  const float inverse = quotient(1, adaptive_p_total(row));
   std::vector<float> logits;
-  logits.reserve(probabilities.size());
-  for (const float q : probabilities) {
-    const float d = quotient(std::abs(difference(q, a)), 0x1.333334p-2F);
+  for (std::size_t rank = 0; rank < row.values.size(); ++rank) {
+    const float q = difference(std::fmaf(relative_of(row, rank), inverse, 4), 4);
+    const float d = product(std::abs(difference(q, a)), 0x1.aaaaaap+1F);
     logits.push_back(product(quotient(product(d, d), sum(1, d)), -10));
   }
   return logits;

@@ -81,10 +81,9 @@ struct AdaptiveSums {
 AdaptiveSums adaptive_p_start(float target, float decay);
 AdaptiveSums adaptive_p_moved(AdaptiveSums sums, float observation, float decay);
 
-// The probabilities q that the stage gets, and the logits that it makes.
+// The probabilities p that the stage sees, and the logits that it makes.
 std::vector<float> adaptive_p_probabilities(const Ranked &row);
-std::vector<float> adaptive_p_logits(const std::vector<float> &probabilities, AdaptiveSums sums,
-                                     float target);
+std::vector<float> adaptive_p_logits(const Ranked &row, AdaptiveSums sums, float target);
 // The new distribution, normalised, from the exact softmax.
 std::vector<Real> exact_adaptive_p(const Ranked &row, AdaptiveSums sums, float target);
 

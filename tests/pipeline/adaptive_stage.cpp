@@ -77,8 +77,8 @@ std::vector<float> logits_of_kept(const Problem &problem, const KeptRow &kept, s
   const Numbers &numbers = problem.numbers(row);
   const std::vector<float> y =
       is_adaptive_p(numbers)
-          ? oracle::adaptive_p_logits(oracle::adaptive_p_probabilities(kept.ranked),
-                                      adaptive_start(problem, row).sums, numbers.adaptive_target)
+          ? oracle::adaptive_p_logits(kept.ranked, adaptive_start(problem, row).sums,
+                                      numbers.adaptive_target)
           : oracle::smoothed_logits(kept.ranked, numbers.adaptive_target, numbers.adaptive_rate);
   std::vector<float> logits(problem.rows[at(row)].size(), -kInfinity);
   for (std::size_t i = 0; i < y.size(); ++i) logits[kept.elements[i]] = y[i];

@@ -235,87 +235,85 @@ void expect_reweighed(const cpu::Passes *passes, const Row &row, float at_least,
 TEST(WindowPass, Reweigh) {
   for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
     for (const float wanted : {0.0f, 1e-3f, 0.3f, 1.0f}) {
-      contract::AdaptiveP stage = {contract::row_scale(row.kind, max_of(row), 0.9f), 0.0f, wanted};
+      contract::AdaptiveP stage = {contract::row_scale(row.kind, max_of(row), 0.9f), 0.0f, 0.0f,
+                                   wanted};
       for (const float x : row.values) stage.total += contract::relative_probability(stage.seen, x);
+      stage.inverse = 1.0f / stage.total;
       expect_reweighed(passes, row, at_least, {false, stage, {}});
     }
   });
 }
 
-// Distances from 0.5 to 1 have all significands.
-TEST(WindowPass, ReweighAllSignificands) {
-  constexpr int64_t kAtOnce = 1 << 16;
-  std::vector<float> values(kAtOnce + 1), out(kAtOnce + 1),
-      maxima(kAtOnce / cpu::kGroupElements + 16);
-  const contract::AdaptiveP stage = {contract::row_scale(SAMPLER_PROBABILITIES, 1.0f, 1.0f), 1.0f,
-                                     0.0f};
-  for (const cpu::Passes *passes : usable_passes()) {
-    for (uint32_t first = 0; first < 1u << 23; first += uint32_t(kAtOnce)) {
-      for (uint32_t i = 0; i < kAtOnce; ++i) {
-        const uint32_t raw = 0x3F000000 + first + i;
-        std::memcpy(&values[i], &raw, sizeof raw);
-      }
-      const RowView view =
-          contract::f32_view(values.data(), kAtOnce, nullptr, SAMPLER_PROBABILITIES);
-      passes->reweigh(view, {false, stage, {}}, 0.0f, out.data(), maxima.data());
-      int64_t num_wrong = 0;
-      for (size_t i = 0; i < size_t(kAtOnce); ++i) num_wrong += out[i] != stage.logit(values[i]);
-      ASSERT_EQ(num_wrong, 0) << passes->name << ", from " << first;
-    }
-  }
+TEST(WindowPass, WeighAndMark) {
+  for_each_case(
+      [](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t end, float at_least) {
+        const float lowest = row.kind == SAMPLER_LOGITS ? -contract::kLargestFloat : 1e-45f;
+        for (const float bound : {lowest, std::max(at_least, lowest)}) {
+          const cpu::Scaling scaling = {contract::row_scale(row.kind, max_of(row), 0.9f)};
+          std::vector<float> out(row.values.size() + 1, kCanary);
+          const auto marked =
+              passes->weigh_and_mark(row.view(), scaling, begin, end, bound, out.data());
+          EXPECT_EQ(marked.total, passes->weigh(row.view(), scaling, begin, end, bound, nullptr));
+          float least = kInfinity;
+          int64_t num_wrong = 0;
+          for (int64_t i = 0; i < int64_t(out.size()); ++i) {
+            const float y = out[size_t(i)];
+            if (i < begin || i >= end) {
+              num_wrong += y != kCanary;
+              continue;
+            }
+            const float x = row.values[size_t(i)];
+            const float relative = contract::relative_probability(scaling.row, x);
+            const bool is_nearly_0 = relative == 0.0f && y >= 0.0f && y < 0x1p-99f;
+            num_wrong += x >= bound ? y != relative && !is_nearly_0 : !std::isnan(y);
+            if (x >= bound) least = std::min(least, y);
+          }
+          EXPECT_EQ(num_wrong, 0);
+          EXPECT_EQ(marked.least, least);
+        }
+      });
 }
 
-// Tokens near each other and near the wanted probability, and others.
+// Tokens near each other and near the wanted probability, and others, by small and large tables.
 TEST(WindowPass, WeighAdaptive) {
   std::mt19937 random(seeded(5));
   std::normal_distribution<float> normal;
   for (const cpu::Passes *passes : usable_passes()) {
-    for (int round = 0; round < 400; ++round) {
-      const int64_t count =
-          round % 2 == 0 ? 1 + int64_t(random() % 100) : 1 + int64_t(random() % 9000);
-      const float spread = round % 3 == 0 ? 0.01f : round % 3 == 1 ? 1.0f : 8.0f;
-      std::vector<float> values(static_cast<size_t>(count)), relative(values.size() + 1, kCanary);
-      for (float &x : values) x = random() % 16 == 0 ? -kInfinity : normal(random) * spread;
-      values[random() % values.size()] = round % 5 == 0 ? 9.0f : 0.0f;
-      const float max = *std::max_element(values.begin(), values.end());
-      const float at_least = round % 4 == 0 ? max - spread : -contract::kLargestFloat;
-      contract::AdaptiveP stage = {contract::logits_row_scale(max, 0.8f), 0.0f, 0.0f};
-      for (size_t i = 0; i < values.size(); ++i) {
-        const bool is_kept = values[i] >= at_least;
-        relative[i] = is_kept ? contract::relative_probability(stage.seen, values[i]) : 0.0f;
-        stage.total += relative[i];
+    for (int round = 0; round < 600; ++round) {
+      const int64_t most = round % 2 == 0 ? 100 : round % 3 == 0 ? 9000 : 60000;
+      const int64_t count = 1 + int64_t(random() % uint64_t(most));
+      const float spread = round % 4 == 0 ? 0.01f : round % 4 == 1 ? 1.0f : 4.0f;
+      const contract::RowScale seen = contract::logits_row_scale(0.0f, 0.8f);
+      std::vector<float> relative(size_t(count) + 1, kCanary);
+      contract::AdaptiveP stage = {seen, 0.0f, 0.0f, 0.0f};
+      for (int64_t i = 0; i < count; ++i) {
+        float x = -std::abs(normal(random)) * spread;
+        if (round % 5 == 0) x = random() % 4 == 0 ? 0.0f : -spread;
+        const bool is_kept = i == 0 || round % 3 != 0 || random() % 3 != 0;
+        relative[size_t(i)] =
+            is_kept ? contract::relative_probability(seen, x) : contract::quiet_nan();
+        if (is_kept) stage.total += relative[size_t(i)];
       }
-      stage.wanted = std::vector<float>{0.0f, 1e-4f, 0.05f, 0.4f, 1.0f}[size_t(round % 5)];
-      float nearest = kInfinity, largest = -kInfinity;
-      for (const float x : values) {
-        if (x < at_least) continue;
-        const float p = stage.probability(x);
-        nearest = std::min(nearest, std::abs(p - stage.wanted));
-        largest = std::max(largest, stage.logit(p));
+      stage.inverse = 1.0f / stage.total;
+      stage.wanted = std::vector<float>{0.0f, 1e-4f, 0.05f, 0.4f, 1.0f}[size_t(round % 7 % 5)];
+      float largest = -kInfinity;
+      for (int64_t i = 0; i < count; ++i) {
+        const float y = stage.logit_of(stage.rounded(relative[size_t(i)]));
+        if (!std::isnan(y)) largest = std::max(largest, y);
       }
       const contract::RowScale scale = contract::logits_row_scale(largest, 1.0f);
       std::vector<uint64_t> expected(size_t(count / cpu::kWeightBlock) + 1), blocks = expected;
       uint64_t total = 0;
       for (int64_t i = 0; i < count; ++i) {
-        const float x = values[size_t(i)];
-        if (x < at_least) continue;
-        const uint64_t weight = contract::weight(scale, stage.logit(stage.probability(x)));
+        const float y = stage.logit_of(stage.rounded(relative[size_t(i)]));
+        const uint64_t weight = std::isnan(y) ? 0 : contract::weight(scale, y);
         expected[size_t(i / cpu::kWeightBlock)] += weight;
         total += weight;
       }
-      const RowView view = contract::f32_view(values.data(), count);
-      const auto weighed = passes->weigh_adaptive(view, relative.data(), stage, at_least, nearest,
-                                                  largest, blocks.data());
-      ASSERT_EQ(weighed.total, total) << passes->name << ", " << count << ", " << round;
+      ASSERT_EQ(passes->weigh_adaptive(relative.data(), count, stage, largest, blocks.data()),
+                total)
+          << passes->name << ", " << count << ", " << round;
       EXPECT_EQ(blocks, expected);
-      EXPECT_LE(weighed.max, largest);
-      // A maximum that some logit exceeds does not go unnoticed.
-      const float low = std::nextafter(largest, -kInfinity);
-      EXPECT_GT(
-          passes
-              ->weigh_adaptive(view, relative.data(), stage, at_least, nearest, low, blocks.data())
-              .max,
-          low);
     }
   }
 }

@@ -40,10 +40,8 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   int64_t begin = block * kWeightBlock, end = 0, before = 0;
   if (later_.stage) {
     before = begin;
-    const RowView part = part_of(row_, begin, std::min<int64_t>(kWeightBlock, row_.count - begin));
-    passes_.reweigh(part, *later_.stage, later_.at_least, list_values_, scratch_values_);
-    tokens = {contract::f32_view(list_values_, part.count), part.count, tokens.at_least,
-              tokens.after};
+    const int64_t num = std::min<int64_t>(kWeightBlock, row_.count - begin);
+    tokens = {contract::f32_view(list_values_, num), num, tokens.at_least, tokens.after};
     begin = 0;
   } else if (weighs_edits(distribution_.cut)) {
     before = begin;
@@ -56,6 +54,10 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   const int64_t count = tokens.source.count;
   for (;; begin = end) {
     end = std::min(begin + kDrawPart, count);
+    if (later_.stage) {
+      passes_.reweigh(part_of(row_, before + begin, end - begin), *later_.stage, later_.at_least,
+                      list_values_ + begin, scratch_values_);
+    }
     const uint64_t weight = weigh(tokens, begin, end, {distribution_.scale}, nullptr);
     if (target < weight) break;
     target -= weight;

@@ -302,45 +302,36 @@ const Distribution &SimdRow::reweigh(const contract::Reweighing &stage, float *m
   return distribution_;
 }
 
-// Weighs adaptive-p's new logits of the kept tokens, those of at least `at_least`, False for other
+// Weighs adaptive-p's new logits of the kept tokens, those of at least `at_least`. False for other
 // rows and stages.
 bool SimdRow::reweighs_later(const contract::Reweighing &stage, float at_least, float *memory) {
-  if (stage.smooths || !relative_.is_written || relative_.out != memory) return false;
+  if (stage.smooths || !relative_.is_written || !relative_.has_marks) return false;
   const contract::AdaptiveP &rules = stage.adaptive_p;
-  const float nearest = nearest_probability(rules, at_least, memory);
-  const float above = nearest - rules.wanted, max = rules.logit(nearest);
+  const float max = rules.logit_of(nearest_probability(rules, at_least));
   const int64_t num_blocks = (row_.count + kWeightBlock - 1) / kWeightBlock;
   std::fill_n(block_weights_, num_blocks, 0);
-  const NewWeight weight = passes_.weigh_adaptive(
-      row_, memory, rules, at_least, above < 0.0f ? -above : above, max, block_weights_);
-  if (weight.max > max) return false;
   later_ = {&stage, at_least, memory};
   list_ = {};
   Distribution &result = distribution_;
   result.cut = contract::lowest_cut(SAMPLER_LOGITS);
   result.scale = contract::logits_row_scale(max, 1.0f);
-  result.kept_weight = weight.total;
-  result.normalizer = contract::normalizer(weight.total);
+  result.kept_weight = passes_.weigh_adaptive(memory, row_.count, rules, max, block_weights_);
+  result.normalizer = contract::normalizer(result.kept_weight);
   return true;
 }
 
-// The probability nearest to the wanted one, of the tokens of at least `at_least`. `relative`: all
-// relative probabilities.
-float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_least,
-                                   const float *relative) {
+// The rounded probability nearest to the wanted one, of the tokens of at least `at_least`.
+float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_least) {
   constexpr int64_t kMostGroups = 64;
-  const float largest = rules.probability(max());
+  const float largest = rules.rounded_probability(max());
+  const float least = rules.rounded(relative_.least);
   if (largest <= rules.wanted) return largest;
-  if (rules.wanted == 0.0f) {
-    const RowView view = contract::f32_view(relative, row_.count, nullptr, SAMPLER_PROBABILITIES);
-    const float least = passes_.scan_range(view, scratch_values_).least;
-    if (least > 0.0f) return least / rules.total;
-  }
+  if (least >= rules.wanted) return least;
   // The lowest value whose probability is above the wanted one.
   const uint32_t highest = contract::value_key(max());
   const float bound = contract::value_of_key(
       first_key(contract::value_key(at_least), highest, highest,
-                [&](float x) { return rules.probability(x) > rules.wanted; }));
+                [&](float x) { return rules.rounded_probability(x) > rules.wanted; }));
   const float most = value_before(bound);
   const RowView maxima = contract::f32_view(maxima_, num_maxima());
   const bool are_few = passes_.count(maxima, 0, maxima.count, bound) <= kMostGroups;
@@ -365,10 +356,10 @@ float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_le
       }
     }
   }
-  const float p = rules.probability(above);
+  const float p = rules.rounded_probability(above);
   if (below < at_least) return p;
-  const float q = rules.probability(below);
-  return rules.logit(q) > rules.logit(p) ? q : p;
+  const float q = rules.rounded_probability(below);
+  return rules.logit_of(q) > rules.logit_of(p) ? q : p;
 }
 
 // Gives the row the new logits.
@@ -409,9 +400,17 @@ void SimdRow::weigh_kept(Rank cut) {
     return;
   }
   distribution_.kept_weight = 0;
+  relative_.least = kInfinity;
   for_each_range(tokens, 0, row_.count, [&](int64_t begin, int64_t end, float at_least) {
-    distribution_.kept_weight += passes_.weigh_and_write(row_, {distribution_.scale}, begin, end,
-                                                         at_least, block_weights_, relative_.out);
+    if (!relative_.has_marks) {
+      distribution_.kept_weight += passes_.weigh_and_write(row_, {distribution_.scale}, begin, end,
+                                                           at_least, block_weights_, relative_.out);
+      return;
+    }
+    const MarkedWeight weight =
+        passes_.weigh_and_mark(row_, {distribution_.scale}, begin, end, at_least, relative_.out);
+    distribution_.kept_weight += weight.total;
+    relative_.least = std::min(relative_.least, weight.least);
   });
 }
 

@@ -81,9 +81,9 @@ struct GumbelBest {
   int64_t index;  // -1: no element
 };
 
-struct NewWeight {
+struct MarkedWeight {
   uint64_t total;
-  float max;
+  float least;  // relative probability; +inf if there are no elements
 };
 
 struct SplitWeight {
@@ -119,13 +119,10 @@ struct Passes {
   float (*reweigh)(const RowView &row, const contract::Reweighing &stage, float at_least,
                    float *out, float *maxima);
 
-  // Weight of adaptive-p's new logits of the elements, relative to the largest, `max`; adds it to
-  // `block_weights`. `relative` are all elements' relative probabilities, `nearest` the least
-  // distance of a probability from the wanted one. If some logit exceeds `max`, so does that of the
-  // result, and the weights mean nothing.
-  NewWeight (*weigh_adaptive)(const RowView &row, const float *relative,
-                              const contract::AdaptiveP &stage, float at_least, float nearest,
-                              float max, uint64_t *block_weights);
+  // Weight of adaptive-p's new logits, relative to the largest, `max`; adds it to `block_weights`.
+  // `relative` is what weigh_and_mark() writes.
+  uint64_t (*weigh_adaptive)(const float *relative, int64_t count, const contract::AdaptiveP &stage,
+                             float max, uint64_t *block_weights);
 
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);
@@ -182,6 +179,11 @@ struct Passes {
   // As weigh; also writes the relative probabilities to out[begin, end), 0 for other elements.
   uint64_t (*weigh_and_write)(const RowView &source, const Scaling &scaling, int64_t begin,
                               int64_t end, float at_least, uint64_t *block_weights, float *out);
+
+  // The same without block weights, and NaN for other elements. It may write other relative
+  // probabilities below 2^-99 instead of 0.
+  MarkedWeight (*weigh_and_mark)(const RowView &source, const Scaling &scaling, int64_t begin,
+                                 int64_t end, float at_least, float *out);
 
   // The same as weigh for values in [at_least, at_most].
   uint64_t (*weigh_between)(const RowView &source, const Scaling &scaling, int64_t begin,

@@ -101,7 +101,9 @@ class SimdRow {
 
   // The f32 row that write_probabilities() will write next: distribute() may write relative
   // probabilities there, so that each is computed once. Until the next load.
-  void will_write(float *out) { relative_ = {out, false}; }
+  void will_write(float *out) { relative_ = {out}; }
+  // The same for adaptive-p's reweigh(), which reads them, with marks at tokens that are not kept.
+  void will_reweigh(float *memory) { relative_ = {memory, true}; }
   // How many draws by weights distribute() will prepare: it may leave running sums for them. 0:
   // what follows reads no weights, so there are none. Until the next load, before which it is 1.
   void will_draw(int64_t num_draws) { num_draws_ = num_draws; }
@@ -210,8 +212,7 @@ class SimdRow {
   float new_logit(float x) const {
     return x >= later_.at_least ? later_.stage->logit(x) : -kInfinity;
   }
-  float nearest_probability(const contract::AdaptiveP &rules, float at_least,
-                            const float *relative);
+  float nearest_probability(const contract::AdaptiveP &rules, float at_least);
   void reweigh_now();
   bool weighs_edits(contract::Rank cut) const { return weighs_edits_ && !list_.covers(cut); }
   Kept block_of(const Kept &kept, int64_t begin) const;
@@ -281,7 +282,9 @@ class SimdRow {
   bool has_earlier_ = false, has_others_ = false;
   struct {
     float *out = nullptr;
+    bool has_marks = false;   // those of will_reweigh()
     bool is_written = false;  // by weigh_kept(), for all of the row
+    float least = 0.0f;       // if it has marks
   } relative_;
   // The kept tokens, those of at least `at_least`, have been weighed with new logits, which row_
   // does not hold: draws compute them block by block. `memory` has room for all.

@@ -298,6 +298,55 @@ SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   store(p, _mm256_permutevar8x32_ps(x, _mm256_cvtepu8_epi32(lanes)));
 }
 
+// Tables of weights. The last one is 0, and stands for all indices beyond. They are kept as bytes.
+constexpr int kSmallTable = 32, kLargeTable = kSmallTable;
+struct WeightTable {
+  int size;
+  uint8_t bytes[6][kLargeTable];
+};
+SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
+  for (int part = 0; part < 6; ++part) table->bytes[part][i] = uint8_t(weight >> (8 * part));
+}
+// Stores the indices of four vectors, in any order. Returns whether some are the last.
+using TableIndex = uint8_t;
+constexpr int kIndexVectors = 4;
+SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
+  const __m256i most = _mm256_set1_epi8(int8_t(last));
+  const __m256i low = _mm256_packs_epi32(indices[0], indices[1]);
+  const __m256i high = _mm256_packs_epi32(indices[2], indices[3]);
+  const __m256i index = _mm256_min_epu8(_mm256_packs_epi16(low, high), most);
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), index);
+  return _mm256_movemask_epi8(_mm256_cmpeq_epi8(index, most)) != 0;
+}
+// The sum of the weights at up to kWeightBlock indices, a multiple of 64. Takes two bytes at a
+// time: their tables stay in registers.
+SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,
+                                       int64_t count) {
+  uint64_t result = 0;
+  for (int first = 0; first < 6; first += 2) {
+    __m256i bytes[2][2], sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (int i = 0; i < 4; ++i) {
+      bytes[i / 2][i % 2] = _mm256_broadcastsi128_si256(_mm_loadu_si128(
+          reinterpret_cast<const __m128i *>(table.bytes[first + i / 2] + i % 2 * 16)));
+    }
+    for (int64_t i = 0; i < count; i += 32) {
+      const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(indices + i));
+      // An index of at least 128 looks up a 0: one of the two.
+      const __m256i low = _mm256_add_epi8(index, _mm256_set1_epi8(0x70));
+      const __m256i high = _mm256_sub_epi8(index, _mm256_set1_epi8(16));
+      for (int part = 0; part < 2; ++part) {
+        const __m256i x = _mm256_or_si256(_mm256_shuffle_epi8(bytes[part][0], low),
+                                          _mm256_shuffle_epi8(bytes[part][1], high));
+        sums[part] = _mm256_add_epi64(sums[part], _mm256_sad_epu8(x, _mm256_setzero_si256()));
+      }
+    }
+    for (int part = 0; part < 2; ++part) {
+      result += uint64_t(sum_of_products(sums[part])) << (8 * (first + part));
+    }
+  }
+  return result;
+}
+
 // Raw 16-bit floats.
 using Halves = __m256i;
 constexpr int kHalfLanes = 16;

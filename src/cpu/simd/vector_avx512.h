@@ -158,29 +158,6 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
   }
   return result;
 }
-// Tables of kTableWords words of 16 bits, which stay in registers.
-#define SAMPLER_LOOKS_UP_WORDS
-constexpr uint32_t kTableWords = 64;
-struct WordTable {
-  __m512i low, high;
-};
-SAMPLER_INLINE WordTable load_word_table(const uint16_t *words) {
-  return {_mm512_loadu_si512(words), _mm512_loadu_si512(words + kTableWords / 2)};
-}
-// The words at the indices, modulo kTableWords.
-SAMPLER_INLINE Ints look_up(const WordTable &table, Ints index) {
-  return _mm512_maskz_permutex2var_epi16(0x55555555, table.low, index, table.high);
-}
-// Which lanes of `among` are smaller than b as unsigned integers.
-SAMPLER_INLINE Mask less_words(Mask among, Ints a, Ints b) {
-  return _mm512_mask_cmplt_epu32_mask(among, a, b);
-}
-SAMPLER_INLINE Ints add_where(Mask mask, Ints a, Ints b) {
-  return _mm512_mask_add_epi32(a, mask, a, b);
-}
-SAMPLER_INLINE Mask without(Mask a, Mask b) {
-  return _kandn_mask16(b, a);
-}
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return _mm512_mask_cmp_ps_mask(ge(x, least), x, most, _CMP_LE_OQ);
 }
@@ -292,6 +269,60 @@ SAMPLER_INLINE int64_t sum(Ints x) {
 // Compacts and stores the lanes of the mask. Overwrites up to kLanes elements.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(mask, x));
+}
+
+// Tables of weights, of either size. The last one is 0, and stands for all indices beyond. They are
+// kept as three words of 15 bits each.
+constexpr int kSmallTable = 64, kLargeTable = 128;
+struct WeightTable {
+  int size;
+  uint16_t words[3][kLargeTable];
+};
+SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
+  for (int part = 0; part < 3; ++part) {
+    table->words[part][i] = uint16_t(weight >> (15 * part) & 0x7FFF);
+  }
+}
+// Stores the indices of two vectors, in any order. Returns whether some are the last.
+using TableIndex = uint16_t;
+constexpr int kIndexVectors = 2;
+SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
+  const __m512i most = _mm512_set1_epi16(int16_t(last));
+  const __m512i index = _mm512_min_epu16(_mm512_packs_epi32(indices[0], indices[1]), most);
+  _mm512_storeu_si512(p, index);
+  return _mm512_cmpeq_epi16_mask(index, most) != 0;
+}
+template <int kSize>
+SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,
+                                       int64_t count) {
+  __m512i words[3][kSize / 32], sums[3];
+  for (int part = 0; part < 3; ++part) {
+    for (int i = 0; i < kSize / 32; ++i) {
+      words[part][i] = _mm512_loadu_si512(table.words[part] + 32 * i);
+    }
+    sums[part] = _mm512_setzero_si512();
+  }
+  for (int64_t i = 0; i < count; i += 32) {
+    const __m512i index = _mm512_loadu_si512(indices + i);
+    for (int part = 0; part < 3; ++part) {
+      __m512i x = _mm512_permutex2var_epi16(words[part][0], index, words[part][1]);
+      if constexpr (kSize > 64) {
+        const __mmask32 is_high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(64));
+        x = _mm512_mask_blend_epi16(
+            is_high, x, _mm512_permutex2var_epi16(words[part][2], index, words[part][3]));
+      }
+      sums[part] = _mm512_add_epi32(sums[part], _mm512_madd_epi16(x, _mm512_set1_epi16(1)));
+    }
+  }
+  uint64_t result = 0;
+  for (int part = 0; part < 3; ++part) result += uint64_t(sum(sums[part])) << (15 * part);
+  return result;
+}
+// The sum of the weights at up to kWeightBlock indices, a multiple of 64.
+SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,
+                                       int64_t count) {
+  return table.size == kSmallTable ? sum_of_weights<kSmallTable>(table, indices, count)
+                                   : sum_of_weights<kLargeTable>(table, indices, count);
 }
 
 // Raw 16-bit floats.

@@ -257,6 +257,47 @@ SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   store(p, vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(x), bytes)));
 }
 
+// Tables of weights. The last one is 0, and stands for all indices beyond. They are kept as bytes.
+constexpr int kSmallTable = 32, kLargeTable = kSmallTable;
+struct WeightTable {
+  int size;
+  uint8_t bytes[6][kLargeTable];
+};
+SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
+  for (int part = 0; part < 6; ++part) table->bytes[part][i] = uint8_t(weight >> (8 * part));
+}
+// Stores the indices of four vectors. Returns whether some are the last.
+using TableIndex = uint8_t;
+constexpr int kIndexVectors = 4;
+SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
+  const int16x8_t low = vqmovn_high_s32(vqmovn_s32(indices[0]), indices[1]);
+  const int16x8_t high = vqmovn_high_s32(vqmovn_s32(indices[2]), indices[3]);
+  const int8x16_t bytes = vqmovn_high_s16(vqmovn_s16(low), high);
+  const uint8x16_t index = vminq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(uint8_t(last)));
+  vst1q_u8(p, index);
+  return vmaxvq_u8(index) == last;
+}
+// The sum of the weights at up to kWeightBlock indices, a multiple of 64.
+SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,
+                                       int64_t count) {
+  static_assert(kWeightBlock / 8 * 255 < 1 << 16, "a block's sums of bytes fit 16 bits");
+  uint8x16x2_t bytes[6];
+  uint16x8_t sums[6];
+  for (int part = 0; part < 6; ++part) {
+    bytes[part] = {{vld1q_u8(table.bytes[part]), vld1q_u8(table.bytes[part] + 16)}};
+    sums[part] = vdupq_n_u16(0);
+  }
+  for (int64_t i = 0; i < count; i += 16) {
+    const uint8x16_t index = vld1q_u8(indices + i);
+    for (int part = 0; part < 6; ++part) {
+      sums[part] = vpadalq_u8(sums[part], vqtbl2q_u8(bytes[part], index));
+    }
+  }
+  uint64_t result = 0;
+  for (int part = 0; part < 6; ++part) result += uint64_t(vaddlvq_u16(sums[part])) << (8 * part);
+  return result;
+}
+
 // Raw 16-bit floats.
 using Halves = uint16x8_t;
 constexpr int kHalfLanes = 8;

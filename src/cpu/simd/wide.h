@@ -264,6 +264,19 @@ SAMPLER_INLINE int64_t store_packed(float *p, Mask mask, Floats x) {
   return count;
 }
 
+// Stores the table indices of four vectors, in any order. Returns whether some are not below the
+// last.
+SAMPLER_INLINE bool store_indices(native::TableIndex *p, const Ints (&indices)[4], int last) {
+  constexpr int kStep = native::kIndexVectors;
+  native::Ints all[4 * kPieces];
+  for (int i = 0; i < 4 * kPieces; ++i) all[i] = indices[i / kPieces].piece[i % kPieces];
+  bool is_beyond = false;
+  for (int i = 0; i < 4 * kPieces; i += kStep) {
+    is_beyond |= native::store_indices(p + i * native::kLanes, all + i, last);
+  }
+  return is_beyond;
+}
+
 // ---- Two vectors of raw 16-bit floats
 
 constexpr int kHalfPieces = 2 * kWidth / native::kHalfLanes;

@@ -8,13 +8,12 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// distance / contract::AdaptiveP::kWidth to the bit, by the quotient's two factors: so for all
-// significands of the distance, as a test of all of them shows. A tiny distance, for which the
-// smaller product is subnormal, may get another last bit: its square rounds to 0 all the same.
-SAMPLER_INLINE Floats widths_of(Floats distance) {
-  constexpr float kHigh = 0x1.aaaaaap+1f, kLow = -0x1.c71c6ep-25f;
-  static_assert(contract::AdaptiveP::kWidth == 0.3f, "the factors are those of this width");
-  return fma(splat(kHigh), distance, mul(splat(kLow), distance));
+// contract::AdaptiveP::logit_of().
+SAMPLER_INLINE Floats logit_of_rounded(Floats rounded, Floats wanted) {
+  const Floats above = sub(rounded, wanted);
+  const Floats distance = as_floats(bit_and(as_ints(above), splat(int32_t(0x7FFFFFFF))));
+  const Floats d = mul(distance, splat(contract::AdaptiveP::kPerWidth));
+  return mul(div(mul(d, d), add(splat(1.0f), d)), splat(contract::AdaptiveP::kSteepness));
 }
 
 // The operations of contract::AdaptiveP.
@@ -22,10 +21,10 @@ template <class Relative>
 struct AdaptiveLogits {
   static constexpr float kNothing = Relative::kNothing;
   Relative relative;
-  Floats total, wanted;
+  Floats inverse, wanted;
 
   explicit SAMPLER_INLINE AdaptiveLogits(const contract::AdaptiveP &stage)
-      : relative(stage.seen), total(splat(stage.total)), wanted(splat(stage.wanted)) {}
+      : relative(stage.seen), inverse(splat(stage.inverse)), wanted(splat(stage.wanted)) {}
 
   template <int kCount>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const AllElements &) const {
@@ -35,11 +34,9 @@ struct AdaptiveLogits {
   SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
     relative.finish(v);
     for (int i = 0; i < kCount; ++i) v.x[i] = zero_unless(v.nonzero[i], v.relative(i));
-    for (Floats &q : v.x) q = sub(div(q, total), wanted);
-    for (Floats &q : v.x) q = as_floats(bit_and(as_ints(q), splat(int32_t(0x7FFFFFFF))));
-    for (Floats &d : v.x) d = widths_of(d);
-    for (Floats &d : v.x) d = div(mul(d, d), add(splat(1.0f), d));
-    for (Floats &y : v.x) y = mul(y, splat(contract::AdaptiveP::kSteepness));
+    const Floats grid = splat(contract::AdaptiveP::kGrid);
+    for (Floats &q : v.x) q = sub(fma(q, inverse, grid), grid);
+    for (Floats &q : v.x) q = logit_of_rounded(q, wanted);
   }
 };
 
@@ -135,175 +132,168 @@ float reweigh(const RowView &row, const contract::Reweighing &stage, float at_le
   });
 }
 
-// New logit of adaptive-p, from the distance of a probability from the wanted one.
-SAMPLER_INLINE Floats logit_of_distance(Floats distance) {
-  const Floats d = widths_of(distance);
-  return mul(div(mul(d, d), add(splat(1.0f), d)), splat(contract::AdaptiveP::kSteepness));
-}
-
-constexpr float kFar = 0x1p33f;  // a distance whose logit weighs nothing
-
-// max(), where a variable has its name.
-SAMPLER_INLINE Floats larger(Floats a, Floats b) {
-  return max(a, b);
-}
-
-#ifdef SAMPLER_LOOKS_UP_WORDS
-
-// The commonest distances: neighbours, up to a farthest one. Probabilities that are small beside
-// the wanted one have few distances from it, since these round to its ulp; and all logits close to
-// 0 weigh alike.
-struct CommonDistances {
-  int32_t farthest = 0;  // its bits
-  uint32_t count = 0;
-  uint64_t weight = 0;  // the tables hold the halves of what each distance weighs more
-  uint16_t low[native::kTableWords] = {}, high[native::kTableWords] = {};
-};
-
-// Chooses them as some of the row's, and not below `nearest`. All have logits up to `max`.
-[[gnu::noinline]] void choose_distances(const float *relative, int64_t count,
-                                        const contract::AdaptiveP &stage, float nearest, float max,
-                                        CommonDistances *chosen) {
-  constexpr int kSeen = 15, kAbove = 40;
-  constexpr float kAlike = 0x1.2p-16f;  // with the logit -3.3e-8 tokens weigh as with 0
-  int32_t seen[kSeen];
-  for (int i = 0; i < kSeen; ++i) {
-    const float above = relative[(2 * i + 1) * count / (2 * kSeen)] / stage.total - stage.wanted;
-    const int32_t distance = raw_bits(above < 0.0f ? -above : above);
-    int j = i;
-    for (; j > 0 && seen[j - 1] > distance; --j) seen[j] = seen[j - 1];
-    seen[j] = distance;
-  }
-  const int32_t median = seen[kSeen / 2], wanted = raw_bits(stage.wanted);
-  // The logits of the next ones may exceed the nearest one's by rounding.
-  const int32_t not_nearest = raw_bits(nearest) + 64;
-  if (median > not_nearest && median <= raw_bits(kAlike)) {
-    chosen->farthest = raw_bits(kAlike);
-    chosen->count = uint32_t(chosen->farthest - not_nearest);
-    chosen->weight = contract::weight_of(contract::exp2_plus_1(-1.0f));
-    return;
-  }
-  const int32_t farthest = median <= wanted && median + kAbove > wanted ? wanted : median + kAbove;
-  chosen->farthest = farthest;
-  float logits[native::kTableWords];
-  uint64_t weights[native::kTableWords];
-  const RelativeToMax relative_of(contract::logits_row_scale(max, 1.0f));
-  for (int i = 0; i < int(native::kTableWords); i += kWidth) {
-    const Floats y = logit_of_distance(as_floats(sub(splat(farthest - i), lane_indices())));
-    float relatives[kWidth];
-    store(logits + i, y);
-    store(relatives, relative_of(y));
-    for (int j = 0; j < kWidth; ++j) weights[i + j] = contract::weight_of(relatives[j]);
-  }
-  const int64_t most = smaller(farthest - raw_bits(nearest) + 1, native::kTableWords);
-  chosen->weight = weights[0];
-  for (int64_t i = 1; i < most; ++i) {
-    chosen->weight = weights[i] < chosen->weight ? weights[i] : chosen->weight;
-  }
-  for (int64_t i = 0; i < most; ++i) {
-    const uint64_t more = weights[i] - chosen->weight;
-    if (logits[i] > max || more >> 32 != 0) break;
-    chosen->low[i] = uint16_t(more);
-    chosen->high[i] = uint16_t(more >> 16);
-    ++chosen->count;
-  }
-}
-
-// Weighs up to kWeightBlock tokens with common distances.
-class CommonWeights {
- public:
-  explicit SAMPLER_INLINE CommonWeights(const CommonDistances &chosen)
-      : farthest_(splat(chosen.farthest)),
-        count_(splat(int32_t(chosen.count))),
-        low_(native::load_word_table(chosen.low)),
-        high_(native::load_word_table(chosen.high)) {}
-
-  // Which of the `kept` have another distance.
-  SAMPLER_INLINE Mask take(Floats distance, Mask kept) {
-    const native::Ints index = sub(farthest_, as_ints(distance)).piece[0];
-    const native::Mask common = native::less_words(kept.piece[0], index, count_.piece[0]);
-    low_sums_ = native::add_where(common, low_sums_, native::look_up(low_, index));
-    high_sums_ = native::add_where(common, high_sums_, native::look_up(high_, index));
-    num_ += count_of({{common}});
-    return {{native::without(kept.piece[0], common)}};
-  }
-  SAMPLER_INLINE uint64_t total(const CommonDistances &chosen) const {
-    return uint64_t(num_) * chosen.weight + uint64_t(native::sum(low_sums_)) +
-           (uint64_t(native::sum(high_sums_)) << 16);
-  }
-
- private:
-  Ints farthest_, count_;
-  native::WordTable low_, high_;
-  native::Ints low_sums_ = native::splat(0), high_sums_ = low_sums_;
-  int64_t num_ = 0;
-};
-
-#endif
-
-NewWeight weigh_adaptive(const RowView &row, const float *relative,
-                         const contract::AdaptiveP &stage, float at_least,
-                         [[maybe_unused]] float nearest, float max, uint64_t *block_weights) {
-  const Scaling scaling = {contract::logits_row_scale(max, 1.0f)};
-  const Floats total = splat(stage.total), wanted = splat(stage.wanted), least = splat(at_least);
-  Floats top = splat(-kInfinity);
-#ifdef SAMPLER_LOOKS_UP_WORDS
-  CommonDistances chosen;
-  choose_distances(relative, row.count, stage, nearest, max, &chosen);
-#endif
-  constexpr int64_t kStep = kVectorsAtOnce * kWidth;
-  [[maybe_unused]] bool are_common = true;
-  uint64_t result = 0;
-  for_each_block(
-      0, row.count, [&](int64_t block, int64_t begin, int64_t end) SAMPLER_INLINE_LAMBDA {
-        float values[kWidened], logits[kWeightBlock + kStep];
-        const float *const p = widened(row, begin, end, values);
-        // Calls f(distance, kept, index) with vectors of the distances.
-        const auto for_each_distance = [&](const auto &f) SAMPLER_INLINE_LAMBDA {
-          for_each_vector<F32>(
-              relative, begin, end, [&](Floats x, int64_t i, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                const Floats above = sub(div(x, total), wanted);
-                const Floats distance =
-                    as_floats(bit_and(as_ints(above), splat(int32_t(0x7FFFFFFF))));
-                const Mask kept = ge(read_up_to(p + (i - begin), lanes, kNaN), least);
-                f(distance, kept, i - begin);
-              });
-        };
-        int64_t num_logits = end - begin;
-        uint64_t weight = 0;
-#ifdef SAMPLER_LOOKS_UP_WORDS
-        if (are_common) {
-          CommonWeights common(chosen);
-          int64_t num = 0;
-          for_each_distance([&](Floats distance, Mask kept, int64_t) SAMPLER_INLINE_LAMBDA {
-            num += store_packed(logits + num, common.take(distance, kept), distance);
-          });
-          weight = common.total(chosen);
-          are_common = num * 2 < end - begin;
-          // Whole steps of vectors: single ones would wait for each other.
-          for (int64_t i = 0; i < kStep; i += kWidth) store(logits + num + i, splat(kFar));
-          num = (num + kStep - 1) / kStep * kStep;
-          for (int64_t i = 0; i < num; i += kWidth) {
-            const Floats y = logit_of_distance(load(logits + i));
-            top = larger(top, y);
-            store(logits + i, y);
+// weigh_and_mark() from `begin` on. Without bounds it marks nothing, and ends before the first
+// block that may have elements which are not kept. Returns where it ends.
+template <class Relative, class Bounds>
+SAMPLER_INLINE int64_t mark_blocks(const RowView &source, const Relative &relative,
+                                   const Bounds &bounds, int64_t begin, int64_t end, float *out,
+                                   MarkedWeight *result) {
+  constexpr float kNearly0 = 0x1p-99f;  // elements that are not kept have less
+  float memory[kWidened];
+  while (begin < end) {
+    const int64_t block_end = smaller((begin / kWeightBlock + 1) * kWeightBlock, end);
+    const float *const p = widened(source, begin, block_end, memory);
+    Floats low = splat(kInfinity);
+    const uint64_t weight = sum_blocks<F32>(
+        p, relative, bounds, 0, block_end - begin, nullptr,
+        [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+          int i = 0;
+          for (Floats &x : vectors.x) {
+            x = vectors.relative(i);
+            if constexpr (Bounds::kLeavesOut) {
+              // Reloads the values: registers are exhausted.
+              const float *const value = p + index + kWidth * i;
+              const Mask kept = bounds.has(
+                  lanes < kWidth ? read_some<F32>(value, lanes, kNaN) : F32::read(value), 0);
+              low = min(low, choose(kept, x, splat(kInfinity)));
+              x = choose(kept, x, splat(kNaN));
+            } else {
+              low = min(low, x);
+            }
+            ++i;
           }
-          num_logits = num;
-        } else
-#endif
-        {
-          for_each_distance([&](Floats distance, Mask kept, int64_t i) SAMPLER_INLINE_LAMBDA {
-            const Floats y = choose(kept, logit_of_distance(distance), splat(-kInfinity));
-            top = larger(top, y);
-            store(logits + i, y);
-          });
-        }
-        weight += weigh(contract::f32_view(logits, num_logits), scaling, 0, num_logits, -kInfinity,
-                        nullptr);
-        result += weight;
-        block_weights[block] += weight;
-      });
-  return {result, largest(top)};
+          write_vectors<F32>(out, begin + index, lanes, vectors.x);
+        });
+    const float least = -largest(negate(low));
+    if (!Bounds::kLeavesOut && least < kNearly0) return begin;
+    result->total += weight;
+    result->least = least < result->least ? least : result->least;
+    begin = block_end;
+  }
+  return end;
+}
+
+MarkedWeight weigh_and_mark(const RowView &source, const Scaling &scaling, int64_t begin,
+                            int64_t end, float at_least, float *out) {
+  MarkedWeight result = {0, kInfinity};
+  with_relative(scaling.row, [&](auto relative) {
+    if (at_least <= decltype(relative)::kLowest) {
+      begin = mark_blocks(source, relative, AllElements(), begin, end, out, &result);
+    }
+    mark_blocks(source, relative, FromLeast{splat(at_least)}, begin, end, out, &result);
+  });
+  return result;
+}
+
+// Neighbouring rounded probabilities: `first` is the bits of the first one's sum with
+// AdaptiveP::kGrid, whose ulp is their unit.
+struct TableRange {
+  int32_t first;
+  int size;  // the last one is not in the table
+};
+
+// The range for the table: holds those of most of some tokens. It is small if it holds all of them.
+[[gnu::noinline]] TableRange choose_range(const float *relative, int64_t count,
+                                          const contract::AdaptiveP &stage) {
+  constexpr int kSeen = 15;
+  const int32_t zero = raw_bits(contract::AdaptiveP::kGrid);
+  int32_t seen[kSeen];
+  int num_seen = 0;
+  for (int i = 0; i < kSeen; ++i) {
+    const float x = relative[(2 * i + 1) * count / (2 * kSeen)];
+    if (!(x >= 0.0f)) continue;  // not kept
+    seen[num_seen++] = raw_bits(__builtin_fmaf(x, stage.inverse, contract::AdaptiveP::kGrid));
+  }
+  for (int size = native::kSmallTable;; size = native::kLargeTable) {
+    const int32_t farthest = size - 2;
+    int32_t first = zero;
+    int most = 0;
+    for (int i = 0; i < num_seen; ++i) {
+      int32_t high = seen[i];
+      int num = 0;
+      for (int j = 0; j < num_seen; ++j) {
+        if (seen[j] < seen[i] || seen[j] - seen[i] > farthest) continue;
+        ++num;
+        high = seen[j] > high ? seen[j] : high;
+      }
+      if (num <= most) continue;
+      most = num;
+      first = high - zero <= farthest ? zero : seen[i] - (farthest - (high - seen[i])) / 2;
+    }
+    if (most == num_seen || size == native::kLargeTable) return {first, size};
+  }
+}
+
+uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::AdaptiveP &stage,
+                        float max, uint64_t *block_weights) {
+  constexpr int kVectors = 4;
+  constexpr int64_t kStep = kVectors * kWidth;
+  const Scaling scaling = {contract::logits_row_scale(max, 1.0f)};
+  const Floats inverse = splat(stage.inverse), wanted = splat(stage.wanted);
+  const Floats grid = splat(contract::AdaptiveP::kGrid);
+  const Floats far = splat(0x1p33f);  // a sum whose logit weighs nothing
+  const TableRange range = choose_range(relative, count, stage);
+  const int last = range.size - 1;
+  native::WeightTable table = {};
+  table.size = range.size;
+  const RelativeToMax relative_of(scaling.row);
+  for (int i = 0; i < last; i += kWidth) {
+    const Floats sums = as_floats(add(splat(range.first + i), lane_indices()));
+    float relatives[kWidth];
+    store(relatives, relative_of(logit_of_rounded(sub(sums, grid), wanted)));
+    for (int j = i; j < i + kWidth && j < last; ++j) {
+      set_weight(&table, j, contract::weight_of(relatives[j - i]));
+    }
+  }
+  const Floats least = splat(raw_float(uint32_t(range.first)));
+  const Floats beyond = splat(raw_float(uint32_t(range.first + last)));
+  uint64_t result = 0;
+  for_each_block(0, count, [&](int64_t block, int64_t begin, int64_t end) SAMPLER_INLINE_LAMBDA {
+    native::TableIndex indices[kWeightBlock + kStep];
+    float sums_of_others[kWeightBlock + kStep];
+    int64_t num_indices = 0, num_others = 0;
+    const auto take = [&](const float *p) SAMPLER_INLINE_LAMBDA {
+      Floats sums[kVectors];
+      Ints index[kVectors];
+      for (int i = 0; i < kVectors; ++i) sums[i] = fma(load(p + i * kWidth), inverse, grid);
+      for (int i = 0; i < kVectors; ++i) index[i] = sub(as_ints(sums[i]), splat(range.first));
+      const bool is_beyond = store_indices(indices + num_indices, index, last);
+      num_indices += kStep;
+      if (!is_beyond) return;
+      Mask others[kVectors];
+      uint32_t any = 0;
+      for (int i = 0; i < kVectors; ++i) {
+        others[i] = either(ge(sums[i], beyond), gt(least, sums[i]));
+        any |= bits(others[i]);
+      }
+      if (any == 0) return;
+      for (int i = 0; i < kVectors; ++i) {
+        num_others += store_packed(sums_of_others + num_others, others[i], sums[i]);
+      }
+    };
+    int64_t i = begin;
+    for (; i + kStep <= end; i += kStep) take(relative + i);
+    if (i < end) {
+      float rest[kStep];
+      for (float &x : rest) x = kNaN;
+      __builtin_memcpy(rest, relative + i, size_t(end - i) * sizeof *rest);
+      take(rest);
+    }
+    uint64_t weight = native::sum_of_weights(table, indices, num_indices);
+    if (num_others > 0) {
+      // Whole steps of vectors: single ones would wait for each other.
+      for (int j = 0; j < kVectors; ++j) store(sums_of_others + num_others + j * kWidth, far);
+      num_others = (num_others + kStep - 1) / kStep * kStep;
+      for (int64_t j = 0; j < num_others; j += kWidth) {
+        store(sums_of_others + j, logit_of_rounded(sub(load(sums_of_others + j), grid), wanted));
+      }
+      weight += weigh(contract::f32_view(sums_of_others, num_others), scaling, 0, num_others,
+                      -kInfinity, nullptr);
+    }
+    result += weight;
+    block_weights[block] += weight;
+  });
+  return result;
 }
 
 }  // namespace
