@@ -141,7 +141,7 @@ class ListWindows {
            });
   }
 
-  // The window that typical-p keeps.
+  // The window that typical-p keeps. No thread reads sums of the list any more.
   SAMPLER_DEVICE Window nearest(const contract::Typical &rule, Window seen) const {
     list_.add_up(rule.row);
     const auto place_of = [&](const auto &holds) { return seen.begin + count_while(seen, holds); };

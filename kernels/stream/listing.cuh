@@ -101,7 +101,8 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
     constexpr float kMargin = 0.01f;  // above the errors of both logarithms
     const contract::RowParameters &row = state().parameters;
     const float at = stream.lists.min_p_is_at_one ? 1.0f : row.temperature;
-    const float bits = contract::log2_shifted(row.min_p, 0) - kMargin;
+    const float min_p = row.min_p < 1.0f ? row.min_p : 1.0f;
+    const float bits = contract::log2_shifted(min_p, 0) - kMargin;
     const float lowest = contract::value_of_key(max_key) + bits / contract::logit_scale(at);
     return at_least_lowest(contract::value_key(lowest));
   }

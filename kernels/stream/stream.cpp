@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "contract/log2.h"
+
 namespace sampler::kernels {
 
 namespace {
@@ -35,6 +37,9 @@ int64_t most_listed(int64_t num_cols) {
   const int num_bins = num_groups / groups_of_bin(num_groups);
   return std::min(kMostStreamedK, num_bins * 3 / 4);
 }
+
+// What lists of tokens may take of the workspace.
+constexpr int64_t kMostBytesOfLists = int64_t(16) << 20;
 
 // What all rows need, whose parameters are the same.
 StreamNeed need_of_all(const contract::SampleRequest &request) {
@@ -89,6 +94,16 @@ bool draws_from_stream(const StagedSampleRequest &request) {
   return !has_other_stages(request.stages) && are_reports_of_rows(request);
 }
 
+// Whether min-p, the same for all rows, keeps few tokens of all but flat rows: those whose logits
+// are near the largest.
+bool are_few_kept_by_min_p(const contract::Parameters &all, bool is_at_one) {
+  constexpr float kNear = 7.25f;  // in bits: min-p 0.0066 at temperature 1
+  if (all.min_p.array || (!is_at_one && all.temperature.array)) return false;
+  const float temperature = is_at_one ? 1.0f : all.temperature.value;
+  const float min_p = all.min_p.value;
+  return min_p > 0.0f && -contract::log2_shifted(min_p, 0) * temperature <= kNear;
+}
+
 // The first stage that may drop tokens. *is_at_one: whether it is before the temperature.
 sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::StageOrder &order,
                             bool *is_at_one) {
@@ -104,7 +119,10 @@ sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::
         if (!all.top_k.array && !contract::top_k_is_on(all.top_k.value)) continue;
         return stage;
       case SAMPLER_STAGE_TOP_P:
-        if (!all.top_p.array && !contract::top_p_is_on(all.top_p.value)) continue;
+        if (!all.top_p.array && !contract::top_p_is_on(all.top_p.value) &&
+            !stages.adaptive.may_decay()) {
+          continue;
+        }
         return stage;
       case SAMPLER_STAGE_MIN_P:
         if (!all.min_p.array && !contract::min_p_is_on(all.min_p.value)) continue;
@@ -167,7 +185,6 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
 
 StreamedLists plan_lists(const StagedSampleRequest &request) {
   constexpr int64_t kMostChosen = 1024;  // each is looked for in the list
-  constexpr float kLeastMinP = 1e-4f;    // less would keep too many
   const contract::Pipeline &stages = request.stages;
   const contract::Reports &wanted = request.wanted;
   const contract::Parameters &all = request.parameters;
@@ -187,13 +204,13 @@ StreamedLists plan_lists(const StagedSampleRequest &request) {
   if (first == SAMPLER_STAGE_TOP_K && !all.top_k.array && all.top_k.value < num_cols &&
       all.rules.top_k_ties == SAMPLER_TIES_EXACT) {
     num = std::max<int64_t>(all.top_k.value, least);
-  } else if (first == SAMPLER_STAGE_MIN_P && !all.min_p.array && all.min_p.value >= kLeastMinP &&
-             least <= 1) {
+  } else if (first == SAMPLER_STAGE_MIN_P && least <= 1 &&
+             are_few_kept_by_min_p(all, lists.min_p_is_at_one)) {
     num = kMostStreamedK;
     lists.by_min_p = true;
   }
-  const bool is_short = lists.by_min_p || num <= most_listed(num_cols);
-  lists.num_tokens = is_short ? int(num) : 0;
+  lists.num_tokens = lists.by_min_p || num <= most_listed(num_cols) ? int(num) : 0;
+  if (request.num_rows * int64_t(lists.row_bytes()) > kMostBytesOfLists) return {};
   return lists;
 }
 
@@ -241,13 +258,19 @@ bool may_have_bands(const contract::SampleRequest &request) {
 }
 
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once) {
+  StreamedLists longest;
+  longest.num_tokens = kMostStreamedK;
+  const size_t bytes_of_lists =
+      size_t(std::min(max_rows * int64_t(longest.row_bytes()), kMostBytesOfLists));
   size_t most = 0;
   for (int64_t tiles = kLeastStreamedTiles; tiles <= kMaxTiles; ++tiles) {
     const int64_t cols =  // at least
         std::max<int64_t>((tiles - 1) * kTile - kMaxLead + 1, kLeastStreamedTiles * kTile);
     if (cols > max_cols) break;
     for (const StreamKind kind : {StreamKind::kGreedy, StreamKind::kList, StreamKind::kAny}) {
-      most = std::max(most, plan_stream(kind, true, max_rows, cols, blocks_at_once).bytes());
+      const Stream stream = plan_stream(kind, true, max_rows, cols, blocks_at_once);
+      const size_t of_lists = stream.kind == StreamKind::kList ? bytes_of_lists : 0;
+      most = std::max(most, stream.bytes() + of_lists);
     }
   }
   return most;

@@ -82,6 +82,7 @@ class RankedWindows {
   SAMPLER_HD Window top_h(float share, Window seen) const {
     const RowScale row = scale(seen);
     const int64_t count = seen.count() < kTopHTokens ? seen.count() : kTopHTokens;
+    if (count <= min_keep_) return at_least(count, seen);  // tokens beyond those looked at, too
     const TopH rule(share, sums({seen.begin, seen.begin + count}));
     EntropySums prefix = entropy_sums(row, tokens_.value(seen.begin));
     int64_t kept = 1;

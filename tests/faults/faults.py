@@ -1150,8 +1150,8 @@ FAULTS = [
     Fault(
         "listed_above_min_p",
         "a list for min-p lacks tokens that it keeps",
-        [("kernels/stream/listing.cuh", "contract::log2_shifted(row.min_p, 0) - kMargin;",
-          "contract::log2_shifted(row.min_p, 0) + 0.5f;")],
+        [("kernels/stream/listing.cuh", "contract::log2_shifted(min_p, 0) - kMargin;",
+          "contract::log2_shifted(min_p, 0) + 0.5f;")],
         [stages_on_device("OfListedRows")]),
     Fault(
         "listed_without_min_keep",

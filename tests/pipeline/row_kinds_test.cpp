@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../seed.h"
@@ -283,6 +284,44 @@ TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
     const std::vector<std::int32_t> alone = draw(handle.get(), false);
     EXPECT_TRUE(equal("ids", alone, draw(reference.get(), false))) << step;
     EXPECT_TRUE(equal("ids with counts", draw(handle.get(), true), alone)) << step;
+  }
+}
+
+// Windows that begin after a row's first tokens. The first of some rows are tied at 0, of which XTC
+// keeps the last; and top-h looks at fewer tokens than are to be kept.
+TEST_P(RowKinds, KeepWhatFollowsTheFirstTokens) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  Random random(seeded(3));
+  for (const std::int64_t num_cols : {1000, 8000, 20011}) {
+    std::vector<float> tied(static_cast<std::size_t>(num_cols)), rounded = tied;
+    for (std::size_t i = 0; i < tied.size(); ++i) {
+      tied[i] = i % 97 == 0 ? 0.0F : i % 97 == 1 ? -0.0F : -1 - std::fabs(normal(random));
+      rounded[i] = std::round(64 * normal(random)) / 64;
+    }
+    sampler_params last = sampler_params_default(), many = sampler_params_default();
+    const sampler_stage order[] = {SAMPLER_STAGE_MIN_K, SAMPLER_STAGE_XTC, SAMPLER_STAGE_TOP_P};
+    std::copy(std::begin(order), std::end(order), last.stages);
+    last.min_k = 50;
+    last.xtc_probability = 1;
+    last.xtc_threshold = -1;
+    last.top_p = 0.5F;
+    many.typical_p = 0.9F;
+    many.top_h = 0.4F;
+    many.min_keep = 300;
+    for (const auto &[row, params] : {std::pair(&tied, &last), std::pair(&rounded, &many)}) {
+      const auto draw = [&](sampler_t sampler, bool counts) {
+        std::vector<std::int32_t> ids(1, -7), kept_counts(1);
+        SampleArgs args = args_of(*row, 1, params, &ids);
+        args.random.seed = 7;
+        if (counts) args.report_args.out_kept_counts = kept_counts.data();
+        sample(sampler, &args);
+        return std::make_pair(ids[0], kept_counts[0]);
+      };
+      const auto expected = draw(reference.get(), true);
+      EXPECT_EQ(draw(handle.get(), true), expected) << num_cols;
+      EXPECT_EQ(draw(handle.get(), false).first, expected.first) << num_cols;
+    }
   }
 }
 

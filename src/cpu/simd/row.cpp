@@ -186,6 +186,7 @@ void SimdRow::list_range(const ListRange &range) {
 
 void SimdRow::list_all(Rank cut) {
   list_range({contract::value_of_rank(cut), kUnlimited});
+  list_.floor = std::min(list_.floor, cut);  // the cut's key may be that of -0, which no token has
   shrink_list(cut);
   if (is_only_listed_) drop_before_first();
 }

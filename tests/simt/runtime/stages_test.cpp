@@ -560,9 +560,10 @@ void put_filter_first(Random &random, Problem *problem) {
   const bool is_min_p = random.one_in(3);
   sampler_params &params = problem->params;
   const std::int32_t ks[] = {1, 40, std::int32_t(random.between(2, 380)), 380};
-  const float min_ps[] = {0.3F, 0.05F, 1.0F, 0.004F};
+  const float min_ps[] = {0.3F, 0.05F, 1.0F, 0.01F, 2.0F, INFINITY};
   params.top_k = is_min_p ? 0 : ks[random.between(0, 3)];
-  if (is_min_p) params.min_p = min_ps[random.between(0, 3)];
+  if (is_min_p) params.min_p = min_ps[random.between(0, 5)];
+  if (random.one_in(3)) params.top_p = 1;  // top-p decay may lower it
   params.top_k_ties = SAMPLER_TIES_EXACT;
   params.filter_order = is_min_p ? SAMPLER_FILTERS_MIN_P_FIRST : SAMPLER_FILTERS_SEQUENTIAL;
   params.temperature_order =
