@@ -174,8 +174,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const StreamedOutcome &outcome = shared.outcome;
     const int64_t output = this->output();
     if (hands_on()) {
-      const uint32_t count = outcome.is_left ? ListHead::kLeft : uint32_t(outcome.kept_count);
-      *stream.lists.head(uint32_t(output)) = {outcome.status, count};
+      *stream.lists.head(uint32_t(output)) = {
+          outcome.status, outcome.is_left ? ListHead::kLeft : uint32_t(outcome.kept_count)};
       if (!outcome.is_left) return;
     }
     if (outcome.is_left) {
