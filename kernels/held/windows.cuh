@@ -77,7 +77,7 @@ class WindowBlock : protected NearestBlock<Context> {
   }
 
   template <class Holds>
-  SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) {
+  SAMPLER_DEVICE_CALL int64_t count_while(Window seen, Holds holds) {
     const int64_t last = seen.end < listed_ ? seen.end : listed_;
     const int64_t low = seen.begin < last
                             ? seen.begin + listed().count_while({seen.begin, last}, holds)

@@ -55,6 +55,13 @@ struct ListedTokens {
     const List list(ctx, ctx.template shared<ListedShared>());
     return Windows(list).deviations(for_logits(row), unit, seen);
   }
+  template <class Holds>
+  SAMPLER_DEVICE_CALL static int64_t count_while(Context ctx, Window seen, Holds holds) {
+    const uint64_t *const list = ctx.template shared<ListedShared>().row.list;
+    return count_of_places(seen.begin, seen.end, [&](int64_t place) {
+      return holds(contract::value_of_rank(list[place]));
+    });
+  }
   // Adds up the list; returns the weight of a window.
   SAMPLER_DEVICE_CALL static uint64_t add_up(Context ctx, contract::RowScale row, Window seen) {
     const List list(ctx, ctx.template shared<ListedShared>());
@@ -388,9 +395,7 @@ class WindowWalk<kernels::ListedTokens<Context>> {
   }
   template <class Holds>
   SAMPLER_DEVICE int64_t count_while(Window seen, const Holds &holds) const {
-    const Tokens tokens = {ctx_};
-    return kernels::count_of_places(seen.begin, seen.end,
-                                    [&](int64_t place) { return holds(tokens.value(place)); });
+    return Tokens::count_while(ctx_, seen, holds);
   }
   SAMPLER_DEVICE int64_t top_p(const RowScale &row, Share share, Window seen) const {
     const uint64_t least = top_p_threshold(share, Tokens::add_up(ctx_, row, seen));

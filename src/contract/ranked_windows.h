@@ -65,7 +65,7 @@ class RankedWindows {
     const RowScale row = scale(seen);
     const float first = sigma_value(row, tokens_.value(seen.begin));
     const float bound = top_n_sigma_bound(first, n, sigma(seen));
-    return at_least(walk_.count_while(seen, [&](float x) { return sigma_value(row, x) >= bound; }),
+    return at_least(walk_.count_while(seen, [=](float x) { return sigma_value(row, x) >= bound; }),
                     seen);
   }
 
@@ -177,13 +177,13 @@ class RankedWindows {
 
   SAMPLER_HD int64_t count_of_weight(uint64_t least, Window seen) const {
     const RowScale row = scale(seen);
-    return walk_.count_while(seen, [&](float x) { return contract::weight(row, x) >= least; });
+    return walk_.count_while(seen, [=](float x) { return contract::weight(row, x) >= least; });
   }
 
   SAMPLER_HD int64_t with_ties(int64_t count, sampler_tie_rule ties, Window seen) const {
     if (ties == SAMPLER_TIES_EXACT) return count;
     const float last = tokens_.value(seen.begin + count - 1);
-    return walk_.count_while(seen, [&](float x) { return x >= last; });
+    return walk_.count_while(seen, [=](float x) { return x >= last; });
   }
 
   const Tokens &tokens_;
