@@ -443,7 +443,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     for (int i = ctx.thread(); i < num; i += Context::kThreads) ranks[i] = shared.row.list[i];
     if (ctx.thread() != 0) return;
     set_drawn(0, num, 0);
-    if (stream.lists.by_min_p && !is_first && this->count() > most) set_left();
+    const bool is_longer = stream.lists.by_min_p && !is_first && this->count() > most;
+    if (is_longer || num == 0) set_left();
   }
 
   // Ends a row whose list is in shared memory. `total`: weight of the whole row, if known.
