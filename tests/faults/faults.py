@@ -1166,6 +1166,11 @@ FAULTS = [
           "if (stages.dynamic_range.array || stages.dynamic_range.value > 0.0f) return stage;", "")],
         [stages_on_device("OfListedRows")]),
     Fault(
+        "listed_before_decayed_top_p",
+        "rows are listed by min-p though a decayed top-p comes first",
+        [("kernels/stream/stream.cpp", "!stages.adaptive.may_decay()) {", "true) {")],
+        [stages_on_device("OfListedSums")]),
+    Fault(
         "listed_window_begins_at_first",
         "what windows drop at the head of a list is drawn, and as many of its last tokens are not",
         [("kernels/stream/listed.cuh", "shared.row.list[kept.begin + i] : 0;", "shared.row.list[i] : 0;")],

@@ -502,6 +502,25 @@ TEST_P(Stages, OfListedSumsEqualTheCpus) {
       }
     }
   }
+
+  // A decayed top-p is the first filter, though the call's own is off.
+  std::vector<float> decayed(values.size(), NAN);
+  for (std::size_t i = 3; i < decayed.size(); i += SAMPLER_NUM_ADAPTIVE_VALUES) decayed[i] = 0.25F;
+  good.adaptive_values = decayed.data();
+  sampler_params params = sampler_params_default();
+  params.min_p = 0.02F;
+  params.top_p_decay = 0.9F;
+  Problem ranked = problem;
+  std::vector<float> &row = ranked.rows[0];
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = -std::log(float(1 + i * 7919 % row.size()));
+  }
+  const Call decaying(ranked, GetParam());
+  auto args = decaying.args<SampleArgs>();
+  args.params = &params;
+  args.row_params = nullptr;
+  args.pipeline = &good;
+  ASSERT_NO_FATAL_FAILURE(compare_draws(args, ranked, seed, {true, false, false}));
   EXPECT_GT(num_good_, 0);
 }
 
@@ -565,7 +584,8 @@ void put_filter_first(Random &random, Problem *problem) {
   if (is_min_p) params.min_p = min_ps[random.between(0, 5)];
   if (random.one_in(3)) params.top_p = 1;  // top-p decay may lower it
   params.top_k_ties = SAMPLER_TIES_EXACT;
-  params.filter_order = is_min_p ? SAMPLER_FILTERS_MIN_P_FIRST : SAMPLER_FILTERS_SEQUENTIAL;
+  const bool is_first = is_min_p && (params.top_p < 1 || random.one_in(2));
+  params.filter_order = is_first ? SAMPLER_FILTERS_MIN_P_FIRST : SAMPLER_FILTERS_SEQUENTIAL;
   params.temperature_order =
       random.one_in(2) ? SAMPLER_TEMPERATURE_FIRST : SAMPLER_TEMPERATURE_LAST;
   std::vector<sampler_stage> &stages = problem->stages;
