@@ -281,7 +281,7 @@ TEST_P(Plans, AreTaken) {
 // A handle made for max_rows and max_cols has room for what smaller calls need.
 TEST_P(Plans, FitInTheHandlesWorkspace) {
   for (const int64_t max_cols : {16000, 128256, (1 << 20) - 1}) {
-    for (const int64_t max_rows : {1, 3, 50, 1000}) {
+    for (const int64_t max_rows : {1, 3, 50, 1000, 8000}) {
       const std::size_t room = opened_.largest_workspace_bytes(max_rows, max_cols);
       for (int64_t num_rows = 1; num_rows <= max_rows; num_rows += 1 + num_rows / 8) {
         for (int64_t num_cols = 1000; num_cols <= max_cols; num_cols += num_cols / 3) {
@@ -294,6 +294,15 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
               contract::SampleRequest streamed = request;
               streamed.draw_method = SAMPLER_DRAW_INVERSE_CDF;
               ASSERT_LE(opened_.workspace_bytes(streamed), room);
+              static float entropies[1];
+              contract::Reports reports;
+              reports.out_entropies = entropies;
+              contract::SampleRequest listed = streamed;
+              listed.reports = &reports;
+              listed.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+              listed.parameters.min_p.value = 0.1f;
+              ASSERT_LE(opened_.workspace_bytes(listed), room)
+                  << num_rows << " listed rows of " << num_cols << " columns";
               streamed.parameters.temperature.array = temperatures;
               ASSERT_LE(opened_.workspace_bytes(streamed), room)
                   << num_rows << " streamed rows of " << num_cols << " columns";
