@@ -7,6 +7,9 @@ namespace sampler::kernels {
 
 namespace {
 
+static_assert(sizeof(ListedShared) + 1024 <= 48 << 10, "more must be asked for");
+
+// Three blocks a multiprocessor: with four some of the 64 registers a thread would be spilled.
 __global__ void __launch_bounds__(kBlockThreads, 3)
     listed_kernel(const __grid_constant__ StagedSampleRequest request,
                   const __grid_constant__ Stream stream) {
