@@ -264,18 +264,7 @@ class SampleBlock
     request.out_logprobs[output_] = kept.log_probability(drawn.value, uint32_t(drawn.id));
   }
 
-  SAMPLER_DEVICE_CALL void write_bad(uint32_t status) const {
-    outputs.write_bad(output_);
-    if (!outputs.is_first_thread()) return;
-    if (request.out_token_ids.data) {
-      contract::store_id(request.out_token_ids, output_, request.bad_row_token);
-    }
-    if (request.out_kept_counts) request.out_kept_counts[output_] = 0;
-    if (request.out_logprobs) request.out_logprobs[output_] = contract::quiet_nan();
-    if (request.out_values) request.out_values[output_] = contract::quiet_nan();
-    if (request.out_observations) request.out_observations[output_] = contract::quiet_nan();
-    if (request.out_row_status) request.out_row_status[output_] = status;
-  }
+  SAMPLER_DEVICE_CALL void write_bad(uint32_t status) const { outputs.write_bad(output_, status); }
 
   std::conditional_t<kEdits, Edits, NoEdits> edits_;
   int64_t output_ = 0;

@@ -119,6 +119,20 @@ class ReportOutputs {
     if (to_.out_entropies) to_.out_entropies[output] = contract::quiet_nan();
   }
 
+  // The same, and all else that is written of the row, whose status this is.
+  SAMPLER_DEVICE void write_bad(int64_t output, uint32_t status) const {
+    write_bad(output);
+    if (!is_first_thread()) return;
+    if (request_.out_token_ids.data) {
+      contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
+    }
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
+    if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
+    if (request_.out_values) request_.out_values[output] = contract::quiet_nan();
+    if (request_.out_observations) request_.out_observations[output] = contract::quiet_nan();
+    if (request_.out_row_status) request_.out_row_status[output] = status;
+  }
+
  private:
   Context &ctx_;
   const StagedSampleRequest &request_;

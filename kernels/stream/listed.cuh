@@ -107,7 +107,7 @@ class ListedBlock : RankedList<Context, ListedShared> {
     const int64_t slot = request_.slots[output_];
     contract::RowParameters parameters;
     const uint32_t status = status_of(head, slot, &parameters);
-    if (status != SAMPLER_ROW_OK) return write_bad(status);
+    if (status != SAMPLER_ROW_OK) return outputs_.write_bad(output_, status);
     load_list(int(head.count));
     contract::Staged kept = {{0, 1}, parameters.temperature};
     if (!contract::is_greedy(parameters.temperature)) kept = keep(parameters, slot);
@@ -342,19 +342,6 @@ class ListedBlock : RankedList<Context, ListedShared> {
       }
       words[word] = bits;
     }
-  }
-
-  SAMPLER_DEVICE void write_bad(uint32_t status) const {
-    outputs_.write_bad(output_);
-    if (ctx.thread() != 0) return;
-    if (request_.out_token_ids.data) {
-      contract::store_id(request_.out_token_ids, output_, request_.bad_row_token);
-    }
-    if (request_.out_kept_counts) request_.out_kept_counts[output_] = 0;
-    if (request_.out_logprobs) request_.out_logprobs[output_] = contract::quiet_nan();
-    if (request_.out_values) request_.out_values[output_] = contract::quiet_nan();
-    if (request_.out_observations) request_.out_observations[output_] = contract::quiet_nan();
-    if (request_.out_row_status) request_.out_row_status[output_] = status;
   }
 
   const StagedSampleRequest &request_;
