@@ -25,23 +25,34 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   using List = RankedList<Context, Shared>;
   using Row = typename Block::Row;
 
-  // Copies the block's part as f32.
-  SAMPLER_DEVICE void load_as_f32(const HeldRow &row) const {
+  template <sampler_dtype kHalf>
+  static constexpr int kFirstHalves = Block::kSlots - StreamedRow<kHalf>::kVectors;
+
+  // Copies the block's part as f32, and calls meanwhile() before it waits for that.
+  template <class Meanwhile>
+  SAMPLER_DEVICE void load_as_f32(const HeldRow &row, const Meanwhile &meanwhile) const {
     switch (row.dtype) {
       case SAMPLER_F16:
-        return load_halves<SAMPLER_F16>(row);
+        begin_halves<SAMPLER_F16>(row);
+        break;
       case SAMPLER_BF16:
-        return load_halves<SAMPLER_BF16>(row);
+        begin_halves<SAMPLER_BF16>(row);
+        break;
       default:
         this->begin_load(row);
-        this->wait_for_part();
     }
+    meanwhile();
+    this->wait_for_part();
+    if (row.dtype == SAMPLER_F16) widen<SAMPLER_F16>(row);
+    if (row.dtype == SAMPLER_BF16) widen<SAMPLER_BF16>(row);
+  }
+  SAMPLER_DEVICE void load_as_f32(const HeldRow &row) const {
+    load_as_f32(row, [] {});
   }
   // Copies halves to the end of their tile's place; then f32 take all of it.
   template <sampler_dtype kHalf>
-  SAMPLER_DEVICE void load_halves(const HeldRow &row) const {
+  SAMPLER_DEVICE void begin_halves(const HeldRow &row) const {
     using Halves = StreamedRow<kHalf>;
-    constexpr int kFirst = Block::kSlots - Halves::kVectors;
     const Halves from = {row.begin, row.lead, row.count};
     this->for_each_tile(row, [&](int tile) {
       const int in_row = this->begin_ + tile;
@@ -50,7 +61,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
             from.begin + Halves::position(in_row, ctx.lane(), 0) * int64_t(Halves::kBytes);
         SAMPLER_UNROLLED
         for (int i = 0; i < Halves::kVectors; ++i) {
-          ctx.copy_async(this->place(tile, kFirst + i),
+          ctx.copy_async(this->place(tile, kFirstHalves<kHalf> + i),
                          reinterpret_cast<const Vector *>(group + i * kVectorStep));
         }
       } else {
@@ -58,16 +69,19 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
         from.load_any(ctx, in_row, raw);
         SAMPLER_UNROLLED
         for (int i = 0; i < Halves::kVectors; ++i) {
-          ctx.store_vector(this->place(tile, kFirst + i), raw[i]);
+          ctx.store_vector(this->place(tile, kFirstHalves<kHalf> + i), raw[i]);
         }
       }
     });
-    this->wait_for_part();
+  }
+  template <sampler_dtype kHalf>
+  SAMPLER_DEVICE void widen(const HeldRow &row) const {
+    using Halves = StreamedRow<kHalf>;
     this->for_each_tile(row, [&](int tile) {
       Vector raw[Halves::kVectors];
       SAMPLER_UNROLLED
       for (int i = 0; i < Halves::kVectors; ++i)
-        raw[i] = ctx.load_shared(this->place(tile, kFirst + i));
+        raw[i] = ctx.load_shared(this->place(tile, kFirstHalves<kHalf> + i));
       ctx.warp_sync();  // all lanes have theirs
       SAMPLER_UNROLLED
       for (int i = 0; i < kGroup / kQuad; ++i) {

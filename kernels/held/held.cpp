@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "contract/elements.h"
+#include "contract/parameter_table.h"
 
 namespace sampler::kernels {
 
@@ -38,6 +39,30 @@ bool can_report(const StagedSampleRequest &request) {
   const bool is_short = wanted.num_top <= kMostStreamedK &&
                         has_bound(int32_t(wanted.num_top), request.input.num_cols);
   return !wanted.out_removed_by && (!has_top || (is_short && !wanted.are_lists_packed()));
+}
+
+// Whether all rows are drawn from by their new weights, of all tokens, or of those that min-p
+// keeps. Then the numbers of no other stage differ by slot, so that none of them is invalid.
+bool are_reweighed(const StagedSampleRequest &request) {
+  const contract::Pipeline &stages = request.stages;
+  bool differ = stages.adaptive.kind.array != nullptr;
+  contract::for_each_stage_parameter(&stages, [&](int, sampler_stage stage, const auto *number) {
+    differ = differ || (number->array && stage != SAMPLER_STAGE_ADAPTIVE);
+  });
+  const bool has_others = stages.has_edits() || stages.adaptive.may_decay() ||
+                          stages.dynamic_range.value > 0.0f || stages.min_keep.value > 1 ||
+                          stages.forced_token_ids || stages.scored_token_ids;
+  const bool has_reports = request.reports_kept() || request.reports_distribution() ||
+                           request.out_kept_counts || request.wanted.out_removed_by;
+  if (differ || has_others || has_reports) return false;
+  for (const sampler_stage stage : stages.windows) {
+    if (stage != SAMPLER_STAGE_TEMPERATURE && stage != SAMPLER_STAGE_MIN_P &&
+        stage != SAMPLER_STAGE_ADAPTIVE) {
+      return false;
+    }
+  }
+  const sampler_adaptive_kind kind = stages.adaptive.kind.value;
+  return kind == SAMPLER_ADAPTIVE_P || kind == SAMPLER_ADAPTIVE_SMOOTHING;
 }
 
 }  // namespace
@@ -94,7 +119,7 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   }
   const bool are_logits = request.input.kind == SAMPLER_LOGITS;
   if (!are_logits && (has_stages || stages.has_edits())) return HeldKind::kNone;
-  if (has_stages) return HeldKind::kStaged;
+  if (has_stages) return are_reweighed(request) ? HeldKind::kReweighed : HeldKind::kStaged;
   if (may_have_two_scales(all)) return HeldKind::kNone;
   const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
   if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;

@@ -15,6 +15,7 @@
 #include "held/draw.cuh"
 #include "held/filter.cuh"
 #include "held/held.h"
+#include "held/reweigh.cuh"
 #include "held/sample.cuh"
 #include "held/select.cuh"
 #include "held/softmax.cuh"
@@ -25,8 +26,11 @@ namespace sampler::kernels {
 template <sampler_dtype kDtype, HeldKind kKind, class Context>
 SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &request,
                              const Held &held) {
-  // Peers' shared memory may be accessed from there on: two kinds begin to load before.
-  if constexpr (kKind != HeldKind::kSoftmax && kKind != HeldKind::kDraw) ctx.team_sync();
+  // Peers' shared memory may be accessed from there on: three kinds begin to load before.
+  if constexpr (kKind != HeldKind::kSoftmax && kKind != HeldKind::kDraw &&
+                kKind != HeldKind::kReweighed) {
+    ctx.team_sync();
+  }
   if constexpr (kKind == HeldKind::kSoftmax) {
     SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kFilter) {
@@ -35,6 +39,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     ChainBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kDraw) {
     DrawBlock<Context, kDtype>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kReweighed) {
+    ReweighedBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kSelect) {
     SelectBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {

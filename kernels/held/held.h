@@ -18,6 +18,7 @@ namespace sampler::kernels {
 constexpr int kMostHeldTeam = 8;     // blocks of a cluster that every device with clusters can run
 constexpr int kMostHeldTiles = 104;  // of a block
 constexpr int kLookedUp = 64;        // drafts whose probabilities are looked up at once
+constexpr uint32_t kWeighedByTable = 512;  // lowest probabilities that adaptive-p weighs by a table
 
 // What a launch computes.
 enum class HeldKind : int {
@@ -31,8 +32,9 @@ enum class HeldKind : int {
   kEditedReport,  // draws from edited rows, and reports
   kStaged,        // the same with windows and adaptive stages
   kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
+  kReweighed,     // the same by weights that adaptive-p or smoothing gives
 };
-constexpr int kNumHeldKinds = 10;
+constexpr int kNumHeldKinds = 11;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
@@ -52,7 +54,7 @@ struct Held {
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
     return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain &&
-           kind != HeldKind::kDraw;
+           kind != HeldKind::kDraw && kind != HeldKind::kReweighed;
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -85,6 +87,12 @@ struct alignas(16) HeldDraw : HeldExchange {
   uint32_t status;
   uint64_t word;  // random
   uint64_t tile_weights[kMostHeldTiles];
+};
+
+struct alignas(16) HeldReweighed : HeldDraw {
+  contract::AdaptiveRules adaptive;
+  contract::AdaptiveValues adaptive_values;
+  uint64_t table[kWeighedByTable + 1];  // the last is 0
 };
 
 // A drawn token.
@@ -144,13 +152,14 @@ struct alignas(16) HeldChain : HeldExchange {
 };
 
 SAMPLER_HD inline size_t Held::shared_bytes() const {
-  const size_t before = kind == HeldKind::kSoftmax  ? sizeof(HeldSoftmax)
-                        : kind == HeldKind::kFilter ? sizeof(HeldFilter)
-                        : kind == HeldKind::kSelect ? sizeof(HeldFilter)
-                        : kind == HeldKind::kChain  ? sizeof(HeldChain)
-                        : kind == HeldKind::kDraw   ? sizeof(HeldDraw)
-                        : is_sample(kind)           ? sizeof(HeldSample)
-                                                    : sizeof(HeldVerify);
+  const size_t before = kind == HeldKind::kSoftmax     ? sizeof(HeldSoftmax)
+                        : kind == HeldKind::kFilter    ? sizeof(HeldFilter)
+                        : kind == HeldKind::kSelect    ? sizeof(HeldFilter)
+                        : kind == HeldKind::kChain     ? sizeof(HeldChain)
+                        : kind == HeldKind::kDraw      ? sizeof(HeldDraw)
+                        : kind == HeldKind::kReweighed ? sizeof(HeldReweighed)
+                        : is_sample(kind)              ? sizeof(HeldSample)
+                                                       : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
 
@@ -177,12 +186,14 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReport>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kEditedReport>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kStaged>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kReweighed>());
 }
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
 struct HeldRequestOf {
-  using Type = std::conditional_t<is_sample(kKind), StagedSampleRequest, contract::FilterRequest>;
+  static constexpr bool kHasStages = is_sample(kKind) || kKind == HeldKind::kReweighed;
+  using Type = std::conditional_t<kHasStages, StagedSampleRequest, contract::FilterRequest>;
 };
 template <>
 struct HeldRequestOf<HeldKind::kChain> {

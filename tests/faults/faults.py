@@ -1237,6 +1237,26 @@ FAULTS = [
         [("kernels/held/draw.cuh", "return x > below ?", "return true ?")],
         [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
     Fault(
+        "reweighed_by_one_side",
+        "the token nearest to adaptive-p's probability is sought below it alone",
+        [("kernels/held/reweigh.cuh", "above >= wanted && above <= kMostRounded ?", "false ?")],
+        [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
+    Fault(
+        "reweighed_by_the_table_alone",
+        "adaptive-p weighs no token that is not in its table",
+        [("kernels/held/reweigh.cuh", "weight += contract::weight_of(relative_of", "contract::weight_of(relative_of")],
+        [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
+    Fault(
+        "reweighed_min_p_at_one",
+        "min-p before adaptive-p is always at temperature 1",
+        [("kernels/held/reweigh.cuh", "min_p_is_at_one() ? 1.0f : parameters.temperature", "1.0f")],
+        [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
+    Fault(
+        "reweighed_removed_tokens",
+        "adaptive-p draws tokens that min-p removed",
+        [("kernels/held/reweigh.cuh", "return x > below ? relative : kDropped;", "return relative;")],
+        [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
+    Fault(
         "draws_streamed",
         "draws by weights alone are streamed where their rows could be held",
         [("src/cuda/backend.cpp", "if (!plan.is_on()) plan.held = held_of(request, device);",

@@ -738,6 +738,11 @@ class StagedCall {
     pipeline_.xtc_threshold.value = 0.1f;
     return *this;
   }
+  StagedCall &adaptive_p(float target) {
+    pipeline_.adaptive.kind.value = SAMPLER_ADAPTIVE_P;
+    pipeline_.adaptive.target.value = target;
+    return windows({SAMPLER_STAGE_ADAPTIVE});
+  }
   // The first tokens of the given row and the rank of the one that is drawn.
   StagedCall &top_and_rank(int64_t num_top) {
     top_ids_.resize(size_t(num_top)), top_logprobs_.resize(size_t(num_top));
@@ -917,6 +922,8 @@ const std::vector<Operation> kStagedOperations = {
     OPERATION("bitmask, top-k 50, top-p 0.95",
               StagedCall(s, x).bitmask().filters(50, 0.95f, 0).costs()),
     OPERATION("typical-p 0.9", StagedCall(s, x).windows({SAMPLER_STAGE_TYPICAL_P}).costs()),
+    OPERATION("adaptive-p 0.5", StagedCall(s, x).adaptive_p(0.5f).costs()),
+    OPERATION("adaptive-p 0.0003", StagedCall(s, x).adaptive_p(0.0003f).costs()),
     OPERATION("top-k 50, top-p 0.95, 20 log-probabilities and the rank",
               StagedCall(s, x).filters(50, 0.95f, 0).top_and_rank(20).costs()),
     OPERATION("top-p 0.95, 20 log-probabilities and the rank",
@@ -1080,7 +1087,7 @@ TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const int num_streamed = setup.dtype == SAMPLER_F32 ? 14 : 13;  // of f32 also probabilities
   const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
-  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 6);
+  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 8);
   if (setup.by != By::kStreamed) return;
   const int num_staged = setup.dtype == SAMPLER_F32 ? 5 : 3;  // of f32 also with reports
   expect_at_most_twice(setup, part, kStagedOperations, num_staged);

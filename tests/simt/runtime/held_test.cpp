@@ -507,7 +507,9 @@ struct DrawCase {
   int num_outputs(std::uint64_t seed) const { return seed % 2 == 0 ? rows.num_rows : 8; }
 
   // Tokens and statuses, and bits of values and log-probabilities.
-  std::vector<std::int64_t> run(sampler_t sampler, std::uint64_t seed) const {
+  std::vector<std::int64_t> run(sampler_t sampler, std::uint64_t seed,
+                                const sampler_row_params *row_params = nullptr,
+                                const sampler_pipeline *pipeline = nullptr) const {
     const auto size = std::size_t(num_outputs(seed));
     std::vector<std::int64_t> ids(size);
     std::vector<std::int32_t> short_ids(size);
@@ -519,6 +521,8 @@ struct DrawCase {
     sampler_sample_args args = sized<sampler_sample_args>();
     args.input = rows.view();
     args.params = &params;
+    args.row_params = row_params;
+    args.pipeline = pipeline;
     args.reports = &wanted;
     args.random.seed = seed;
     if (seed % 2 != 0) {
@@ -567,6 +571,73 @@ TEST_P(HeldRows, OfDrawsEqualTheCpuByOneLaunch) {
     }
   }
   EXPECT_GE(num_good, 150);
+}
+
+// The same rows, with adaptive-p or smoothing. Kinds of tokens: those of few, and of many values of
+// probabilities; with the wanted one below, above and between them.
+struct ReweighedCase : DrawCase {
+  std::vector<float> temperature, min_p, targets, values;
+  sampler_row_params by_slot = sized<sampler_row_params>();
+  sampler_pipeline pipeline = sized<sampler_pipeline>();
+
+  ReweighedCase(int num_cols, std::uint64_t seed) : DrawCase(num_cols, seed) {
+    std::mt19937_64 random(seed);
+    const auto one_of = [&](auto... all) {
+      const std::common_type_t<decltype(all)...> list[] = {all...};
+      return list[random() % (sizeof list / sizeof *list)];
+    };
+    params.adaptive_kind =
+        one_of(SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_SMOOTHING);
+    const bool smooths = params.adaptive_kind == SAMPLER_ADAPTIVE_SMOOTHING;
+    params.adaptive_target = smooths ? one_of(0.3f, 5.0f) : one_of(0.0f, 1e-5f, 3e-4f, 0.02f, 0.7f);
+    params.adaptive_rate = smooths ? one_of(0.0f, 2.5f) : one_of(0.0f, 0.5f);
+    params.min_p = one_of(0.0f, 0.0f, 1e-4f, 1e-30f);  // no list holds what it keeps
+    if (seed % 6 == 1) params.temperature_order = SAMPLER_TEMPERATURE_LAST;
+    reports.logprob_kind = one_of(SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED);
+    for (int i = 0; i < 10; ++i) {
+      temperature.push_back(one_of(0.0f, 0.8f, 1.0f, 2.0f, i == 7 ? -1.0f : 1.5f));
+      min_p.push_back(one_of(0.0f, 1e-4f, 0.2f, 1.0f));
+      targets.push_back(
+          one_of(0.0f, 0.001f, 0.6f, smooths ? 1.0f : -1.0f, i == 8 ? kInfinity : 0.1f));
+      for (int j = 0; j < SAMPLER_NUM_ADAPTIVE_VALUES; ++j) {
+        values.push_back(one_of(std::nanf(""), 0.2f, 1.5f));
+      }
+    }
+    if (seed % 3 == 0) pipeline.adaptive_values = values.data();
+    if (seed % 5 > 1) by_slot.temperature = temperature.data();
+    if (seed % 5 == 2) by_slot.min_p = min_p.data();
+    if (seed % 5 > 2) by_slot.adaptive_target = targets.data();
+  }
+
+  std::vector<std::int64_t> run(sampler_t sampler, std::uint64_t seed) const {
+    std::vector<float> observations(std::size_t(num_outputs(seed)));
+    ReweighedCase reported = *this;
+    if (seed % 4 != 0) reported.reports.out_observations = observations.data();
+    std::vector<std::int64_t> result = static_cast<DrawCase &>(reported).run(
+        sampler, seed, seed % 5 > 1 ? &by_slot : nullptr, seed % 3 == 0 ? &pipeline : nullptr);
+    for (const float x : observations) result.push_back(std::int64_t(contract::bits_of(x)));
+    return result;
+  }
+};
+
+TEST_P(HeldRows, OfNewWeightsEqualTheCpuByOneLaunch) {
+  const NothingIsComputedLater nothing(kernels::Operation::kStagedSample);
+  const std::uint64_t num_widths =
+      GetParam().device.has_clusters() ? 5 : 3;  // the others do not fit
+  int num_good = 0;
+  for (std::uint64_t seed = 0; seed < 180; ++seed) {
+    const ReweighedCase call(kWidths[seed / 4 % num_widths], seed);
+    const std::vector<std::int64_t> expected = call.run(cpu_.get(), seed);
+    runtime::forget_calls();
+    ASSERT_EQ(expected, call.run(device_.get(), seed)) << "seed " << seed;
+    EXPECT_TRUE(was_held(call.rows, HeldKind::kReweighed)) << "seed " << seed;
+    EXPECT_EQ(runtime::launches().size(), 1u) << "seed " << seed;
+    const auto size = std::size_t(call.num_outputs(seed));
+    for (std::size_t i = size; i < 5 * size; i += 4) {
+      num_good += expected[i + 1] == SAMPLER_ROW_OK;
+    }
+  }
+  EXPECT_GE(num_good, 450);
 }
 
 // Every token of rows of few, at both ends of them, in any place of a vector.
