@@ -703,7 +703,7 @@ def count(kernels):
                     raise ValueError(f"{name} of {kernel.name}: no way through the loop reads the row")
                 for element, numbers in counted.items():
                     if numbers:
-                        key = (short_name(kernel.name).split(" ")[0], name, element)
+                        key = (short_name(kernel.name), name, element)
                         table[key] = worst(table.get(key, numbers), numbers)
     for name in sorted(set(RARE) - called):
         raise ValueError(f"{name} is to be left out as rare, but no kernel has it")

@@ -68,11 +68,9 @@ def read_kernels(lines):
 
 
 def short_name(mangled):
-    """Short for plain_kernel<clustered> and staged_kernel<clustered>: "plain" or "staged", and " in clusters"."""
-    match = re.search(r"(?<=\d)(plain|staged)_kernelILb([01])", mangled)
-    if not match:
-        return mangled
-    return match[1] + (" in clusters" if match[2] == "1" else "")
+    """"plain" and "staged" for the general kernels."""
+    match = re.search(r"(?<=\d)(plain|staged)_kernelE", mangled)
+    return match[1] if match else mangled
 
 
 def shared_memory_faults(kernel, name, program):

@@ -35,7 +35,7 @@ cudaError_t launch_one(Operation operation, const void *request, const Plan &pla
   LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
   if (plan.num_left && plan.may_overlap) config.overlap();
   if (plan.spread.num_slices > 0) operation = Operation::kSpread;
-  const void *const kernel = general_kernel_address(operation, plan.team_size > 1);
+  const void *const kernel = general_kernel_address(operation);
   if (kernels_of(operation) == KernelSet::kPlain) {
     const PlainRequest one(operation, request);
     return enqueue(kernel, config, &one, &plan);
@@ -122,9 +122,9 @@ cudaError_t launch_held_and_rest(const Request &request, const Held &held, const
 
 }  // namespace
 
-const void *general_kernel_address(Operation operation, bool clustered) {
-  return kernels_of(operation) == KernelSet::kPlain ? plain_kernel_address(clustered)
-                                                    : staged_kernel_address(clustered);
+const void *general_kernel_address(Operation operation) {
+  return kernels_of(operation) == KernelSet::kPlain ? plain_kernel_address()
+                                                    : staged_kernel_address();
 }
 
 LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,

@@ -19,10 +19,10 @@ enum class HeldKind : int;
 // ---- Kernels by their addresses in the runtime -------------------------------------------------
 
 // General kernels. Take a PlainRequest or a StagedRequest, and a Plan.
-const void *plain_kernel_address(bool clustered);
-const void *staged_kernel_address(bool clustered);
+const void *plain_kernel_address();
+const void *staged_kernel_address();
 // That of an operation.
-const void *general_kernel_address(Operation operation, bool clustered);
+const void *general_kernel_address(Operation operation);
 
 // Take an Upload of kUploadWords or kSmallUploadWords.
 const void *upload_kernel_address();

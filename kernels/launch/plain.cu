@@ -6,17 +6,15 @@ namespace sampler::kernels {
 
 namespace {
 
-template <bool kIsClustered>
 __global__ void __launch_bounds__(kBlockThreads, kPlainBlocks)
     plain_kernel(const __grid_constant__ PlainRequest request, const __grid_constant__ Plan plan) {
-  run_general<kIsClustered>(request, plan);
+  run_general(request, plan);
 }
 
 }  // namespace
 
-const void *plain_kernel_address(bool clustered) {
-  return clustered ? reinterpret_cast<const void *>(&plain_kernel<true>)
-                   : reinterpret_cast<const void *>(&plain_kernel<false>);
+const void *plain_kernel_address() {
+  return reinterpret_cast<const void *>(&plain_kernel);
 }
 
 }  // namespace sampler::kernels

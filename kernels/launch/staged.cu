@@ -10,18 +10,16 @@ namespace sampler::kernels {
 
 namespace {
 
-template <bool kIsClustered>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     staged_kernel(const __grid_constant__ StagedRequest request,
                   const __grid_constant__ Plan plan) {
-  run_general<kIsClustered>(request, plan);
+  run_general(request, plan);
 }
 
 }  // namespace
 
-const void *staged_kernel_address(bool clustered) {
-  return clustered ? reinterpret_cast<const void *>(&staged_kernel<true>)
-                   : reinterpret_cast<const void *>(&staged_kernel<false>);
+const void *staged_kernel_address() {
+  return reinterpret_cast<const void *>(&staged_kernel);
 }
 
 }  // namespace sampler::kernels

@@ -16,7 +16,7 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
-// kIsClustered: the launch has a cluster dimension, which needs compute capability 9.0.
+// kIsClustered: teams may have several blocks, which needs compute capability 9.0.
 template <int kThreads_, bool kIsClustered>
 class CudaContext {
  public:

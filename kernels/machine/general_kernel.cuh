@@ -16,10 +16,9 @@ constexpr int kPlainBlocks = 1;
 constexpr int kPlainBlocks = kBlocksPerMultiprocessor;
 #endif
 
-template <bool kIsClustered, class Request>
+template <class Request>
 __device__ void run_general(const Request &request, const Plan &plan) {
-  if constexpr (kIsClustered && !kHasClusters) return;  // nobody launches it
-  using Context = CudaContext<kBlockThreads, kIsClustered>;
+  using Context = CudaContext<kBlockThreads, kHasClusters>;
   extern __shared__ __align__(16) char dynamic_shared[];
   __shared__ typename Context::Scratch scratch;
   Context ctx(scratch, dynamic_shared);

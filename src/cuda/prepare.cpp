@@ -46,29 +46,22 @@ Outcome count_clusters(const void *kernel, int index, Share *share) {
   return {"cudaOccupancyMaxActiveClusters", error};
 }
 
-// Prepares a kernel's variants without and with clusters.
-Outcome prepare(const void *alone, const void *clustered, const Attributes &attributes,
-                KernelShape *shape) {
-  cudaFuncAttributes of_alone = {}, of_clustered = {};
-  Outcome outcome = load(alone, &of_alone);
+// Prepares a kernel whose teams have up to 16 blocks.
+Outcome prepare(const void *kernel, const Attributes &attributes, KernelShape *shape) {
+  cudaFuncAttributes of_kernel = {};
+  Outcome outcome = load(kernel, &of_kernel);
   if (outcome.error != cudaSuccess) return outcome;
-  if (attributes.has_clusters) outcome = load(clustered, &of_clustered);
-  if (outcome.error != cudaSuccess) return outcome;
-  const size_t static_bytes = std::max(of_alone.sharedSizeBytes, of_clustered.sharedSizeBytes);
-  kernels::divide_shared_memory(attributes.shared_memory, int(static_bytes), shape);
+  kernels::divide_shared_memory(attributes.shared_memory, int(of_kernel.sharedSizeBytes), shape);
 
-  outcome = set(alone, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->most_dynamic_bytes());
+  outcome = set(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->most_dynamic_bytes());
   for (Share &share : shape->shares) {
-    if (outcome.error == cudaSuccess) outcome = count_blocks(alone, attributes, &share);
+    if (outcome.error == cudaSuccess) outcome = count_blocks(kernel, attributes, &share);
   }
   if (outcome.error != cudaSuccess || !attributes.has_clusters) return outcome;
-  outcome =
-      set(clustered, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->most_dynamic_bytes());
-  if (outcome.error != cudaSuccess) return outcome;
-  outcome = set(clustered, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  outcome = set(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   for (Share &share : shape->shares) {
     for (int index = 1; index < kernels::kNumTeamSizes; ++index) {
-      if (outcome.error == cudaSuccess) outcome = count_clusters(clustered, index, &share);
+      if (outcome.error == cudaSuccess) outcome = count_clusters(kernel, index, &share);
     }
   }
   return outcome;
@@ -128,7 +121,7 @@ Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out)
 Outcome prepare_held(const Attributes &attributes, kernels::DeviceShape *out) {
   const void *const sample =
       kernels::held_kernel_address(SAMPLER_F32, kernels::HeldKind::kEditedReport);
-  Outcome outcome = prepare(sample, sample, attributes, &out->of(KernelSet::kHeldSample));
+  Outcome outcome = prepare(sample, attributes, &out->of(KernelSet::kHeldSample));
   out->held_bytes = attributes.shared_memory.per_block;
   out->held_team = kernels::kMostHeldTeam;
   kernels::for_each_held_kernel([&](auto dtype, auto kind) {
@@ -175,12 +168,10 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
   if (outcome.error == cudaSuccess) outcome = prepare_streams(attributes, out);
   if (outcome.error == cudaSuccess) outcome = prepare_held(attributes, out);
   if (outcome.error == cudaSuccess) {
-    outcome = prepare(kernels::plain_kernel_address(false), kernels::plain_kernel_address(true),
-                      attributes, &out->of(KernelSet::kPlain));
+    outcome = prepare(kernels::plain_kernel_address(), attributes, &out->of(KernelSet::kPlain));
   }
   if (outcome.error == cudaSuccess) {
-    outcome = prepare(kernels::staged_kernel_address(false), kernels::staged_kernel_address(true),
-                      attributes, &out->of(KernelSet::kStaged));
+    outcome = prepare(kernels::staged_kernel_address(), attributes, &out->of(KernelSet::kStaged));
   }
   return outcome;
 }

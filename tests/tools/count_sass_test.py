@@ -14,7 +14,7 @@ sys.path.insert(0, sys.argv.pop(1))
 import count_sass  # noqa: E402
 import sass_listing  # noqa: E402
 
-KERNEL = "_ZN12plain_kernelILb0EEEvNS_5OneOfE"
+KERNEL = "_ZN7sampler12plain_kernelENS_5OneOfE"
 LOAD = "kernel@plain.cu > load_row(int)@distribution.cuh > TeamRow::load_each()@row.cuh"
 WEIGH = "kernel@plain.cu > add_kept<IdOrder>(int)@distribution.cuh > TeamRow::for_each()@row.cuh"
 

@@ -293,25 +293,16 @@ TEST_P(HeldRows, OfFiltersEqualTheCpu) {
 class NothingIsComputedLater {
  public:
   explicit NothingIsComputedLater(kernels::Operation operation = kernels::Operation::kRows)
-      : operation_(operation) {
-    for (const bool clustered : {false, true}) {
-      runtime::Kernel &kernel = kernel_of(clustered);
-      before_[clustered] = kernel;
-      kernel.bind = [](const runtime::Grid &, void **) -> runtime::Work {
-        return [](std::uint64_t) {};
-      };
-    }
+      : kernel_(runtime::kernel_at(kernels::general_kernel_address(operation))), before_(kernel_) {
+    kernel_.bind = [](const runtime::Grid &, void **) -> runtime::Work {
+      return [](std::uint64_t) {};
+    };
   }
-  ~NothingIsComputedLater() {
-    for (const bool clustered : {false, true}) kernel_of(clustered) = before_[clustered];
-  }
+  ~NothingIsComputedLater() { kernel_ = before_; }
 
  private:
-  runtime::Kernel &kernel_of(bool clustered) const {
-    return runtime::kernel_at(kernels::general_kernel_address(operation_, clustered));
-  }
-  kernels::Operation operation_;
-  runtime::Kernel before_[2];
+  runtime::Kernel &kernel_;
+  const runtime::Kernel before_;
 };
 
 TEST_P(HeldRows, OfModelsAreNotLeft) {

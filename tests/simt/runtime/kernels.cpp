@@ -22,9 +22,8 @@ namespace {
 namespace runtime = simt::runtime;
 using runtime::Grid;
 
-// An address for each of the two general kernels of a set, with clusters and without.
-const char plain_kernel_addresses[2] = {};
-const char staged_kernel_addresses[2] = {};
+const char plain_kernel_addresses[1] = {};
+const char staged_kernel_addresses[1] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
 const char pack_kernel_addresses[1] = {};
@@ -183,14 +182,14 @@ runtime::Work bind_state(const Grid &grid, void **arguments) {
 constexpr int kHalfOfRegisters = 128, kAllRegisters = 255;
 
 template <class Request>
-void add_general(const char (&addresses)[2], int num_registers) {
+void add_general(const char *address, int num_registers) {
   runtime::Kernel kernel;
   kernel.static_shared_bytes = 112;  // what the block collectives take on hardware
   kernel.num_registers = num_registers;
   kernel.max_threads = kBlockThreads;
   kernel.parameter_bytes = sizeof(Request) + sizeof(Plan);
   kernel.bind = bind_general<Request>;
-  for (const char &address : addresses) runtime::add_kernel(&address, kernel);
+  runtime::add_kernel(address, kernel);
 }
 
 template <int kWords>
@@ -288,12 +287,12 @@ void add_state() {
 
 }  // namespace
 
-const void *plain_kernel_address(bool clustered) {
-  return &plain_kernel_addresses[clustered];
+const void *plain_kernel_address() {
+  return plain_kernel_addresses;
 }
 
-const void *staged_kernel_address(bool clustered) {
-  return &staged_kernel_addresses[clustered];
+const void *staged_kernel_address() {
+  return staged_kernel_addresses;
 }
 
 template <class Request>

@@ -138,7 +138,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // is set of them, what fits of blocks and clusters.
   const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + 1 + (1 + 2 + (3 * 4 + 1) * 2);
   const int held[] = {(3 * 3 + 7) * (1 + 1 + 1 + 3), (3 * 3 + 7) * (1 + 1 + 1)};
-  const int expected[] = {beside + held[0] + 3 * (2 + 3 + 2 + 8),
+  const int expected[] = {beside + held[0] + 3 * (1 + 2 + 2 + 8),
                           beside + held[1] + 3 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);

@@ -451,15 +451,13 @@ class StaticSharedMemory : public testing::TestWithParam<Machine> {};
 
 TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
   const auto set_static_bytes = [](int bytes) {
-    for (const bool clustered : {false, true}) {
-      runtime::kernel_at(sampler::kernels::plain_kernel_address(clustered)).static_shared_bytes =
-          bytes;
-      runtime::kernel_at(sampler::kernels::staged_kernel_address(clustered)).static_shared_bytes =
-          bytes;
+    for (const void *kernel :
+         {sampler::kernels::plain_kernel_address(), sampler::kernels::staged_kernel_address()}) {
+      runtime::kernel_at(kernel).static_shared_bytes = bytes;
     }
   };
   const int before =
-      runtime::kernel_at(sampler::kernels::plain_kernel_address(true)).static_shared_bytes;
+      runtime::kernel_at(sampler::kernels::plain_kernel_address()).static_shared_bytes;
   for (const int bytes : {0, 2352, 16000}) {
     set_static_bytes(bytes);
     Opened opened(GetParam().device);
