@@ -104,6 +104,7 @@ const std::vector<Work> &all_works() {
       reporting("top_k50_raw_logprob", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawLogprob),
       reporting("top_k50_raw_top20", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawTop20),
       with_stages("typical_p0.9", {1.0f, 0, 1.0f, 0.0f}, Stages::kTypical),
+      with_stages("adaptive_p0.5", {0.8f, 0, 1.0f, 0.0f}, Stages::kAdaptiveP),
       with_stages("greedy_penalties64", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties64),
       with_stages("greedy_penalties4096", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties4096),
       with_stages("greedy_state4096", {0.0f, 0, 1.0f, 0.0f}, Stages::kState4096),
@@ -180,7 +181,8 @@ void Problem::make_stages() {
     pipeline_.num_token_bitmasks = 1;
     bitmask_indices_.assign(size_t(cell_.num_rows), 0);
     pipeline_.token_bitmask_indices = bitmask_indices_.data();
-  } else if (stages != Stages::kTypical && stages != Stages::kLlamaFilters) {
+  } else if (stages != Stages::kTypical && stages != Stages::kAdaptiveP &&
+             stages != Stages::kLlamaFilters) {
     for (int64_t i = 0; i < length; ++i) {
       const uint64_t bits = next(), narrow = uint64_t(1) << (next() % 18);
       history_.push_back(int32_t(bits % std::min(narrow, uint64_t(num_cols))));
@@ -224,6 +226,10 @@ void Problem::add_stages(sampler_t sampler, sampler_params *params, sampler_samp
   if (stages == Stages::kState4096) pipeline_.state = state_of(sampler);
   args->pipeline = &pipeline_;
   if (stages == Stages::kTypical) params->typical_p = 0.9f;
+  if (stages == Stages::kAdaptiveP) {
+    params->adaptive_kind = SAMPLER_ADAPTIVE_P;
+    params->adaptive_target = 0.5f;
+  }
   if (stages == Stages::kPenalties64 || stages == Stages::kPenalties4096 ||
       stages == Stages::kState4096) {
     params->repetition_penalty = 1.1f;

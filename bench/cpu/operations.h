@@ -42,6 +42,7 @@ enum class Reports {
 enum class Stages {
   kNone,
   kTypical,        // typical-p 0.9
+  kAdaptiveP,      // adaptive-p 0.5
   kPenalties64,    // of the last 64 tokens, an engine's default
   kPenalties4096,  // of 4,096 tokens
   kState4096,      // the same, from a state

@@ -41,28 +41,60 @@ bool can_report(const StagedSampleRequest &request) {
   return !wanted.out_removed_by && (!has_top || (is_short && !wanted.are_lists_packed()));
 }
 
-// Whether all rows are drawn from by their new weights, of all tokens, or of those that min-p
-// keeps. Then the numbers of no other stage differ by slot, so that none of them is invalid.
-bool are_reweighed(const StagedSampleRequest &request) {
+// Whether adaptive-p or smoothing weighs the kept tokens anew.
+bool reweighs(const contract::AdaptiveParameters &adaptive) {
+  const sampler_adaptive_kind kind = adaptive.kind.value;
+  return kind == SAMPLER_ADAPTIVE_P || kind == SAMPLER_ADAPTIVE_SMOOTHING;
+}
+
+// Whether a window keeps the tokens from some value on, or the first one.
+bool cuts_at_value(sampler_stage stage, const contract::Pipeline &stages) {
+  switch (stage) {
+    case SAMPLER_STAGE_TEMPERATURE:
+    case SAMPLER_STAGE_MIN_P:
+    case SAMPLER_STAGE_TOP_N_SIGMA:
+    case SAMPLER_STAGE_EPSILON:
+    case SAMPLER_STAGE_ETA:
+    case SAMPLER_STAGE_P_LESS:
+    case SAMPLER_STAGE_TOP_A:
+      return true;
+    case SAMPLER_STAGE_ADAPTIVE:
+      return stages.adaptive.kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    default:
+      return false;
+  }
+}
+
+// kReweighed, kValues, or kStaged: draws after stages that are for neither. Their kernels check the
+// numbers of the stages that they run; those of others are valid unless they differ by slot.
+HeldKind kind_of_stages(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
+  const bool is_reweighed = reweighs(stages.adaptive);
+  bool is_for_values = true, is_for_reweighed = is_reweighed;
+  bool is_run[SAMPLER_MAX_STAGES + 1] = {};
+  is_run[SAMPLER_STAGE_ADAPTIVE] = true;
+  for (const sampler_stage stage : stages.windows) {
+    is_run[stage] = true;
+    is_for_values = is_for_values && cuts_at_value(stage, stages);
+    is_for_reweighed =
+        is_for_reweighed && (stage == SAMPLER_STAGE_TEMPERATURE || stage == SAMPLER_STAGE_MIN_P ||
+                             stage == SAMPLER_STAGE_ADAPTIVE);
+  }
+  const contract::PerSlot<float> &range = stages.dynamic_range;
   bool differ = stages.adaptive.kind.array != nullptr;
   contract::for_each_stage_parameter(&stages, [&](int, sampler_stage stage, const auto *number) {
-    differ = differ || (number->array && stage != SAMPLER_STAGE_ADAPTIVE);
+    const bool is_checked =
+        is_reweighed ? stage == SAMPLER_STAGE_ADAPTIVE : stage > 0 && is_run[stage];
+    differ = differ || (number->array && !is_checked);
   });
   const bool has_others = stages.has_edits() || stages.adaptive.may_decay() ||
-                          stages.dynamic_range.value > 0.0f || stages.min_keep.value > 1 ||
-                          stages.forced_token_ids || stages.scored_token_ids;
-  const bool has_reports = request.reports_kept() || request.reports_distribution() ||
-                           request.out_kept_counts || request.wanted.out_removed_by;
-  if (differ || has_others || has_reports) return false;
-  for (const sampler_stage stage : stages.windows) {
-    if (stage != SAMPLER_STAGE_TEMPERATURE && stage != SAMPLER_STAGE_MIN_P &&
-        stage != SAMPLER_STAGE_ADAPTIVE) {
-      return false;
-    }
-  }
-  const sampler_adaptive_kind kind = stages.adaptive.kind.value;
-  return kind == SAMPLER_ADAPTIVE_P || kind == SAMPLER_ADAPTIVE_SMOOTHING;
+                          stages.min_keep.value > 1 || stages.forced_token_ids ||
+                          stages.scored_token_ids;
+  const bool has_reports =
+      request.reports_kept() || request.reports_distribution() || request.wanted.out_removed_by;
+  if (differ || has_others || has_reports) return HeldKind::kStaged;
+  if (is_for_reweighed && !(range.value > 0.0f)) return HeldKind::kReweighed;
+  return is_for_values ? HeldKind::kValues : HeldKind::kStaged;
 }
 
 }  // namespace
@@ -119,7 +151,7 @@ HeldKind held_kind(const StagedSampleRequest &request) {
   }
   const bool are_logits = request.input.kind == SAMPLER_LOGITS;
   if (!are_logits && (has_stages || stages.has_edits())) return HeldKind::kNone;
-  if (has_stages) return are_reweighed(request) ? HeldKind::kReweighed : HeldKind::kStaged;
+  if (has_stages) return kind_of_stages(request);
   if (may_have_two_scales(all)) return HeldKind::kNone;
   const bool may_hold = all.differ_by_slot() || stages.adaptive.may_decay();
   if (!may_hold && !can_hold(all, request.input.num_cols)) return HeldKind::kNone;

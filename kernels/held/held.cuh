@@ -19,6 +19,7 @@
 #include "held/sample.cuh"
 #include "held/select.cuh"
 #include "held/softmax.cuh"
+#include "held/values.cuh"
 #include "held/verify.cuh"
 
 namespace sampler::kernels {
@@ -26,11 +27,10 @@ namespace sampler::kernels {
 template <sampler_dtype kDtype, HeldKind kKind, class Context>
 SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &request,
                              const Held &held) {
-  // Peers' shared memory may be accessed from there on: three kinds begin to load before.
-  if constexpr (kKind != HeldKind::kSoftmax && kKind != HeldKind::kDraw &&
-                kKind != HeldKind::kReweighed) {
-    ctx.team_sync();
-  }
+  // Peers' shared memory may be accessed from there on: some kinds begin to load before.
+  constexpr bool kLoads =
+      kKind == HeldKind::kSoftmax || kKind == HeldKind::kDraw || is_weighed(kKind);
+  if constexpr (!kLoads) ctx.team_sync();
   if constexpr (kKind == HeldKind::kSoftmax) {
     SoftmaxBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kFilter) {
@@ -41,6 +41,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     DrawBlock<Context, kDtype>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kReweighed) {
     ReweighedBlock<Context>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kValues) {
+    ValueBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kSelect) {
     SelectBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {

@@ -33,11 +33,16 @@ enum class HeldKind : int {
   kStaged,        // the same with windows and adaptive stages
   kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
   kReweighed,     // the same by weights that adaptive-p or smoothing gives
+  kValues,        // draws from what windows keep that cut a row at a value
 };
-constexpr int kNumHeldKinds = 11;
+constexpr int kNumHeldKinds = 12;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
+}
+// Draws by the weights of tokens above a value, of which no row is left.
+SAMPLER_HD constexpr bool is_weighed(HeldKind kind) {
+  return kind == HeldKind::kReweighed || kind == HeldKind::kValues;
 }
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, and each of
@@ -54,7 +59,7 @@ struct Held {
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
     return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain &&
-           kind != HeldKind::kDraw && kind != HeldKind::kReweighed;
+           kind != HeldKind::kDraw && !is_weighed(kind);
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -89,8 +94,29 @@ struct alignas(16) HeldDraw : HeldExchange {
   uint64_t tile_weights[kMostHeldTiles];
 };
 
-struct alignas(16) HeldReweighed : HeldDraw {
+struct alignas(16) HeldWeighed : HeldDraw {
   contract::AdaptiveRules adaptive;
+};
+
+struct alignas(16) HeldValues : HeldWeighed {
+  struct Numbers {
+    float dynamic_range, dynamic_exponent;
+    float top_n_sigma, epsilon, eta, top_a;
+    sampler_p_less_kind p_less;
+    sampler_adaptive_kind mirostat;
+    float mu;
+
+    SAMPLER_HD bool are_valid() const {
+      return !contract::is_nan(dynamic_range) && !contract::is_nan(dynamic_exponent) &&
+             !contract::is_nan(top_n_sigma) && !contract::is_nan(epsilon) &&
+             !contract::is_nan(eta) && !contract::is_nan(top_a) && p_less >= SAMPLER_P_LESS_NONE &&
+             p_less <= SAMPLER_P_LESS_NORM;
+    }
+    SAMPLER_HD bool is_mirostat() const { return mirostat != SAMPLER_ADAPTIVE_NONE; }
+  } numbers;
+};
+
+struct alignas(16) HeldReweighed : HeldWeighed {
   contract::AdaptiveValues adaptive_values;
   uint64_t table[kWeighedByTable + 1];  // the last is 0
 };
@@ -158,6 +184,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
                         : kind == HeldKind::kChain     ? sizeof(HeldChain)
                         : kind == HeldKind::kDraw      ? sizeof(HeldDraw)
                         : kind == HeldKind::kReweighed ? sizeof(HeldReweighed)
+                        : kind == HeldKind::kValues    ? sizeof(HeldValues)
                         : is_sample(kind)              ? sizeof(HeldSample)
                                                        : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
@@ -187,12 +214,13 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kEditedReport>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kStaged>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReweighed>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kValues>());
 }
 
 // The request of a kind's kernels.
 template <HeldKind kKind>
 struct HeldRequestOf {
-  static constexpr bool kHasStages = is_sample(kKind) || kKind == HeldKind::kReweighed;
+  static constexpr bool kHasStages = is_sample(kKind) || is_weighed(kKind);
   using Type = std::conditional_t<kHasStages, StagedSampleRequest, contract::FilterRequest>;
 };
 template <>

@@ -935,7 +935,7 @@ FAULTS = [
         "clusters_of_16_not_asked_for",
         "clusters of 16 blocks are not allowed, and few rows have half of them",
         [("src/cuda/prepare.cpp",
-          "outcome = set(clustered, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);",
+          "outcome = set(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);",
           "")],
         [plans("HopperPlans.OfALanguageModel")]),
     Fault(
@@ -1249,13 +1249,39 @@ FAULTS = [
     Fault(
         "reweighed_min_p_at_one",
         "min-p before adaptive-p is always at temperature 1",
-        [("kernels/held/reweigh.cuh", "min_p_is_at_one() ? 1.0f : parameters.temperature", "1.0f")],
+        [("kernels/held/reweigh.cuh", "min_p_is_at_one() ? 1.0f : temperature", "1.0f")],
         [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
     Fault(
         "reweighed_removed_tokens",
         "adaptive-p draws tokens that min-p removed",
         [("kernels/held/reweigh.cuh", "return x > below ? relative : kDropped;", "return relative;")],
         [held_rows("OfNewWeightsEqualTheCpuByOneLaunch")]),
+    Fault(
+        "values_at_one",
+        "windows that cut at values are all at temperature 1",
+        [("kernels/held/values.cuh", "is_dynamic ? 1.0f : kept.temperature", "1.0f")],
+        [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
+    Fault(
+        "values_of_all",
+        "eta's entropy is that of tokens that another window dropped, too",
+        [("kernels/held/values.cuh", "const float relative = x > below ? all : 0.0f;", "const float relative = all;")],
+        [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
+    Fault(
+        "values_keep_ties",
+        "where no token reaches a threshold all of the largest value are kept",
+        [("kernels/held/values.cuh", "kept->is_first = ties == SAMPLER_TIES_EXACT;", "kept->is_first = false;")],
+        [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
+    Fault(
+        "values_count_all",
+        "top-n-sigma counts tokens that another window dropped, too",
+        [("kernels/held/values.cuh", "count += x > below ? 1 : 0;",
+          "count += x > contract::negative_infinity() ? 1 : 0;")],
+        [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
+    Fault(
+        "values_observed_of_ties",
+        "mirostat observes the surprise among all tokens of the largest value",
+        [("kernels/held/values.cuh", "kept.is_first ? contract::weight(scale, max) : total", "total")],
+        [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
     Fault(
         "draws_streamed",
         "draws by weights alone are streamed where their rows could be held",

@@ -736,10 +736,19 @@ class StagedCall {
     for (const sampler_stage stage : order) pipeline_.windows.add(stage);
     pipeline_.typical_p.value = 0.9f;
     pipeline_.xtc_threshold.value = 0.1f;
+    pipeline_.top_n_sigma.value = 1.0f;
+    pipeline_.epsilon.value = pipeline_.eta.value = 3e-4f;
+    pipeline_.p_less.value = SAMPLER_P_LESS_NORM;
+    pipeline_.top_a.value = 0.2f;
     return *this;
   }
   StagedCall &adaptive_p(float target) {
     pipeline_.adaptive.kind.value = SAMPLER_ADAPTIVE_P;
+    pipeline_.adaptive.target.value = target;
+    return windows({SAMPLER_STAGE_ADAPTIVE});
+  }
+  StagedCall &mirostat(float target) {
+    pipeline_.adaptive.kind.value = SAMPLER_ADAPTIVE_MIROSTAT_V2;
     pipeline_.adaptive.target.value = target;
     return windows({SAMPLER_STAGE_ADAPTIVE});
   }
@@ -922,6 +931,12 @@ const std::vector<Operation> kStagedOperations = {
     OPERATION("bitmask, top-k 50, top-p 0.95",
               StagedCall(s, x).bitmask().filters(50, 0.95f, 0).costs()),
     OPERATION("typical-p 0.9", StagedCall(s, x).windows({SAMPLER_STAGE_TYPICAL_P}).costs()),
+    OPERATION("top-n-sigma 1", StagedCall(s, x).windows({SAMPLER_STAGE_TOP_N_SIGMA}).costs()),
+    OPERATION("eta 0.0003", StagedCall(s, x).windows({SAMPLER_STAGE_ETA}).costs()),
+    OPERATION("p-less", StagedCall(s, x).windows({SAMPLER_STAGE_P_LESS}).costs()),
+    OPERATION("epsilon 0.0003, top-a 0.2",
+              StagedCall(s, x).windows({SAMPLER_STAGE_EPSILON, SAMPLER_STAGE_TOP_A}).costs()),
+    OPERATION("mirostat v2", StagedCall(s, x).mirostat(5.0f).costs()),
     OPERATION("adaptive-p 0.5", StagedCall(s, x).adaptive_p(0.5f).costs()),
     OPERATION("adaptive-p 0.0003", StagedCall(s, x).adaptive_p(0.0003f).costs()),
     OPERATION("top-k 50, top-p 0.95, 20 log-probabilities and the rank",
@@ -1087,7 +1102,7 @@ TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const int num_streamed = setup.dtype == SAMPLER_F32 ? 14 : 13;  // of f32 also probabilities
   const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
-  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 8);
+  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 13);
   if (setup.by != By::kStreamed) return;
   const int num_staged = setup.dtype == SAMPLER_F32 ? 5 : 3;  // of f32 also with reports
   expect_at_most_twice(setup, part, kStagedOperations, num_staged);

@@ -631,6 +631,115 @@ TEST_P(HeldRows, OfNewWeightsEqualTheCpuByOneLaunch) {
   EXPECT_GE(num_good, 450);
 }
 
+// The same rows, with windows that cut at values: in any order, of flat rows too, where they keep
+// one token.
+struct ValuesCase : DrawCase {
+  std::vector<float> temperature, fractions, ranges, values;
+  std::vector<sampler_p_less_kind> p_less;
+  sampler_row_params by_slot = sized<sampler_row_params>();
+  sampler_pipeline pipeline = sized<sampler_pipeline>();
+  bool has_arrays = false, has_values = false;
+
+  ValuesCase(int num_cols, std::uint64_t seed) : DrawCase(num_cols, seed) {
+    std::mt19937_64 random(seed);
+    const auto one_of = [&](auto... all) {
+      const std::common_type_t<decltype(all)...> list[] = {all...};
+      return list[random() % (sizeof list / sizeof *list)];
+    };
+    params.min_p = one_of(0.0f, 0.0f, 1e-4f, 1e-30f);  // no list holds what it keeps
+    if (random() % 2) params.top_n_sigma = one_of(0.5f, 1.0f, 3.0f);
+    if (random() % 3 == 0) params.epsilon_cutoff = one_of(1e-5f, 3e-4f, 0.2f);
+    if (random() % 3 == 0) params.eta_cutoff = one_of(1e-5f, 2e-3f, 0.9f);
+    if (random() % 3 == 0) params.p_less = one_of(SAMPLER_P_LESS_PLAIN, SAMPLER_P_LESS_NORM);
+    if (random() % 3 == 0) params.top_a = one_of(0.2f, 1e-3f, 9.0f);
+    if (random() % 3 == 0) params.dynamic_temperature_range = one_of(0.4f, 2.0f);
+    params.dynamic_temperature_exponent = one_of(0.0f, 1.3f);
+    if (random() % 3 == 0) {
+      params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+      params.adaptive_target = one_of(0.0f, 0.1f, 9.0f);
+    }
+    params.cutoff_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+    params.temperature_order =
+        one_of(SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST);
+    if (random() % 3 == 0) list_stages(&random);
+    reports.logprob_kind = one_of(SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED);
+    has_arrays = random() % 3 == 0;
+    has_values = random() % 3 == 0;
+    for (int i = 0; i < 10; ++i) {
+      temperature.push_back(one_of(0.0f, 0.8f, 1.0f, 2.0f, i == 7 ? -1.0f : 1.5f));
+      fractions.push_back(one_of(0.0f, 1e-4f, 0.2f, i == 4 ? std::nanf("") : 1.0f));
+      ranges.push_back(one_of(0.0f, 0.7f, 3.0f));
+      p_less.push_back(one_of(SAMPLER_P_LESS_NONE, SAMPLER_P_LESS_PLAIN, SAMPLER_P_LESS_NORM,
+                              i == 8 ? sampler_p_less_kind(77) : SAMPLER_P_LESS_NONE));
+      for (int j = 0; j < SAMPLER_NUM_ADAPTIVE_VALUES; ++j) {
+        values.push_back(one_of(std::nanf(""), 0.0f, 1.5f, 12.0f));
+      }
+    }
+    pipeline.adaptive_values = values.data();
+    by_slot.temperature = temperature.data();
+    if (params.epsilon_cutoff > 0) by_slot.epsilon_cutoff = fractions.data();
+    if (params.top_a > 0) by_slot.top_a = fractions.data();
+    if (params.p_less != SAMPLER_P_LESS_NONE) by_slot.p_less = p_less.data();
+    if (params.dynamic_temperature_range > 0) by_slot.dynamic_temperature_range = ranges.data();
+  }
+
+  // All stages, in any order, but mirostat the last.
+  void list_stages(std::mt19937_64 *random) {
+    sampler_stage all[] = {SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_MIN_P,
+                           SAMPLER_STAGE_TOP_N_SIGMA, SAMPLER_STAGE_EPSILON,
+                           SAMPLER_STAGE_ETA,         SAMPLER_STAGE_P_LESS,
+                           SAMPLER_STAGE_TOP_A,       SAMPLER_STAGE_ADAPTIVE};
+    std::shuffle(std::begin(all), std::end(all) - 1, *random);
+    std::copy(std::begin(all), std::end(all), params.stages);
+    params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+  }
+
+  bool has_windows() const {
+    return params.top_n_sigma > 0 || params.epsilon_cutoff > 0 || params.eta_cutoff > 0 ||
+           params.p_less != SAMPLER_P_LESS_NONE || params.top_a > 0 ||
+           params.dynamic_temperature_range > 0 || params.adaptive_kind != SAMPLER_ADAPTIVE_NONE;
+  }
+
+  std::vector<std::int64_t> run(sampler_t sampler, std::uint64_t seed) const {
+    const auto size = std::size_t(num_outputs(seed));
+    std::vector<float> observations(size);
+    std::vector<std::int32_t> counts(size);
+    ValuesCase reported = *this;
+    if (seed % 4 != 0) reported.reports.out_observations = observations.data();
+    if (seed % 4 != 1) reported.reports.out_kept_counts = counts.data();
+    std::vector<std::int64_t> result = static_cast<DrawCase &>(reported).run(
+        sampler, seed, has_arrays ? &by_slot : nullptr, has_values ? &pipeline : nullptr);
+    for (const float x : observations) result.push_back(std::int64_t(contract::bits_of(x)));
+    result.insert(result.end(), counts.begin(), counts.end());
+    return result;
+  }
+};
+
+TEST_P(HeldRows, OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch) {
+  const std::uint64_t num_widths =
+      GetParam().device.has_clusters() ? 5 : 3;  // the others do not fit
+  int num_good = 0, num_alone = 0, num_held = 0;
+  for (std::uint64_t seed = 0; seed < 240; ++seed) {
+    const ValuesCase call(kWidths[seed / 4 % num_widths], seed);
+    if (!call.has_windows()) continue;
+    const std::vector<std::int64_t> expected = call.run(cpu_.get(), seed);
+    runtime::forget_calls();
+    ASSERT_EQ(expected, call.run(device_.get(), seed)) << "seed " << seed;
+    EXPECT_TRUE(was_held(call.rows, HeldKind::kValues)) << "seed " << seed;
+    EXPECT_EQ(runtime::launches().size(), 1u) << "seed " << seed;
+    ++num_held;
+    const auto size = std::size_t(call.num_outputs(seed));
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool is_good = expected[size + 4 * i + 1] == SAMPLER_ROW_OK;
+      num_good += is_good;
+      num_alone += is_good && expected[6 * size + i] == 1;
+    }
+  }
+  EXPECT_GE(num_held, 180);
+  EXPECT_GE(num_good, 450);
+  EXPECT_GE(num_alone, 80);
+}
+
 // Every token of rows of few, at both ends of them, in any place of a vector.
 TEST_P(HeldRows, OfDrawsFindEveryToken) {
   constexpr int kDraws = 400;
@@ -770,7 +879,10 @@ TEST_P(HeldRows, OfStagesAreNotLeft) {
       runtime::forget_calls();
       EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get()))
           << "stage " << stage << ", " << num_cols << " columns";
-      EXPECT_TRUE(was_held(call.rows, HeldKind::kStaged)) << "stage " << stage;
+      EXPECT_TRUE(was_held(call.rows, HeldKind::kStaged) ||
+                  was_held(call.rows, HeldKind::kReweighed) ||
+                  was_held(call.rows, HeldKind::kValues))
+          << "stage " << stage;
     }
   }
 }

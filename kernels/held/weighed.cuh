@@ -1,0 +1,175 @@
+// Draws from a held row of logits by the weights of those of its tokens that are above a value:
+// what they have in common, whatever the value and the weights.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/adaptive_values.h"
+#include "contract/draw.h"
+#include "contract/log2.h"
+#include "held/cut.cuh"
+#include "operations/sample.cuh"
+#include "stages/staged.h"
+
+namespace sampler::kernels {
+
+template <class Context, class Shared>
+class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
+ public:
+  using Base = CutBlock<Context, Shared, StagedSampleRequest>;
+  using Base::Base;
+
+ protected:
+  using Block = typename Base::Block;
+  using Base::ctx;
+  using Base::request;
+  using Base::shared;
+  using Row = typename Base::Row;
+
+  // What is drawn from: the tokens above a value, at a temperature.
+  struct Kept {
+    float below;
+    float temperature;
+    bool is_first;  // the first of them alone
+  };
+
+  // Loads the row; meanwhile one thread calls read(slot), which returns a status. Calls draw(row,
+  // key of the largest value) if the row is good.
+  template <class Read, class Draw>
+  SAMPLER_DEVICE void run_row(const Read &read, const Draw &draw) {
+    const int64_t index = input_row(request, this->index());
+    if (index < 0 || index >= request.input.num_rows) return write_bad(SAMPLER_ROW_INVALID_INDEX);
+    const Row row = Row::of(contract::row_view(request.input, index));
+    this->load_as_f32(row, [&] {
+      if (ctx.thread() == 0) shared.status = read_numbers(read);
+    });
+    ctx.team_sync();
+    const uint32_t key = this->max_of_team(this->key_of_part(row));
+    const uint32_t status = shared.status != SAMPLER_ROW_OK ? shared.status : status_of_key(key);
+    if (status != SAMPLER_ROW_OK) return write_bad(status);
+    draw(row, key);
+  }
+
+  SAMPLER_DEVICE bool is_greedy() const {
+    return contract::is_greedy(shared.parameters.temperature);
+  }
+  // The largest value alone.
+  SAMPLER_DEVICE static float just_below(uint32_t max_key) {
+    return contract::value_of_key(max_key - 1);
+  }
+  SAMPLER_DEVICE uint64_t random_word(const Kept &kept) const {
+    return kept.is_first ? 0 : shared.word;
+  }
+
+  // ---- Passes
+
+  // Calls f(place, quad) for the lane's vectors of a tile.
+  template <class F>
+  SAMPLER_DEVICE void for_each_quad(int tile, const F &f) const {
+    SAMPLER_KEEP_ROLLED
+    for (int slot = 0; slot < Block::kSlots; ++slot) {
+      Vector *const place = this->place(tile, slot);
+      f(place, ctx.load_shared(place));
+    }
+  }
+  // Calls f(x) for each of the thread's elements.
+  template <class F>
+  SAMPLER_DEVICE void for_each_element(const Row &row, const F &f) const {
+    this->for_each_tile(row, [&](int tile) {
+      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) f(contract::float_of(quad.word[j]));
+      });
+    });
+  }
+  // The team's sum of the weights of relative(x).
+  template <class Relative>
+  SAMPLER_DEVICE uint64_t weight_of(const Row &row, const Relative &relative) {
+    uint64_t own = 0;
+    this->for_each_tile(row, [&](int tile) {
+      contract::WeightSum weights;
+      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) weights.add(relative(contract::float_of(quad.word[j])));
+      });
+      own += weights.of(kGroup);
+    });
+    return this->weight_of_team(own);
+  }
+  // The weight of all tokens at temperature 1, if raw log-probabilities are wanted.
+  SAMPLER_DEVICE uint64_t raw_weight(const Row &row, float max) {
+    if (!has_raw_logprobs()) return 0;
+    const contract::RowScale scale = contract::logits_row_scale(max, 1.0f);
+    return weight_of(row, [=](float x) { return contract::relative_for_weight(scale, x); });
+  }
+  // The number of tokens above a value, if it is wanted.
+  SAMPLER_DEVICE int32_t kept_count(const Row &row, const Kept &kept) {
+    if (kept.is_first || !request.out_kept_counts) return 1;
+    uint64_t count = 0;
+    for_each_element(row, [&](float x) { count += x > kept.below ? 1 : 0; });
+    return int32_t(this->weight_of_team(count));
+  }
+
+  // ---- Output
+
+  SAMPLER_DEVICE bool has_raw_logprobs() const {
+    return request.out_logprobs && request.logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
+
+  // The drawn token's, in the row that it is drawn from.
+  struct Drawn {
+    int id;
+    contract::RowScale scale;
+    float logit;
+    uint64_t weight;  // of that row
+    float observation;
+  };
+  // Called by one thread. `given`: the token's value. `raw_weight`: of the given row.
+  SAMPLER_DEVICE void write(const Drawn &drawn, float given, float max, uint64_t raw_weight,
+                            int32_t kept_count) const {
+    const int64_t output = this->index();
+    if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output, drawn.id);
+    if (request.out_row_status) request.out_row_status[output] = SAMPLER_ROW_OK;
+    if (request.out_values) request.out_values[output] = given;
+    if (request.out_kept_counts) request.out_kept_counts[output] = kept_count;
+    if (request.out_observations) request.out_observations[output] = drawn.observation;
+    if (!request.out_logprobs) return;
+    const bool is_raw = has_raw_logprobs();
+    const contract::RowScale raw = contract::logits_row_scale(max, 1.0f);
+    const contract::RowScale scale = {SAMPLER_LOGITS, is_raw ? max : drawn.scale.max,
+                                      is_raw ? raw.scale : drawn.scale.scale, 0};
+    const float log_probability = contract::log_probability(scale, is_raw ? given : drawn.logit,
+                                                            is_raw ? raw_weight : drawn.weight);
+    request.out_logprobs[output] = !is_raw && is_greedy() ? 0.0f : log_probability;
+  }
+
+  SAMPLER_DEVICE void write_bad(uint32_t status) const {
+    if (!this->is_leader() || ctx.thread() != 0) return;
+    const int64_t output = this->index();
+    if (request.out_token_ids.data) {
+      contract::store_id(request.out_token_ids, output, request.bad_row_token);
+    }
+    if (request.out_row_status) request.out_row_status[output] = status;
+    if (request.out_values) request.out_values[output] = contract::quiet_nan();
+    if (request.out_kept_counts) request.out_kept_counts[output] = 0;
+    if (request.out_observations) request.out_observations[output] = contract::quiet_nan();
+    if (request.out_logprobs) request.out_logprobs[output] = contract::quiet_nan();
+  }
+
+ private:
+  // Called by one thread.
+  template <class Read>
+  SAMPLER_DEVICE uint32_t read_numbers(const Read &read) const {
+    const int64_t slot = request.slots[this->index()];
+    const uint32_t status = contract::read_parameters(request, slot, &shared.parameters);
+    if (status != SAMPLER_ROW_OK) return status;
+    shared.word = contract::random_word64(request.random.of(slot), contract::Purpose::kSample, 0);
+    shared.adaptive = request.stages.adaptive.of(slot);
+    const contract::AdaptiveValues values = request.stages.values(slot);
+    const bool are_valid =
+        shared.adaptive.are_valid() && contract::are_valid_values(values) && read(slot, values);
+    return are_valid ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_PARAMETER;
+  }
+};
+
+}  // namespace sampler::kernels
