@@ -30,7 +30,7 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "listed": {"listed": 156 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
-             "draw": 48 << 10, "reweighed": 64 << 10, "values": 96 << 10},
+             "draw": 48 << 10, "reweighed": 76 << 10, "values": 104 << 10},
 }
 CALLERS = ("verify", "report", "edited-report", "staged")  # kinds that call functions
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.

@@ -66,34 +66,34 @@ bool cuts_at_value(sampler_stage stage, const contract::Pipeline &stages) {
 }
 
 // kReweighed, kValues, or kStaged: draws after stages that are for neither. Their kernels check the
-// numbers of the stages that they run; those of others are valid unless they differ by slot.
+// numbers of the stages that they run; those of others are valid unless they differ by slot, or are
+// checked by the launch that edits.
 HeldKind kind_of_stages(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
+  const contract::PerSlot<float> &range = stages.dynamic_range;
   const bool is_reweighed = reweighs(stages.adaptive);
-  bool is_for_values = true, is_for_reweighed = is_reweighed;
-  bool is_run[SAMPLER_MAX_STAGES + 1] = {};
-  is_run[SAMPLER_STAGE_ADAPTIVE] = true;
+  bool is_for_values = true, is_for_reweighed = is_reweighed && !range.array && !(range.value > 0);
+  bool is_checked[SAMPLER_MAX_STAGES + 1] = {};
+  is_checked[SAMPLER_STAGE_ADAPTIVE] = true;
   for (const sampler_stage stage : stages.windows) {
-    is_run[stage] = true;
+    is_checked[stage] = !is_reweighed || stage == SAMPLER_STAGE_ADAPTIVE;
     is_for_values = is_for_values && cuts_at_value(stage, stages);
     is_for_reweighed =
         is_for_reweighed && (stage == SAMPLER_STAGE_TEMPERATURE || stage == SAMPLER_STAGE_MIN_P ||
                              stage == SAMPLER_STAGE_ADAPTIVE);
   }
-  const contract::PerSlot<float> &range = stages.dynamic_range;
-  bool differ = stages.adaptive.kind.array != nullptr;
+  bool may_be_invalid = false;
   contract::for_each_stage_parameter(&stages, [&](int, sampler_stage stage, const auto *number) {
-    const bool is_checked =
-        is_reweighed ? stage == SAMPLER_STAGE_ADAPTIVE : stage > 0 && is_run[stage];
-    differ = differ || (number->array && !is_checked);
+    may_be_invalid = may_be_invalid || (number->array && !(stage > 0 && is_checked[stage]));
   });
-  const bool has_others = stages.has_edits() || stages.adaptive.may_decay() ||
-                          stages.min_keep.value > 1 || stages.forced_token_ids ||
-                          stages.scored_token_ids;
+  if (stages.has_edits()) may_be_invalid = !are_edits_few(stages);
+  const bool has_others = stages.adaptive.kind.array || stages.adaptive.may_decay() ||
+                          stages.min_keep.array || stages.min_keep.value > 1 ||
+                          stages.forced_token_ids || stages.scored_token_ids;
   const bool has_reports =
       request.reports_kept() || request.reports_distribution() || request.wanted.out_removed_by;
-  if (differ || has_others || has_reports) return HeldKind::kStaged;
-  if (is_for_reweighed && !(range.value > 0.0f)) return HeldKind::kReweighed;
+  if (may_be_invalid || has_others || has_reports) return HeldKind::kStaged;
+  if (is_for_reweighed) return HeldKind::kReweighed;
   return is_for_values ? HeldKind::kValues : HeldKind::kStaged;
 }
 
@@ -205,6 +205,16 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
     held.num_teams = std::min(num_rows, at_once);
   }
   return held;
+}
+
+Held plan_held(const StagedSampleRequest &request, const DeviceShape &device) {
+  const auto plan = [&](HeldKind kind) {
+    return plan_held(kind, request.num_rows, request.input.num_cols, device);
+  };
+  Held held = plan(held_kind(request));
+  if (!is_weighed(held.kind) || !request.stages.has_edits()) return held;
+  held.edits = plan_edits(request, device.edits_bytes);
+  return held.edits.capacity < 0 ? plan(HeldKind::kStaged) : held;
 }
 
 }  // namespace sampler::kernels

@@ -40,7 +40,7 @@ constexpr int kNumHeldKinds = 12;
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }
-// Draws by the weights of tokens above a value, of which no row is left.
+// Draws by the weights of tokens above a value. Only rows of too many edits are left.
 SAMPLER_HD constexpr bool is_weighed(HeldKind kind) {
   return kind == HeldKind::kReweighed || kind == HeldKind::kValues;
 }
@@ -54,12 +54,13 @@ struct Held {
   int64_t num_rows = 0;
   int64_t num_teams = 0;
   char *memory = nullptr;  // bytes(), aligned
+  StreamedEdits edits;     // of weighed kinds: what a launch before this one makes of rows
 
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
     return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain &&
-           kind != HeldKind::kDraw && !is_weighed(kind);
+           kind != HeldKind::kDraw && (!is_weighed(kind) || edits.is_on());
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -67,12 +68,22 @@ struct Held {
     return reinterpret_cast<uint32_t *>(memory + sizeof(StreamHead));
   }
   SAMPLER_HD size_t bytes() const {
-    constexpr size_t kLine = kStreamAlignment;
-    const size_t lines = (size_t(num_rows) * sizeof(uint32_t) + kLine - 1) / kLine;
-    return leaves_rows() ? sizeof(StreamHead) + lines * kLine : 0;
+    if (!leaves_rows()) return 0;
+    return offset_of_edits() + (edits.is_on() ? size_t(num_rows) * edits.row_bytes() : 0);
+  }
+  void place(char *workspace) {
+    memory = workspace;
+    edits.memory = workspace + offset_of_edits();
   }
   // Dynamic shared memory of a block.
   SAMPLER_HD size_t shared_bytes() const;
+
+ private:
+  SAMPLER_HD size_t offset_of_edits() const {
+    constexpr size_t kLine = kStreamAlignment;
+    const size_t lines = (size_t(num_rows) * sizeof(uint32_t) + kLine - 1) / kLine;
+    return sizeof(StreamHead) + lines * kLine;
+  }
 };
 
 // What the blocks of a team exchange; all have it at the same address.
@@ -256,5 +267,7 @@ HeldKind held_kind(const contract::SampleRequest &request);
 
 // kNone without rows, or if a team's shared memory does not hold them.
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);
+// With the room that edits take.
+Held plan_held(const StagedSampleRequest &request, const DeviceShape &device);
 
 }  // namespace sampler::kernels

@@ -21,7 +21,9 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
           shared.adaptive_values = values;
           return true;
         },
-        [this](const Row &row, uint32_t max_key) { draw(row, max_key); });
+        [this](const Row &row, uint32_t max_key, const Given &given) {
+          draw(row, max_key, given);
+        });
   }
 
  private:
@@ -29,6 +31,7 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
   using Base::ctx;
   using Base::request;
   using Base::shared;
+  using Given = typename Base::Given;
   using Kept = typename Base::Kept;
   using Row = typename Base::Row;
 
@@ -41,9 +44,8 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
     contract::AdaptiveP adaptive_p;
   };
 
-  SAMPLER_DEVICE void draw(const Row &row, uint32_t max_key) {
+  SAMPLER_DEVICE void draw(const Row &row, uint32_t max_key, const Given &given) {
     const float max = contract::value_of_key(max_key);
-    const uint64_t raw_weight = this->raw_weight(row, max);
     const Kept kept = find_kept(max_key);
     const int32_t count = this->kept_count(row, kept);
     const Rules rules = find_weights(row, max, kept);
@@ -56,12 +58,12 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
       return is_adaptive ? relative_of(rules, rounded_bits(adaptive, x)) : x;
     };
     const auto write = [&](int id, float, uint64_t total) {
-      const float given = row.value(id);
-      float logit = given;
-      if (is_adaptive) logit = adaptive.logit(given);
-      if (rules.weights == Weights::kSmoothed) logit = rules.smoothing.logit(given);
-      const float observation = is_adaptive ? adaptive.probability(given) : contract::quiet_nan();
-      this->write({id, rules.drawn, logit, total, observation}, given, max, raw_weight, count);
+      const float value = this->edited_value(row, id);
+      float logit = value;
+      if (is_adaptive) logit = adaptive.logit(value);
+      if (rules.weights == Weights::kSmoothed) logit = rules.smoothing.logit(value);
+      const float observation = is_adaptive ? adaptive.probability(value) : contract::quiet_nan();
+      this->write({id, rules.drawn, logit, total, observation}, row.value(id), given, count);
     };
     this->template find_drawn<false>(row, own, this->random_word(kept), relative, write);
   }

@@ -36,19 +36,21 @@ class ValueBlock : WeighedBlock<Context, HeldValues> {
                             numbers.mu};
           return shared.numbers.are_valid();
         },
-        [this](const Row &row, uint32_t max_key) { draw(row, max_key); });
+        [this](const Row &row, uint32_t max_key, const Given &given) {
+          draw(row, max_key, given);
+        });
   }
 
  private:
   using Base::ctx;
   using Base::request;
   using Base::shared;
+  using Given = typename Base::Given;
   using Kept = typename Base::Kept;
   using Row = typename Base::Row;
 
-  SAMPLER_DEVICE void draw(const Row &row, uint32_t max_key) {
+  SAMPLER_DEVICE void draw(const Row &row, uint32_t max_key, const Given &given) {
     const float max = contract::value_of_key(max_key);
-    const uint64_t raw_weight = this->raw_weight(row, max);
     bool greedy = this->is_greedy();
     Kept kept = {this->just_below(max_key), 1.0f, true};
     if (!greedy) kept = run_windows(row, max_key, &greedy);
@@ -64,7 +66,7 @@ class ValueBlock : WeighedBlock<Context, HeldValues> {
       const float observation = shared.numbers.is_mirostat() && !greedy
                                     ? contract::surprise(contract::relative_log2(scale, x), weight)
                                     : contract::quiet_nan();
-      this->write({id, scale, x, weight, observation}, x, max, raw_weight, count);
+      this->write({id, scale, x, weight, observation}, row.value(id), given, count);
     };
     this->template find_drawn<false>(row, own, this->random_word(kept), relative, write);
   }

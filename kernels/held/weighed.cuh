@@ -22,6 +22,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
  protected:
   using Block = typename Base::Block;
   using Base::ctx;
+  using Base::held;
   using Base::request;
   using Base::shared;
   using Row = typename Base::Row;
@@ -33,8 +34,16 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     bool is_first;  // the first of them alone
   };
 
-  // Loads the row; meanwhile one thread calls read(slot), which returns a status. Calls draw(row,
-  // key of the largest value) if the row is good.
+  // The row as it was given: its largest value, and the weight of all tokens at temperature 1, if
+  // raw log-probabilities are wanted.
+  struct Given {
+    float max;
+    uint64_t weight;
+  };
+
+  // Loads the row, and edits it; meanwhile one thread calls read(slot, adaptive values), which
+  // returns whether what it reads is valid. Calls draw(row, key of the largest value, given) if the
+  // row is good.
   template <class Read, class Draw>
   SAMPLER_DEVICE void run_row(const Read &read, const Draw &draw) {
     const int64_t index = input_row(request, this->index());
@@ -44,10 +53,28 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
       if (ctx.thread() == 0) shared.status = read_numbers(read);
     });
     ctx.team_sync();
-    const uint32_t key = this->max_of_team(this->key_of_part(row));
-    const uint32_t status = shared.status != SAMPLER_ROW_OK ? shared.status : status_of_key(key);
+    uint32_t key = this->max_of_team(this->key_of_part(row));
+    uint32_t status = shared.status;
+    EditsHead edits = {};
+    if (held.edits.is_on()) {
+      edits = edits_head();
+      if (status == SAMPLER_ROW_OK) status = edits.number_status;
+      if (status == SAMPLER_ROW_OK && edits.num_edited == EditsHead::kLeft) {
+        return this->leave(this->index());
+      }
+    }
+    if (status == SAMPLER_ROW_OK) status = status_of_key(key);
+    if (status == SAMPLER_ROW_OK) status = edits.status;
     if (status != SAMPLER_ROW_OK) return write_bad(status);
-    draw(row, key);
+    const float max = contract::value_of_key(key);
+    const Given given = {max, has_raw_logprobs() ? raw_weight(row, max) : 0};
+    if (held.edits.is_on()) {
+      edit(row, edits);
+      key = this->max_of_team(this->key_of_part(row));
+      status = status_of_key(key);
+      if (status != SAMPLER_ROW_OK) return write_bad(status);
+    }
+    draw(row, key, given);
   }
 
   SAMPLER_DEVICE bool is_greedy() const {
@@ -96,18 +123,23 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     });
     return this->weight_of_team(own);
   }
-  // The weight of all tokens at temperature 1, if raw log-probabilities are wanted.
-  SAMPLER_DEVICE uint64_t raw_weight(const Row &row, float max) {
-    if (!has_raw_logprobs()) return 0;
-    const contract::RowScale scale = contract::logits_row_scale(max, 1.0f);
-    return weight_of(row, [=](float x) { return contract::relative_for_weight(scale, x); });
-  }
   // The number of tokens above a value, if it is wanted.
   SAMPLER_DEVICE int32_t kept_count(const Row &row, const Kept &kept) {
     if (kept.is_first || !request.out_kept_counts) return 1;
     uint64_t count = 0;
     for_each_element(row, [&](float x) { count += x > kept.below ? 1 : 0; });
     return int32_t(this->weight_of_team(count));
+  }
+
+  // A token's value, as edits leave it.
+  SAMPLER_DEVICE float edited_value(const Row &row, int id) const {
+    if (!held.edits.is_on() || edits_head().num_edited == 0) return row.value(id);
+    const uint32_t output = uint32_t(this->index()), position = uint32_t(id + row.lead);
+    const uint32_t word = held.edits.bits(output)[position / 32];
+    const uint32_t bit = uint32_t(1) << (position % 32);
+    if ((word & bit) == 0) return row.value(id);
+    const uint32_t before = held.edits.before(output)[position / 32];
+    return held.edits.values(output)[before + uint32_t(Context::count_bits(word & (bit - 1)))];
   }
 
   // ---- Output
@@ -124,22 +156,22 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t weight;  // of that row
     float observation;
   };
-  // Called by one thread. `given`: the token's value. `raw_weight`: of the given row.
-  SAMPLER_DEVICE void write(const Drawn &drawn, float given, float max, uint64_t raw_weight,
+  // Called by one thread. `value`: the token's, as given.
+  SAMPLER_DEVICE void write(const Drawn &drawn, float value, const Given &given,
                             int32_t kept_count) const {
     const int64_t output = this->index();
     if (request.out_token_ids.data) contract::store_id(request.out_token_ids, output, drawn.id);
     if (request.out_row_status) request.out_row_status[output] = SAMPLER_ROW_OK;
-    if (request.out_values) request.out_values[output] = given;
+    if (request.out_values) request.out_values[output] = value;
     if (request.out_kept_counts) request.out_kept_counts[output] = kept_count;
     if (request.out_observations) request.out_observations[output] = drawn.observation;
     if (!request.out_logprobs) return;
     const bool is_raw = has_raw_logprobs();
-    const contract::RowScale raw = contract::logits_row_scale(max, 1.0f);
-    const contract::RowScale scale = {SAMPLER_LOGITS, is_raw ? max : drawn.scale.max,
+    const contract::RowScale raw = contract::logits_row_scale(given.max, 1.0f);
+    const contract::RowScale scale = {SAMPLER_LOGITS, is_raw ? given.max : drawn.scale.max,
                                       is_raw ? raw.scale : drawn.scale.scale, 0};
-    const float log_probability = contract::log_probability(scale, is_raw ? given : drawn.logit,
-                                                            is_raw ? raw_weight : drawn.weight);
+    const float log_probability = contract::log_probability(scale, is_raw ? value : drawn.logit,
+                                                            is_raw ? given.weight : drawn.weight);
     request.out_logprobs[output] = !is_raw && is_greedy() ? 0.0f : log_probability;
   }
 
@@ -157,6 +189,51 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   }
 
  private:
+  SAMPLER_DEVICE EditsHead edits_head() const {
+    const auto *const head =
+        reinterpret_cast<const Vector *>(held.edits.head(uint32_t(this->index())));
+    const Vector raw = ctx.load_fresh(head);
+    return {raw.word[0], raw.word[1], int32_t(raw.word[2]), raw.word[3]};
+  }
+
+  SAMPLER_DEVICE uint64_t raw_weight(const Row &row, float max) {
+    const contract::RowScale scale = contract::logits_row_scale(max, 1.0f);
+    return weight_of(row, [=](float x) { return contract::relative_for_weight(scale, x); });
+  }
+
+  // Edits the block's part of the row.
+  SAMPLER_DEVICE void edit(const Row &row, const EditsHead &of_row) const {
+    const StreamedEdits &edits = held.edits;
+    const uint32_t output = uint32_t(this->index());
+    const uint32_t *const mask = edits.mask_of(of_row);
+    this->for_each_tile(row, [&](int tile) {
+      if (of_row.num_edited != 0 && ctx.lane() < kWordsOfTile) {
+        const int index = (this->begin_ + tile) * kWordsOfTile + ctx.lane();
+        uint32_t left = edits.bits(output)[index];
+        if (left != 0) {
+          const float *value = edits.values(output) + edits.before(output)[index];
+          SAMPLER_KEEP_ROLLED
+          for (; left != 0; left &= left - 1, ++value) {
+            const int in_tile = 32 * ctx.lane() + Context::lowest_bit(left);
+            this->values()[this->place_of(tile, in_tile)] = *value;
+          }
+        }
+      }
+      ctx.warp_sync();
+      if (!mask) return;
+      for_each_quad(tile, [&](Vector *place, Vector quad) {
+        const int slot = int(place - this->place(tile, 0)) / 32;
+        const uint32_t allowed = edits.allowed_from(mask, this->index_of(row, tile, slot * kQuad));
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const float x = contract::float_of(quad.word[j]);
+          quad.word[j] = contract::bits_of(contract::ban(x, (allowed >> j & 1) == 0));
+        }
+        ctx.store_vector(place, quad);
+      });
+    });
+  }
+
   // Called by one thread.
   template <class Read>
   SAMPLER_DEVICE uint32_t read_numbers(const Read &read) const {

@@ -51,9 +51,14 @@ cudaError_t launch_clear(const Stream &stream, cudaStream_t cuda_stream) {
   return enqueue(clear_kernel_address(), config, &stream);
 }
 
-// Edits rows, and does what launch_clear() does.
-cudaError_t launch_edits(const StagedSampleRequest &request, const Stream &stream,
+// The launch before others of rows: clears what they count, and edits.
+template <class Request>
+cudaError_t launch_first(const Request &, const Stream &stream, cudaStream_t cuda_stream) {
+  return launch_clear(stream, cuda_stream);
+}
+cudaError_t launch_first(const StagedSampleRequest &request, const Stream &stream,
                          cudaStream_t cuda_stream) {
+  if (!stream.edits.is_on()) return launch_clear(stream, cuda_stream);
   const LaunchConfig config(request.num_rows, 1, EditsLists::bytes(stream.edits), cuda_stream);
   return enqueue(edits_kernel_address(), config, &request, &stream);
 }
@@ -111,7 +116,8 @@ cudaError_t launch_held_and_rest(const Request &request, const Held &held, const
   if (!held.leaves_rows()) return launch_held(request, held, false, stream);
   Stream head;  // without slots
   head.memory = held.memory;
-  cudaError_t error = launch_clear(head, stream);
+  head.edits = held.edits;
+  cudaError_t error = launch_first(request, head, stream);
   if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
   if (error != cudaSuccess) return error;
   Plan plan = rest;
@@ -170,14 +176,13 @@ cudaError_t launch(const contract::UnmaskRequest &request, cudaStream_t stream) 
 
 cudaError_t launch(const contract::SampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream) {
-  const cudaError_t error = launch_clear(stream, cuda_stream);
+  const cudaError_t error = launch_first(request, stream, cuda_stream);
   if (error != cudaSuccess) return error;
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }
 cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream) {
-  const cudaError_t error = stream.has_edits() ? launch_edits(request, stream, cuda_stream)
-                                               : launch_clear(stream, cuda_stream);
+  const cudaError_t error = launch_first(request, stream, cuda_stream);
   if (error != cudaSuccess) return error;
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }

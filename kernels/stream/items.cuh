@@ -230,7 +230,7 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     item.patch.bits = is_edited ? edits.bits(item.row) : nullptr;
     item.patch.before = edits.before(item.row);
     item.patch.values = edits.values(item.row);
-    item.patch.mask = head.mask < 0 ? nullptr : edits.bitmasks + head.mask * edits.bitmask_stride;
+    item.patch.mask = edits.mask_of(head);
   }
   SAMPLER_DEVICE const StreamedPatch &patch() const { return item().patch; }
 

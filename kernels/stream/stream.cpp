@@ -54,14 +54,6 @@ bool is_all_for_general_kernel(const contract::SampleRequest &request) {
   return !request.parameters.differ_by_slot() && need_of_all(request) == StreamNeed::kOther;
 }
 
-// Whether edits, if any, only change logits that lists and texts name, and forbid tokens by
-// bitmasks.
-bool are_edits_few(const contract::Pipeline &stages) {
-  return !stages.may_list_allowed() && !stages.dense_bias &&
-         !(stages.guidance.logits && stages.guidance.may_guide()) && !stages.forced_token_ids &&
-         !stages.scored_token_ids;
-}
-
 // Whether stages change what filters keep, or the draw.
 bool has_other_stages(const contract::Pipeline &stages) {
   return stages.has_windows || stages.adaptive.may_have_window() || stages.adaptive.may_decay();
@@ -135,6 +127,12 @@ sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::
 }
 
 }  // namespace
+
+bool are_edits_few(const contract::Pipeline &stages) {
+  return !stages.may_list_allowed() && !stages.dense_bias &&
+         !(stages.guidance.logits && stages.guidance.may_guide()) && !stages.forced_token_ids &&
+         !stages.scored_token_ids;
+}
 
 bool may_have_two_scales(const contract::Parameters &all) {
   const float other = 0.5f;  // than what is off

@@ -145,6 +145,7 @@ struct StreamedEdits {
   int64_t bitmask_stride = 0;
   contract::BitmaskRule bitmask_rule = contract::BitmaskRule::kLeaves;
 
+  SAMPLER_HD bool is_on() const { return num_words > 0; }
   SAMPLER_HD EditsHead *head(uint32_t row) const {
     return reinterpret_cast<EditsHead *>(memory + size_t(row) * row_bytes());
   }
@@ -161,6 +162,20 @@ struct StreamedEdits {
     const size_t bytes =
         sizeof(EditsHead) + size_t(num_words) * kBytesOfWord + size_t(capacity) * sizeof(float);
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
+  }
+
+  SAMPLER_HD const uint32_t *mask_of(const EditsHead &of_row) const {
+    return of_row.mask < 0 ? nullptr : bitmasks + of_row.mask * bitmask_stride;
+  }
+  SAMPLER_HD uint32_t mask_word(const uint32_t *mask, int index) const {
+    if (index < bitmask_stride) return mask[index];
+    return bitmask_rule == contract::BitmaskRule::kLeaves ? ~uint32_t(0) : 0;
+  }
+  // A bit for each of up to 32 ids from one on: whether the mask allows it; of negative ones any.
+  SAMPLER_HD uint32_t allowed_from(const uint32_t *mask, int id) const {
+    const int first = id < 0 ? 0 : id / 32, shift = id - first * 32;
+    const uint64_t words = uint64_t(mask_word(mask, first + 1)) << 32 | mask_word(mask, first);
+    return uint32_t(shift < 0 ? words << -shift : words >> shift);
   }
 
   // What a word with the number before it, and a token whose logit is edited, take of the shared
@@ -402,6 +417,10 @@ StreamKind stream_kind(const StagedSampleRequest &request);
 // Whether rows of a request may have a band.
 bool may_have_bands(const contract::SampleRequest &request);
 
+// Whether a first launch may list the tokens that edits change: they change logits that lists and
+// texts name, and forbid tokens by bitmasks, alone.
+bool are_edits_few(const contract::Pipeline &stages);
+
 // The most bytes that plan_stream() lays out, up to max_rows and max_cols.
 size_t largest_stream_bytes(int64_t max_rows, int64_t max_cols, int blocks_at_once);
 
@@ -417,8 +436,8 @@ bool need_lists_alone(const StagedSampleRequest &request);
 // tokens, and other stages or reports follow; off: the rows have none.
 StreamedLists plan_lists(const StagedSampleRequest &request);
 
-// The room that the edits of a request's rows take, for rows of kEdited; `most_bytes`: of a block's
-// shared memory. A capacity of -1: there is no room.
+// The room that the edits of a request's rows take; `most_bytes`: of a block's shared memory. A
+// capacity of -1: there is no room.
 StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes);
 
 // The shared memory of a block that edits a row, before what EditsLists has.

@@ -93,7 +93,7 @@ class StreamValues : protected StreamItems<Context, kDtype, kKind> {
     if (patch().mask && ctx.lane() <= kWordsOfTile) {
       const int id = tile * kTile - item().lead + 32 * ctx.lane();
       const int word = id >= 0 ? id / 32 : -1;
-      words.mask = word >= 0 ? mask_word(word) : 0;
+      words.mask = word >= 0 ? stream.edits.mask_word(patch().mask, word) : 0;
     }
     return words;
   }
@@ -132,14 +132,7 @@ class StreamValues : protected StreamItems<Context, kDtype, kKind> {
   }
   // A bit for each of those elements: whether the mask allows it, outside the row any.
   SAMPLER_DEVICE uint32_t allowed_of(int position) const {
-    const int id = position - item().lead;
-    const int first = id < 0 ? 0 : id / 32, shift = id - first * 32;
-    const uint64_t words = uint64_t(mask_word(first + 1)) << 32 | mask_word(first);
-    return uint32_t(shift < 0 ? words << -shift : words >> shift) & kBitsOfVector;
-  }
-  SAMPLER_DEVICE uint32_t mask_word(int index) const {
-    if (index < stream.edits.bitmask_stride) return patch().mask[index];
-    return stream.edits.bitmask_rule == contract::BitmaskRule::kLeaves ? ~uint32_t(0) : 0;
+    return stream.edits.allowed_from(patch().mask, position - item().lead) & kBitsOfVector;
   }
 
   // Edits the values of a vector, which are x from `first` on.

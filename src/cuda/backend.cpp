@@ -142,7 +142,9 @@ kernels::Stream stream_of(const Request &request, const Device &device) {
 
 template <class Request>
 kernels::Held held_of(const Request &request, const Device &device) {
-  if constexpr (kMayBeHeld<Request>) {
+  if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
+    return kernels::plan_held(request, device.shape);
+  } else if constexpr (kMayBeHeld<Request>) {
     const kernels::Extent extent = kernels::extent_of(request);
     return kernels::plan_held(kernels::held_kind(request), extent.num_rows, extent.num_cols,
                               device.shape);
@@ -184,8 +186,12 @@ kernels::Plan plan_of(const Request &request, const Device &device, bool is_left
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device, const FastPlan &fast) {
   kernels::Plan plan = plan_of(request, device, fast.is_on());
-  // Teams of both have the same memory, one after the other.
-  if (kernels::kHasStages<Request>) plan.num_teams = std::max(plan.num_teams, fast.held.num_teams);
+  // Teams of both have the same memory, one after the other; of some kinds they have none.
+  if (kernels::is_sample(fast.held.kind)) {
+    plan.num_teams = std::max(plan.num_teams, fast.held.num_teams);
+  } else if (fast.held.is_on() && !fast.held.leaves_rows()) {
+    plan.num_teams = 0;
+  }
   return plan;
 }
 
@@ -493,7 +499,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
       if (fast.stream.is_on()) return kernels::launch(request, fast.stream, plan, stream);
     }
     if constexpr (kMayBeHeld<Request>) {
-      fast.held.memory = memory;
+      fast.held.place(memory);
       if (fast.held.is_on()) return kernels::launch(request, fast.held, plan, stream);
     }
     return kernels::launch(request, plan, stream);

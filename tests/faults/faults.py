@@ -1283,6 +1283,26 @@ FAULTS = [
         [("kernels/held/values.cuh", "kept.is_first ? contract::weight(scale, max) : total", "total")],
         [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
     Fault(
+        "weighed_by_given_values",
+        "held rows that are weighed are not edited",
+        [("kernels/held/weighed.cuh", "this->values()[this->place_of(tile, in_tile)] = *value;", "")],
+        [stages_on_device("OfWeighedRows")]),
+    Fault(
+        "weighed_without_masks",
+        "bitmasks of held rows that are weighed are not read",
+        [("kernels/held/weighed.cuh", "contract::ban(x, (allowed >> j & 1) == 0)", "x")],
+        [stages_on_device("OfWeighedRows")]),
+    Fault(
+        "weighed_raw_of_edited",
+        "raw log-probabilities beside windows are relative to the edited row's largest value",
+        [("kernels/held/weighed.cuh", "draw(row, key, given);", "draw(row, key, {contract::value_of_key(key), given.weight});")],
+        [stages_on_device("OfWeighedRows")]),
+    Fault(
+        "weighed_logit_as_given",
+        "the new logit of a drawn token that was edited is that of its given value",
+        [("kernels/held/reweigh.cuh", "const float value = this->edited_value(row, id);", "const float value = row.value(id);")],
+        [stages_on_device("OfWeighedRows")]),
+    Fault(
         "draws_streamed",
         "draws by weights alone are streamed where their rows could be held",
         [("src/cuda/backend.cpp", "if (!plan.is_on()) plan.held = held_of(request, device);",

@@ -670,6 +670,83 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
   EXPECT_GT(num_good_, int(kNumListed) / 2);
 }
 
+// Leaves of the stages those that small kernels of held rows run: windows that cut at a value, or
+// adaptive-p and smoothing.
+void keep_weighed_stages(Random &random, Problem *problem) {
+  sampler_params &params = problem->params;
+  params.top_k = 0, params.top_p = 1;
+  params.min_p = random.one_in(2) ? 0.0F : 1e-5F;  // no list holds what it keeps
+  params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+  problem->has_windows = problem->has_adaptive = true;
+  problem->has_forced_tokens = false;
+  problem->numbers_by_slot = random.one_in(8);
+  const bool reweighs = random.one_in(2);
+  const sampler_adaptive_kind kinds[] = {SAMPLER_ADAPTIVE_NONE, SAMPLER_ADAPTIVE_MIROSTAT_V2,
+                                         SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_SMOOTHING};
+  const sampler_adaptive_kind kind = kinds[random.between(0, 1) + (reweighs ? 2 : 0)];
+  for (Slot &slot : problem->slots) {
+    pipeline_test::Numbers &numbers = slot.numbers;
+    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
+    numbers.min_keep = 0;
+    numbers.top_p_decay = 0;
+    numbers.adaptive_kind = kind;
+    numbers.adaptive_target = random.one_in(2) ? 0.3F : 4.0F;
+    numbers.adaptive_rate = 0;
+    if (reweighs) {
+      numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
+      numbers.p_less = SAMPLER_P_LESS_NONE;
+      numbers.dynamic_temperature_range = 0;
+    } else if (random.one_in(2)) {
+      numbers.top_n_sigma = 1.5F;
+    }
+  }
+}
+
+// Rows that are weighed where shared memory holds them, after a launch that edits.
+TEST_P(Stages, OfWeighedRowsEqualTheCpus) {
+  constexpr std::uint64_t kNumWeighed = 3 * kNumHeldProblems;
+  using sampler::kernels::HeldKind;
+  int num_launches[2] = {}, num_edited = 0;
+  for (std::uint64_t seed = 0; seed < kNumWeighed && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(11000 + seed * 3 + std::uint64_t(GetParam()));
+    Random random(any);
+    Problem problem = pipeline_test::make_staged_problem(any);
+    if (problem.kind != SAMPLER_LOGITS) continue;
+    problem.candidate_ids.clear();
+    problem.has_counts = problem.has_allowed = problem.has_dense_bias = false;
+    problem.guidance.clear();
+    problem.guidance_indices.clear();
+    keep_weighed_stages(random, &problem);
+    const std::int64_t before = problem.num_cols;
+    lengthen(random, &problem);
+    if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
+    if (random.one_in(2)) raise_edited(&problem);
+    if (seed % 8 == 3) edit_many(random, &problem);
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    Call call(problem, GetParam());
+    if (!call.slots.empty() && seed % 4 == 1) {
+      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
+    }
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.report_args.logprob_kind =
+        random.one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+    const bool counts = random.one_in(3), has_logprobs = !random.one_in(4);
+    ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, {counts, has_logprobs, true}));
+    for (const HeldKind kind : {HeldKind::kReweighed, HeldKind::kValues}) {
+      if (!has_launched(sampler::kernels::held_kernel_address(GetParam(), kind))) continue;
+      ++num_launches[kind == HeldKind::kValues];
+      num_edited += has_launched(sampler::kernels::edits_kernel_address());
+    }
+  }
+  EXPECT_GT(num_launches[0], int(kNumWeighed) / 8);
+  EXPECT_GT(num_launches[1], int(kNumWeighed) / 8);
+  EXPECT_GT(num_edited, int(kNumWeighed) / 4);
+  EXPECT_GT(num_good_, int(kNumWeighed) / 2);
+}
+
 // Rows that shared memory holds: draws, forced tokens and scores, with most reports.
 TEST_P(Stages, OfHeldRowsEqualTheCpus) {
   int num_launches[sampler::kernels::kNumHeldKinds] = {};
