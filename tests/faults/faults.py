@@ -1677,13 +1677,24 @@ FAULTS = [
     Fault(
         "table_of_other_tokens",
         "tokens below those of adaptive-p's table weigh nothing",
-        [("src/cpu/simd/passes/reweigh.h", "either(ge(sums[i], beyond), gt(least, sums[i]))",
-          "ge(sums[i], beyond)")],
+        [("src/cpu/simd/passes/reweigh.h", "if (!kIsFrom0) others[i] = either(others[i], within(sums[i], grid, below));",
+          "")],
+        [("simd_test", "WindowPass.WeighAdaptive")]),
+    Fault(
+        "low_weights_of_padding",
+        "the vector after adaptive-p's other tokens is taken for some of them",
+        [("src/cpu/simd/passes/reweigh.h", "return num_left - (kWidth - count % kWidth) % kWidth;", "return num_left;"),
+         ("src/cpu/simd/passes/reweigh.h", "store(sums + count, beyond);", "store(sums + count, splat(6.0f));")],
+        [("simd_test", "WindowPass.WeighAdaptive")]),
+    Fault(
+        "low_weights_of_few",
+        "the table of low weights is looked up before it is made",
+        [("src/cpu/simd/passes/reweigh.h", "if (!is_made_) weights.make(", "if (is_made_) weights.make(")],
         [("simd_test", "WindowPass.WeighAdaptive")]),
     Fault(
         "tokens_left_out_unmarked",
         "adaptive-p takes tokens that filters removed for tokens of probability 0",
-        [("src/cpu/simd/passes/reweigh.h", "x = choose(kept, x, splat(kNaN));", "")],
+        [("src/cpu/simd/passes/reweigh.h", "x = choose(kept, x, splat(kNotKept));", "")],
         [("simd_test", "WindowPass.WeighAndMark")]),
     Fault(
         "smoothing_without_a_cube",

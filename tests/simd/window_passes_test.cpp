@@ -265,7 +265,7 @@ TEST(WindowPass, WeighAndMark) {
             const float x = row.values[size_t(i)];
             const float relative = contract::relative_probability(scaling.row, x);
             const bool is_nearly_0 = relative == 0.0f && y >= 0.0f && y < 0x1p-99f;
-            num_wrong += x >= bound ? y != relative && !is_nearly_0 : !std::isnan(y);
+            num_wrong += x >= bound ? y != relative && !is_nearly_0 : y != cpu::kNotKept;
             if (x >= bound) least = std::min(least, y);
           }
           EXPECT_EQ(num_wrong, 0);
@@ -290,23 +290,23 @@ TEST(WindowPass, WeighAdaptive) {
         float x = -std::abs(normal(random)) * spread;
         if (round % 5 == 0) x = random() % 4 == 0 ? 0.0f : -spread;
         const bool is_kept = i == 0 || round % 3 != 0 || random() % 3 != 0;
-        relative[size_t(i)] =
-            is_kept ? contract::relative_probability(seen, x) : contract::quiet_nan();
+        relative[size_t(i)] = is_kept ? contract::relative_probability(seen, x) : cpu::kNotKept;
         if (is_kept) stage.total += relative[size_t(i)];
       }
       stage.inverse = 1.0f / stage.total;
       stage.wanted = std::vector<float>{0.0f, 1e-4f, 0.05f, 0.4f, 1.0f}[size_t(round % 7 % 5)];
       float largest = -kInfinity;
       for (int64_t i = 0; i < count; ++i) {
-        const float y = stage.logit_of(stage.rounded(relative[size_t(i)]));
-        if (!std::isnan(y)) largest = std::max(largest, y);
+        if (relative[size_t(i)] == cpu::kNotKept) continue;
+        largest = std::max(largest, stage.logit_of(stage.rounded(relative[size_t(i)])));
       }
       const contract::RowScale scale = contract::logits_row_scale(largest, 1.0f);
       std::vector<uint64_t> expected(size_t(count / cpu::kWeightBlock) + 1), blocks = expected;
       uint64_t total = 0;
       for (int64_t i = 0; i < count; ++i) {
+        const bool is_kept = relative[size_t(i)] != cpu::kNotKept;
         const float y = stage.logit_of(stage.rounded(relative[size_t(i)]));
-        const uint64_t weight = std::isnan(y) ? 0 : contract::weight(scale, y);
+        const uint64_t weight = is_kept ? contract::weight(scale, y) : 0;
         expected[size_t(i / cpu::kWeightBlock)] += weight;
         total += weight;
       }

@@ -43,6 +43,10 @@ struct IdBits {
 // Elements that may be written beyond the end of a list.
 constexpr int64_t kListPadding = kVectorElements;
 
+// Stands for an element that is not kept among relative probabilities: adaptive-p's sum of it with
+// kGrid is below that.
+constexpr float kNotKept = -contract::AdaptiveP::kGrid;
+
 using contract::RowView;
 
 // Scaling from values to relative probabilities: the contract's scale, or none for given
@@ -180,7 +184,7 @@ struct Passes {
   uint64_t (*weigh_and_write)(const RowView &source, const Scaling &scaling, int64_t begin,
                               int64_t end, float at_least, uint64_t *block_weights, float *out);
 
-  // The same without block weights, and NaN for other elements. It may write other relative
+  // The same without block weights, and kNotKept for other elements. It may write other relative
   // probabilities below 2^-99 instead of 0.
   MarkedWeight (*weigh_and_mark)(const RowView &source, const Scaling &scaling, int64_t begin,
                                  int64_t end, float at_least, float *out);

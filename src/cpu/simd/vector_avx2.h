@@ -170,6 +170,10 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);
 }
+// a where the mask is 0.
+SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
+  return min(a, choose(mask, b, a));
+}
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));
 }
@@ -307,16 +311,20 @@ struct WeightTable {
 SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
   for (int part = 0; part < 6; ++part) table->bytes[part][i] = uint8_t(weight >> (8 * part));
 }
-// Stores the indices of four vectors, in any order. Returns whether some are the last.
+// Stores the indices of four vectors, in any order. Returns whether some are beyond; negative ones
+// only with kAnySign.
 using TableIndex = uint8_t;
 constexpr int kIndexVectors = 4;
+template <bool kAnySign>
 SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
   const __m256i most = _mm256_set1_epi8(int8_t(last));
   const __m256i low = _mm256_packs_epi32(indices[0], indices[1]);
   const __m256i high = _mm256_packs_epi32(indices[2], indices[3]);
-  const __m256i index = _mm256_min_epu8(_mm256_packs_epi16(low, high), most);
+  const __m256i packed = _mm256_packs_epi16(low, high);
+  const __m256i index = _mm256_min_epu8(packed, most);
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), index);
-  return _mm256_movemask_epi8(_mm256_cmpeq_epi8(index, most)) != 0;
+  const __m256i below = _mm256_set1_epi8(int8_t(last - 1));
+  return _mm256_movemask_epi8(_mm256_cmpgt_epi8(kAnySign ? index : packed, below)) != 0;
 }
 // The sum of the weights at up to kWeightBlock indices, a multiple of 64. Takes two bytes at a
 // time: their tables stay in registers.

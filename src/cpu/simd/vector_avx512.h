@@ -93,6 +93,10 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm512_min_ps(a, b);
 }
+// a where the mask is 0.
+SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
+  return _mm512_mask_min_ps(a, mask, a, b);
+}
 constexpr bool kIsNearestFinite = true;  // minus_nearest() of infinity is 0
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return _mm512_reduce_ps(x, _MM_FROUND_TO_NEAREST_INT);
@@ -283,14 +287,17 @@ SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
     table->words[part][i] = uint16_t(weight >> (15 * part) & 0x7FFF);
   }
 }
-// Stores the indices of two vectors, in any order. Returns whether some are the last.
+// Stores the indices of two vectors, in any order. Returns whether some are beyond; negative ones
+// only with kAnySign.
 using TableIndex = uint16_t;
 constexpr int kIndexVectors = 2;
+template <bool kAnySign>
 SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
   const __m512i most = _mm512_set1_epi16(int16_t(last));
-  const __m512i index = _mm512_min_epu16(_mm512_packs_epi32(indices[0], indices[1]), most);
+  const __m512i packed = _mm512_packs_epi32(indices[0], indices[1]);
+  const __m512i index = _mm512_min_epu16(packed, most);
   _mm512_storeu_si512(p, index);
-  return _mm512_cmpeq_epi16_mask(index, most) != 0;
+  return _mm512_cmpge_epi16_mask(kAnySign ? index : packed, most) != 0;
 }
 template <int kSize>
 SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,

@@ -139,6 +139,10 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return vbslq_f32(mask.lanes, a, b);
 }
+// a where the mask is 0.
+SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
+  return min(a, choose(mask, b, a));
+}
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));
 }
@@ -266,16 +270,18 @@ struct WeightTable {
 SAMPLER_INLINE void set_weight(WeightTable *table, int i, uint64_t weight) {
   for (int part = 0; part < 6; ++part) table->bytes[part][i] = uint8_t(weight >> (8 * part));
 }
-// Stores the indices of four vectors. Returns whether some are the last.
+// Stores the indices of four vectors. Returns whether some are beyond; negative ones only with
+// kAnySign.
 using TableIndex = uint8_t;
 constexpr int kIndexVectors = 4;
+template <bool kAnySign>
 SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) {
   const int16x8_t low = vqmovn_high_s32(vqmovn_s32(indices[0]), indices[1]);
   const int16x8_t high = vqmovn_high_s32(vqmovn_s32(indices[2]), indices[3]);
   const int8x16_t bytes = vqmovn_high_s16(vqmovn_s16(low), high);
   const uint8x16_t index = vminq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(uint8_t(last)));
   vst1q_u8(p, index);
-  return vmaxvq_u8(index) == last;
+  return kAnySign ? vmaxvq_u8(index) == last : vmaxvq_s8(bytes) >= last;
 }
 // The sum of the weights at up to kWeightBlock indices, a multiple of 64.
 SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableIndex *indices,

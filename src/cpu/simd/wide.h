@@ -84,6 +84,11 @@ SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::min(a.piece[i], b.piece[i]); });
 }
+SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
+  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::min_where(mask.piece[i], a.piece[i], b.piece[i]);
+  });
+}
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return each<Floats>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::fma(a.piece[i], b.piece[i], c.piece[i]); });
@@ -265,14 +270,15 @@ SAMPLER_INLINE int64_t store_packed(float *p, Mask mask, Floats x) {
 }
 
 // Stores the table indices of four vectors, in any order. Returns whether some are not below the
-// last.
+// last; negative ones, which are beyond, only with kAnySign.
+template <bool kAnySign>
 SAMPLER_INLINE bool store_indices(native::TableIndex *p, const Ints (&indices)[4], int last) {
   constexpr int kStep = native::kIndexVectors;
   native::Ints all[4 * kPieces];
   for (int i = 0; i < 4 * kPieces; ++i) all[i] = indices[i / kPieces].piece[i % kPieces];
   bool is_beyond = false;
   for (int i = 0; i < 4 * kPieces; i += kStep) {
-    is_beyond |= native::store_indices(p + i * native::kLanes, all + i, last);
+    is_beyond |= native::store_indices<kAnySign>(p + i * native::kLanes, all + i, last);
   }
   return is_beyond;
 }

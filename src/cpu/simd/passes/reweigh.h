@@ -155,8 +155,8 @@ SAMPLER_INLINE int64_t mark_blocks(const RowView &source, const Relative &relati
               const float *const value = p + index + kWidth * i;
               const Mask kept = bounds.has(
                   lanes < kWidth ? read_some<F32>(value, lanes, kNaN) : F32::read(value), 0);
-              low = min(low, choose(kept, x, splat(kInfinity)));
-              x = choose(kept, x, splat(kNaN));
+              low = min_where(kept, low, x);
+              x = choose(kept, x, splat(kNotKept));
             } else {
               low = min(low, x);
             }
@@ -224,28 +224,86 @@ struct TableRange {
   }
 }
 
-uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::AdaptiveP &stage,
-                        float max, uint64_t *block_weights) {
+// The weights of new logits, of probabilities by the bits of their sums with kGrid.
+struct NewWeights {
+  RelativeToMax relative_of;
+  Floats wanted;
+
+  NewWeights(const contract::RowScale &row, const contract::AdaptiveP &stage)
+      : relative_of(row), wanted(splat(stage.wanted)) {}
+
+  // Calls set(i, weight) for `count` neighbouring ones from `first` on.
+  template <class Set>
+  SAMPLER_INLINE void make(int32_t first, int count, const Set &set) const {
+    for (int i = 0; i < count; i += kWidth) {
+      const Floats sums = as_floats(add(splat(first + i), lane_indices()));
+      const Floats rounded = sub(sums, splat(contract::AdaptiveP::kGrid));
+      float relatives[kWidth];
+      store(relatives, relative_of(logit_of_rounded(rounded, wanted)));
+      for (int j = i; j < i + kWidth && j < count; ++j) {
+        set(j, contract::weight_of(relatives[j - i]));
+      }
+    }
+  }
+};
+
+// A table in memory of the lowest probabilities, made once enough are looked up.
+class LowWeights {
+ public:
+  // Adds the weights of the sums that the table has to *weight, and moves the others to the front.
+  // Returns their number. A vector after `count` may be written.
+  SAMPLER_INLINE int64_t take(const NewWeights &weights, float *sums, int64_t count,
+                              uint64_t *weight) {
+    num_seen_ += count;
+    if (num_seen_ < kWorthIt) return count;
+    const int32_t zero = raw_bits(contract::AdaptiveP::kGrid);
+    if (!is_made_) weights.make(zero, kSize, [this](int i, uint64_t one) { weights_[i] = one; });
+    is_made_ = true;
+    const Floats beyond = splat(raw_float(uint32_t(zero + kSize)));
+    store(sums + count, beyond);
+    uint64_t even = 0, odd = 0;
+    int64_t num_left = 0;
+    for (int64_t i = 0; i < count; i += kWidth) {
+      const Floats sum = load(sums + i);
+      int32_t places[kWidth];
+      store(places, sub(as_ints(min(sum, beyond)), splat(zero)));
+      for (int j = 0; j < kWidth; j += 2) {
+        even += weights_[places[j]];
+        odd += weights_[places[j + 1]];
+      }
+      const Mask others = ge(sum, beyond);
+      if (bits(others) != 0) num_left += store_packed(sums + num_left, others, sum);
+    }
+    *weight += even + odd;
+    return num_left - (kWidth - count % kWidth) % kWidth;  // those after `count` came last
+  }
+
+ private:
+  static constexpr int kSize = 512;
+  static constexpr int64_t kWorthIt = kSize;
+  int64_t num_seen_ = 0;
+  bool is_made_ = false;
+  uint64_t weights_[kSize + 1] = {};  // the last is 0
+};
+
+// kIsFrom0: the range for the table begins with 0, so only elements that are not kept are below it.
+template <bool kIsFrom0>
+[[gnu::noinline]] uint64_t weigh_by_table(const float *relative, int64_t count,
+                                          const contract::AdaptiveP &stage, float max,
+                                          const TableRange &range, uint64_t *block_weights) {
   constexpr int kVectors = 4;
   constexpr int64_t kStep = kVectors * kWidth;
   const Scaling scaling = {contract::logits_row_scale(max, 1.0f)};
   const Floats inverse = splat(stage.inverse), wanted = splat(stage.wanted);
   const Floats grid = splat(contract::AdaptiveP::kGrid);
   const Floats far = splat(0x1p33f);  // a sum whose logit weighs nothing
-  const TableRange range = choose_range(relative, count, stage);
   const int last = range.size - 1;
   native::WeightTable table = {};
   table.size = range.size;
-  const RelativeToMax relative_of(scaling.row);
-  for (int i = 0; i < last; i += kWidth) {
-    const Floats sums = as_floats(add(splat(range.first + i), lane_indices()));
-    float relatives[kWidth];
-    store(relatives, relative_of(logit_of_rounded(sub(sums, grid), wanted)));
-    for (int j = i; j < i + kWidth && j < last; ++j) {
-      set_weight(&table, j, contract::weight_of(relatives[j - i]));
-    }
-  }
-  const Floats least = splat(raw_float(uint32_t(range.first)));
+  const NewWeights new_weights(scaling.row, stage);
+  new_weights.make(range.first, last, [&](int i, uint64_t one) { set_weight(&table, i, one); });
+  LowWeights low_weights;
+  const Floats below = splat(raw_float(uint32_t(range.first - 1)));
   const Floats beyond = splat(raw_float(uint32_t(range.first + last)));
   uint64_t result = 0;
   for_each_block(0, count, [&](int64_t block, int64_t begin, int64_t end) SAMPLER_INLINE_LAMBDA {
@@ -257,13 +315,14 @@ uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::Ad
       Ints index[kVectors];
       for (int i = 0; i < kVectors; ++i) sums[i] = fma(load(p + i * kWidth), inverse, grid);
       for (int i = 0; i < kVectors; ++i) index[i] = sub(as_ints(sums[i]), splat(range.first));
-      const bool is_beyond = store_indices(indices + num_indices, index, last);
+      const bool is_beyond = store_indices<!kIsFrom0>(indices + num_indices, index, last);
       num_indices += kStep;
       if (!is_beyond) return;
       Mask others[kVectors];
       uint32_t any = 0;
       for (int i = 0; i < kVectors; ++i) {
-        others[i] = either(ge(sums[i], beyond), gt(least, sums[i]));
+        others[i] = ge(sums[i], beyond);
+        if (!kIsFrom0) others[i] = either(others[i], within(sums[i], grid, below));
         any |= bits(others[i]);
       }
       if (any == 0) return;
@@ -275,11 +334,14 @@ uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::Ad
     for (; i + kStep <= end; i += kStep) take(relative + i);
     if (i < end) {
       float rest[kStep];
-      for (float &x : rest) x = kNaN;
+      for (float &x : rest) x = kNotKept;
       __builtin_memcpy(rest, relative + i, size_t(end - i) * sizeof *rest);
       take(rest);
     }
     uint64_t weight = native::sum_of_weights(table, indices, num_indices);
+    if (num_others > 0) {
+      num_others = low_weights.take(new_weights, sums_of_others, num_others, &weight);
+    }
     if (num_others > 0) {
       // Whole steps of vectors: single ones would wait for each other.
       for (int j = 0; j < kVectors; ++j) store(sums_of_others + num_others + j * kWidth, far);
@@ -294,6 +356,14 @@ uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::Ad
     block_weights[block] += weight;
   });
   return result;
+}
+
+uint64_t weigh_adaptive(const float *relative, int64_t count, const contract::AdaptiveP &stage,
+                        float max, uint64_t *block_weights) {
+  const TableRange range = choose_range(relative, count, stage);
+  const bool is_from_0 = range.first == raw_bits(contract::AdaptiveP::kGrid);
+  return (is_from_0 ? weigh_by_table<true> : weigh_by_table<false>)(relative, count, stage, max,
+                                                                    range, block_weights);
 }
 
 }  // namespace
