@@ -30,11 +30,12 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "listed": {"listed": 156 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
-             "draw": 48 << 10, "reweighed": 76 << 10, "values": 104 << 10},
+             "draw": 48 << 10, "reweighed": 76 << 10, "values": 104 << 10,
+             "typical": 132 << 10},
 }
 CALLERS = ("verify", "report", "edited-report", "staged")  # kinds that call functions
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
-ONE_TYPE = ("given", "edits", "listed", "filter", "select", "reweighed", "values", *CALLERS)
+ONE_TYPE = ("given", "edits", "listed", "filter", "select", "reweighed", "values", "typical", *CALLERS)
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
 NAME_OF_ONE = re.compile(r"\d(edits|listed)_kernelE")

@@ -65,19 +65,23 @@ bool cuts_at_value(sampler_stage stage, const contract::Pipeline &stages) {
   }
 }
 
-// kReweighed, kValues, or kStaged: draws after stages that are for neither. Their kernels check the
-// numbers of the stages that they run; those of others are valid unless they differ by slot, or are
-// checked by the launch that edits.
+// kReweighed, kValues, kTypical, or kStaged: draws after stages that are for none of these. Their
+// kernels check the numbers of the stages that they run; those of others are valid unless they
+// differ by slot, or are checked by the launch that edits.
 HeldKind kind_of_stages(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
   const contract::PerSlot<float> &range = stages.dynamic_range;
   const bool is_reweighed = reweighs(stages.adaptive);
-  bool is_for_values = true, is_for_reweighed = is_reweighed && !range.array && !(range.value > 0);
+  const bool is_dynamic = range.array || range.value > 0;
+  bool is_for_values = true, is_for_reweighed = is_reweighed && !is_dynamic;
+  bool is_for_typical = stages.adaptive.kind.value == SAMPLER_ADAPTIVE_NONE && !is_dynamic;
   bool is_checked[SAMPLER_MAX_STAGES + 1] = {};
   is_checked[SAMPLER_STAGE_ADAPTIVE] = true;
   for (const sampler_stage stage : stages.windows) {
     is_checked[stage] = !is_reweighed || stage == SAMPLER_STAGE_ADAPTIVE;
     is_for_values = is_for_values && cuts_at_value(stage, stages);
+    is_for_typical =
+        is_for_typical && (stage == SAMPLER_STAGE_TEMPERATURE || stage == SAMPLER_STAGE_TYPICAL_P);
     is_for_reweighed =
         is_for_reweighed && (stage == SAMPLER_STAGE_TEMPERATURE || stage == SAMPLER_STAGE_MIN_P ||
                              stage == SAMPLER_STAGE_ADAPTIVE);
@@ -94,7 +98,8 @@ HeldKind kind_of_stages(const StagedSampleRequest &request) {
       request.reports_kept() || request.reports_distribution() || request.wanted.out_removed_by;
   if (may_be_invalid || has_others || has_reports) return HeldKind::kStaged;
   if (is_for_reweighed) return HeldKind::kReweighed;
-  return is_for_values ? HeldKind::kValues : HeldKind::kStaged;
+  if (is_for_values) return HeldKind::kValues;
+  return is_for_typical ? HeldKind::kTypical : HeldKind::kStaged;
 }
 
 }  // namespace

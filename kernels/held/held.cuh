@@ -19,6 +19,7 @@
 #include "held/sample.cuh"
 #include "held/select.cuh"
 #include "held/softmax.cuh"
+#include "held/typical.cuh"
 #include "held/values.cuh"
 #include "held/verify.cuh"
 
@@ -43,6 +44,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     ReweighedBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kValues) {
     ValueBlock<Context>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kTypical) {
+    TypicalBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kSelect) {
     SelectBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {

@@ -34,15 +34,16 @@ enum class HeldKind : int {
   kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
   kReweighed,     // the same by weights that adaptive-p or smoothing gives
   kValues,        // draws from what windows keep that cut a row at a value
+  kTypical,       // draws from what typical-p keeps
 };
-constexpr int kNumHeldKinds = 12;
+constexpr int kNumHeldKinds = 13;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
 }
-// Draws by the weights of tokens above a value. Only rows of too many edits are left.
+// Draws by weights after stages. Only rows of too many edits are left, and some of typical-p.
 SAMPLER_HD constexpr bool is_weighed(HeldKind kind) {
-  return kind == HeldKind::kReweighed || kind == HeldKind::kValues;
+  return kind == HeldKind::kReweighed || kind == HeldKind::kValues || kind == HeldKind::kTypical;
 }
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, and each of
@@ -60,7 +61,8 @@ struct Held {
   // Whether rows may be left to the general kernel.
   SAMPLER_HD bool leaves_rows() const {
     return is_on() && kind != HeldKind::kSoftmax && kind != HeldKind::kChain &&
-           kind != HeldKind::kDraw && (!is_weighed(kind) || edits.is_on());
+           kind != HeldKind::kDraw &&
+           (!is_weighed(kind) || kind == HeldKind::kTypical || edits.is_on());
   }
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   // Output rows left to the general kernel.
@@ -147,6 +149,15 @@ struct alignas(16) HeldFilter : HeldExchange {
   alignas(16) StreamedList row;  // before that, TeamShared of edits
 };
 
+struct alignas(16) HeldTypical : HeldFilter {
+  contract::RowParameters parameters;
+  contract::AdaptiveRules adaptive;
+  float typical_p;
+  uint32_t status;
+  uint64_t word;  // random
+  uint64_t tile_weights[kMostHeldTiles];
+};
+
 struct alignas(16) HeldSample : HeldFilter {
   HeldDrawn drawn;
   uint64_t tile_weights[kMostHeldTiles];
@@ -196,6 +207,7 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
                         : kind == HeldKind::kDraw      ? sizeof(HeldDraw)
                         : kind == HeldKind::kReweighed ? sizeof(HeldReweighed)
                         : kind == HeldKind::kValues    ? sizeof(HeldValues)
+                        : kind == HeldKind::kTypical   ? sizeof(HeldTypical)
                         : is_sample(kind)              ? sizeof(HeldSample)
                                                        : sizeof(HeldVerify);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
@@ -226,6 +238,7 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kStaged>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReweighed>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kValues>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kTypical>());
 }
 
 // The request of a kind's kernels.

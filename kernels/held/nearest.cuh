@@ -10,10 +10,10 @@
 
 namespace sampler::kernels {
 
-template <class Context>
-class NearestBlock : protected ReportBlock<Context> {
+template <class Context, class BaseBlock = ReportBlock<Context>>
+class NearestBlock : protected BaseBlock {
  public:
-  using Base = ReportBlock<Context>;
+  using Base = BaseBlock;
   using Base::Base;
 
  protected:
@@ -30,8 +30,8 @@ class NearestBlock : protected ReportBlock<Context> {
 
   // Cuts the row's tokens after those that rank at least `before`. `first` and `least`: the first
   // one's value, and the last one's. Called by the whole team, whose lists it takes.
-  SAMPLER_DEVICE_CALL Nearest find_nearest(const Row &row, const contract::Typical &of_logits,
-                                           Rank before, float first, float least) {
+  SAMPLER_DEVICE Nearest find_nearest(const Row &row, const contract::Typical &of_logits,
+                                      Rank before, float first, float least) {
     const contract::Typical rule = for_logits(of_logits);
     const DistanceBins bins = DistanceBins::of(rule, least);
     const HeldKept seen_before = Base::kept_from(before);
@@ -157,7 +157,9 @@ class NearestBlock : protected ReportBlock<Context> {
                                  Rank *last) const {
     const auto &list = shared.row.list;
     this->sort_list(-bins.nearest(bin), -bins.farthest(bin));
-    const auto value_at = [&](int i) { return value_by_call(row, int(id_of_place(list[i]))); };
+    const auto value_at = [&](int i) {
+      return this->value_in_team(row, int(id_of_place(list[i])));
+    };
     this->add_up_by([&](int i) { return contract::weight(rule.row, value_at(i)); });
     const auto &sums = shared.row.sums;
     int kept =
@@ -193,9 +195,6 @@ class NearestBlock : protected ReportBlock<Context> {
     return true;
   }
 
-  SAMPLER_DEVICE_CALL float value_by_call(const Row &row, int element) const {
-    return this->value_in_team(row, element);
-  }
   // The largest of the block's ranks.
   SAMPLER_DEVICE Rank largest(Rank rank) const {
     const uint32_t key = this->max_of_block(contract::key_of_rank(rank));

@@ -151,7 +151,7 @@ class ValueBlock : WeighedBlock<Context, HeldValues> {
       seen->last = contract::value_of_key(~this->max_of_team(~contract::value_key(last)));
     }
     if (stage == SAMPLER_STAGE_TEMPERATURE || stage == SAMPLER_STAGE_ETA) {
-      seen->entropy = entropies(row, scale, below);
+      seen->entropy = this->entropies(row, scale, below);
     } else if (stage != SAMPLER_STAGE_MIN_P && !is_sigma && !is_p_less) {
       seen->entropy.weight = this->weight_of(row, [=](float x) {
         const float relative = contract::relative_for_weight(scale, x);
@@ -207,28 +207,6 @@ class ValueBlock : WeighedBlock<Context, HeldValues> {
   }
 
   // ---- Sums over the tokens above a value
-
-  SAMPLER_DEVICE contract::EntropySums entropies(const Row &row, const contract::RowScale &scale,
-                                                 float below) {
-    uint64_t own = 0, own_surprise = 0;
-    this->for_each_tile(row, [&](int tile) {
-      contract::WeightSum weights, surprises;
-      this->for_each_quad(tile, [&](Vector *, const Vector &quad) {
-        SAMPLER_UNROLLED
-        for (int j = 0; j < kQuad; ++j) {
-          const float x = contract::float_of(quad.word[j]);
-          const float all = contract::relative_probability(scale, x);
-          const float relative = x > below ? all : 0.0f;
-          weights.add(relative);
-          surprises.add(contract::relative_surprise(contract::relative_log2(scale, x), relative));
-        }
-      });
-      own += weights.of(kGroup);
-      own_surprise += surprises.of(kGroup);
-    });
-    const uint64_t weight = this->weight_of_team(own);
-    return {weight, this->weight_of_team(own_surprise)};
-  }
 
   SAMPLER_DEVICE float sigma(const Row &row, const Seen &seen, float below) {
     const float first = seen.scale.max;

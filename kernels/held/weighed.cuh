@@ -6,6 +6,7 @@
 
 #include "contract/adaptive_values.h"
 #include "contract/draw.h"
+#include "contract/entropy.h"
 #include "contract/log2.h"
 #include "held/cut.cuh"
 #include "operations/sample.cuh"
@@ -88,6 +89,9 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     return kept.is_first ? 0 : shared.word;
   }
 
+  // For lists: sorted at one place.
+  SAMPLER_DEVICE void sort_list(float first, float least) const { this->sort(first, least); }
+
   // ---- Passes
 
   // Calls f(place, quad) for the lane's vectors of a tile.
@@ -122,6 +126,28 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
       own += weights.of(kGroup);
     });
     return this->weight_of_team(own);
+  }
+  // Sums over the tokens above a value.
+  SAMPLER_DEVICE contract::EntropySums entropies(const Row &row, const contract::RowScale &scale,
+                                                 float below) {
+    uint64_t own = 0, own_surprise = 0;
+    this->for_each_tile(row, [&](int tile) {
+      contract::WeightSum weights, surprises;
+      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+        SAMPLER_UNROLLED
+        for (int j = 0; j < kQuad; ++j) {
+          const float x = contract::float_of(quad.word[j]);
+          const float all = contract::relative_probability(scale, x);
+          const float relative = x > below ? all : 0.0f;
+          weights.add(relative);
+          surprises.add(contract::relative_surprise(contract::relative_log2(scale, x), relative));
+        }
+      });
+      own += weights.of(kGroup);
+      own_surprise += surprises.of(kGroup);
+    });
+    const uint64_t weight = this->weight_of_team(own);
+    return {weight, this->weight_of_team(own_surprise)};
   }
   // The number of tokens above a value, if it is wanted.
   SAMPLER_DEVICE int32_t kept_count(const Row &row, const Kept &kept) {

@@ -1264,7 +1264,7 @@ FAULTS = [
     Fault(
         "values_of_all",
         "eta's entropy is that of tokens that another window dropped, too",
-        [("kernels/held/values.cuh", "const float relative = x > below ? all : 0.0f;", "const float relative = all;")],
+        [("kernels/held/weighed.cuh", "const float relative = x > below ? all : 0.0f;", "const float relative = all;")],
         [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
     Fault(
         "values_keep_ties",
@@ -1282,6 +1282,21 @@ FAULTS = [
         "mirostat observes the surprise among all tokens of the largest value",
         [("kernels/held/values.cuh", "kept.is_first ? contract::weight(scale, max) : total", "total")],
         [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
+    Fault(
+        "typical_of_the_row_s_largest",
+        "draws from typical-p's window are relative to the row's largest value, not the window's",
+        [("kernels/held/typical.cuh", "if (begins_later) max = largest_of(row, has);", "")],
+        [held_rows("OfTypicalDrawsEqualTheCpu")]),
+    Fault(
+        "typical_at_one",
+        "typical-p is always at temperature 1",
+        [("kernels/held/typical.cuh", "is_at_one() ? 1.0f : shared.parameters.temperature", "1.0f")],
+        [held_rows("OfTypicalDrawsEqualTheCpu")]),
+    Fault(
+        "typical_never_left",
+        "rows of many ties are drawn from although typical-p's cut is not listed",
+        [("kernels/held/typical.cuh", "if (!kept.is_found) return this->leave(this->index());", "")],
+        [held_rows("OfTypicalDrawsEqualTheCpu")]),
     Fault(
         "weighed_by_given_values",
         "held rows that are weighed are not edited",

@@ -740,6 +740,49 @@ TEST_P(HeldRows, OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch) {
   EXPECT_GE(num_alone, 80);
 }
 
+// The same rows, with typical-p alone; some of many ties are left.
+TEST_P(HeldRows, OfTypicalDrawsEqualTheCpu) {
+  const std::uint64_t num_widths =
+      GetParam().device.has_clusters() ? 5 : 3;  // the others do not fit
+  int num_good = 0, num_later = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    ValuesCase call(kWidths[seed / 4 % num_widths], seed);
+    std::mt19937_64 random(seed);
+    const auto one_of = [&](auto... all) {
+      const std::common_type_t<decltype(all)...> list[] = {all...};
+      return list[random() % (sizeof list / sizeof *list)];
+    };
+    const sampler_params before = call.params;
+    call.params = sampler_params_default();
+    call.params.temperature = before.temperature;
+    call.params.temperature_order = seed % 6 == 1 ? SAMPLER_TEMPERATURE_LAST : 0;
+    call.params.typical_p = one_of(0.05f, 0.5f, 0.9f, 0.999f);
+    call.params.typical_p_ties = one_of(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP);
+    call.params.typical_p_sum = one_of(SAMPLER_SUM_REACHES, SAMPLER_SUM_EXCEEDS);
+    call.has_values = false;
+    call.by_slot = sized<sampler_row_params>();
+    call.by_slot.temperature = call.temperature.data();
+    if (seed % 2 == 0) call.by_slot.typical_p = call.fractions.data();
+    if (seed % 3 != 0) {  // the likeliest tokens come before the window
+      for (int i = 0; i < call.rows.num_cols; i += 977) {
+        call.rows.input.set(call.rows.place(0, i), 11.0f + 0.001f * float(i % 5));
+      }
+    }
+    const std::vector<std::int64_t> expected = call.run(cpu_.get(), seed);
+    runtime::forget_calls();
+    ASSERT_EQ(expected, call.run(device_.get(), seed)) << "seed " << seed;
+    EXPECT_TRUE(was_held(call.rows, HeldKind::kTypical)) << "seed " << seed;
+    const auto size = std::size_t(call.num_outputs(seed));
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool is_good = expected[size + 4 * i + 1] == SAMPLER_ROW_OK;
+      num_good += is_good;
+      num_later += is_good && expected[6 * size + i] > 1;
+    }
+  }
+  EXPECT_GE(num_good, 250);
+  EXPECT_GE(num_later, 60);
+}
+
 // Every token of rows of few, at both ends of them, in any place of a vector.
 TEST_P(HeldRows, OfDrawsFindEveryToken) {
   constexpr int kDraws = 400;
@@ -881,7 +924,7 @@ TEST_P(HeldRows, OfStagesAreNotLeft) {
           << "stage " << stage << ", " << num_cols << " columns";
       EXPECT_TRUE(was_held(call.rows, HeldKind::kStaged) ||
                   was_held(call.rows, HeldKind::kReweighed) ||
-                  was_held(call.rows, HeldKind::kValues))
+                  was_held(call.rows, HeldKind::kValues) || was_held(call.rows, HeldKind::kTypical))
           << "stage " << stage;
     }
   }
