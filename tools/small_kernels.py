@@ -5,7 +5,7 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 UNIT is stream, edits, listed or held, OBJECT the object file of UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
 one for all types), with 64 registers at most (80 of "edited", "given" and "listed", and of "any" before sm_90; 128 of
-"edits"), no stack frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
+"edits", and of "listed" from sm_100 on), no stack frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
 has 800, and spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
 
@@ -92,7 +92,7 @@ def main(arguments):
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
                 if kind in ("edited", "given", "listed") or (kind == "any" and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
-                if kind == "edits":
+                if kind == "edits" or (kind == "listed" and int(architecture) >= 100):
                     most = MOST_REGISTERS_OF_EDITS
                 if kind in CALLERS:
                     most = MOST_REGISTERS_OF_CALLERS

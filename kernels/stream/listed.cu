@@ -9,8 +9,15 @@ namespace {
 
 static_assert(sizeof(ListedShared) + 1024 <= 48 << 10, "more must be asked for");
 
-// Three blocks a multiprocessor: with four some of the 64 registers a thread would be spilled.
-__global__ void __launch_bounds__(kBlockThreads, 3)
+// Blocks a multiprocessor. With one more some of the registers would be spilled; for 10.0 and later
+// the compiler needs a few more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int kListedBlocks = 2;
+#else
+constexpr int kListedBlocks = 3;
+#endif
+
+__global__ void __launch_bounds__(kBlockThreads, kListedBlocks)
     listed_kernel(const __grid_constant__ StagedSampleRequest request,
                   const __grid_constant__ Stream stream) {
   using Context = CudaContext<kBlockThreads, false>;
