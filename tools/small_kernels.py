@@ -4,9 +4,10 @@ usage: small_kernels.py UNIT OBJECT RESOURCES ARCHITECTURE...
 
 UNIT is stream, edits, listed or held, OBJECT the object file of UNIT.cu, RESOURCES the assembler's report beside it
 (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind (of some kinds,
-one for all types), with 64 registers at most (80 of "edited", "given" and "listed", and of "any" before sm_90; 128 of
-"edits", and of "listed" from sm_100 on), no stack frame and nothing spilled; and with so much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
-has 800, and spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
+one for all types), with 64 registers at most (80 of "edited", "given", "listed" and WEIGHED, and of "any" before
+sm_90; 128 of "edits", and of "listed" from sm_100 on), no stack frame and nothing spilled; and with so much code at
+most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged" has 800, and
+spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
 
 import os
@@ -18,7 +19,7 @@ import sass_listing
 from kernel_resources import read_kernels
 
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
-MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited, given and listed rows
+MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited, given, listed and weighed rows
 MOST_REGISTERS_OF_EDITS = 128
 MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
@@ -36,6 +37,7 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
 CALLERS = ("verify", "report", "edited-report", "staged")  # kinds that call functions
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
 ONE_TYPE = ("given", "edits", "listed", "filter", "select", "reweighed", "values", "typical", *CALLERS)
+WEIGHED = ("reweighed", "values", "typical")
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
 NAME_OF_ONE = re.compile(r"\d(edits|listed)_kernelE")
@@ -90,7 +92,7 @@ def main(arguments):
                 print(f"sm_{architecture:<11}{of_type + ' ' + kind:<14}{kernel['registers']:>10}"
                       f"{kernel['stack']:>13}{size:>12}")
                 most, most_stack, most_spilled = MOST_REGISTERS, 0, 0
-                if kind in ("edited", "given", "listed") or (kind == "any" and int(architecture) < 90):
+                if kind in ("edited", "given", "listed", *WEIGHED) or (kind == "any" and int(architecture) < 90):
                     most = MOST_REGISTERS_OF_ANY
                 if kind == "edits" or (kind == "listed" and int(architecture) >= 100):
                     most = MOST_REGISTERS_OF_EDITS

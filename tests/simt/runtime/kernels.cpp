@@ -235,7 +235,7 @@ void add_held() {
     runtime::Kernel kernel;
     constexpr HeldKind kKind = decltype(kind)::value;
     const bool is_large = sampler::kernels::is_sample(kKind) || kKind == HeldKind::kVerify;
-    kernel.num_registers = is_large ? kHalfOfRegisters : 64;
+    kernel.num_registers = is_large ? kHalfOfRegisters : is_weighed(kKind) ? 80 : 64;
     kernel.max_threads = kBlockThreads;
     kernel.static_shared_bytes = 112;
     kernel.parameter_bytes = sizeof(HeldRequest<decltype(kind)::value>) + sizeof(Held);
