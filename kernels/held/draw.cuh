@@ -51,8 +51,8 @@ class DrawBlock : HeldBlock<Context, kDtype, HeldDraw> {
     float below = contract::negative_infinity();  // values up to it are left out
     uint64_t own;
     if (contract::min_p_is_on(shared.parameters.min_p)) {
-      below =
-          contract::value_of_key(this->lowest_weighed(scale, max_key, shared.parameters.min_p) - 1);
+      const uint32_t lowest = this->lowest_weighed(scale, max_key, shared.parameters.min_p);
+      below = contract::previous_value(contract::value_of_key(lowest));
       own = this->template weigh_tiles<true>(
           row, [&](float x, int) { return contract::relative_for_weight_above(scale, x, below); });
     } else {

@@ -14,6 +14,7 @@ constexpr int64_t kWantedTiles = 32;
 // Tiles worth a block: one per warp.
 constexpr int64_t kLeastTiles = 8;
 constexpr int64_t kMostBlocks = INT32_MAX;
+constexpr size_t kMostBytesOfEdits = size_t(64) << 20;
 
 bool is_wide(int64_t num_cols) {
   return num_cols >= kLeastStreamedTiles * kTile;
@@ -219,7 +220,8 @@ Held plan_held(const StagedSampleRequest &request, const DeviceShape &device) {
   Held held = plan(held_kind(request));
   if (!is_weighed(held.kind) || !request.stages.has_edits()) return held;
   held.edits = plan_edits(request, device.edits_bytes);
-  return held.edits.capacity < 0 ? plan(HeldKind::kStaged) : held;
+  const bool fits = held.edits.capacity >= 0 && held.bytes() <= kMostBytesOfEdits;
+  return fits ? held : plan(HeldKind::kStaged);
 }
 
 }  // namespace sampler::kernels

@@ -74,6 +74,7 @@ struct Held {
     return offset_of_edits() + (edits.is_on() ? size_t(num_rows) * edits.row_bytes() : 0);
   }
   void place(char *workspace) {
+    if (!workspace) return;
     memory = workspace;
     edits.memory = workspace + offset_of_edits();
   }

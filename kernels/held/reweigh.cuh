@@ -75,7 +75,8 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
     if (contract::min_p_is_on(min_p)) {
       const contract::RowScale scale = contract::logits_row_scale(
           contract::value_of_key(max_key), min_p_is_at_one() ? 1.0f : temperature);
-      below = contract::value_of_key(this->lowest_weighed(scale, max_key, min_p) - 1);
+      const uint32_t lowest = this->lowest_weighed(scale, max_key, min_p);
+      below = contract::previous_value(contract::value_of_key(lowest));
     }
     return {below, temperature, false};
   }

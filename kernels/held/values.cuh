@@ -203,7 +203,7 @@ class ValueBlock : WeighedBlock<Context, HeldValues> {
     } else {
       kept->is_first = ties == SAMPLER_TIES_EXACT;  // no token reaches the threshold
     }
-    kept->below = contract::value_of_key(lowest - 1);
+    kept->below = contract::previous_value(contract::value_of_key(lowest));
   }
 
   // ---- Sums over the tokens above a value

@@ -83,7 +83,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   }
   // The largest value alone.
   SAMPLER_DEVICE static float just_below(uint32_t max_key) {
-    return contract::value_of_key(max_key - 1);
+    return contract::previous_value(contract::value_of_key(max_key));
   }
   SAMPLER_DEVICE uint64_t random_word(const Kept &kept) const {
     return kept.is_first ? 0 : shared.word;
@@ -161,11 +161,12 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   SAMPLER_DEVICE float edited_value(const Row &row, int id) const {
     if (!held.edits.is_on() || edits_head().num_edited == 0) return row.value(id);
     const uint32_t output = uint32_t(this->index()), position = uint32_t(id + row.lead);
-    const uint32_t word = held.edits.bits(output)[position / 32];
+    const uint32_t word = ctx.load_fresh(&held.edits.bits(output)[position / 32]);
     const uint32_t bit = uint32_t(1) << (position % 32);
     if ((word & bit) == 0) return row.value(id);
-    const uint32_t before = held.edits.before(output)[position / 32];
-    return held.edits.values(output)[before + uint32_t(Context::count_bits(word & (bit - 1)))];
+    const uint32_t before = ctx.load_fresh(&held.edits.before(output)[position / 32]);
+    const uint32_t place = before + uint32_t(Context::count_bits(word & (bit - 1)));
+    return ctx.load_fresh(&held.edits.values(output)[place]);
   }
 
   // ---- Output
@@ -235,13 +236,13 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     this->for_each_tile(row, [&](int tile) {
       if (of_row.num_edited != 0 && ctx.lane() < kWordsOfTile) {
         const int index = (this->begin_ + tile) * kWordsOfTile + ctx.lane();
-        uint32_t left = edits.bits(output)[index];
+        uint32_t left = ctx.load_fresh(&edits.bits(output)[index]);
         if (left != 0) {
-          const float *value = edits.values(output) + edits.before(output)[index];
+          const float *value = edits.values(output) + ctx.load_fresh(&edits.before(output)[index]);
           SAMPLER_KEEP_ROLLED
           for (; left != 0; left &= left - 1, ++value) {
             const int in_tile = 32 * ctx.lane() + Context::lowest_bit(left);
-            this->values()[this->place_of(tile, in_tile)] = *value;
+            this->values()[this->place_of(tile, in_tile)] = ctx.load_fresh(value);
           }
         }
       }

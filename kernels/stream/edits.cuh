@@ -90,7 +90,7 @@ class EditedTokens : public TeamEditedRow<Context, EditedTokens<Context>> {
 
   // The place of a token; -1: it is not listed.
   SAMPLER_DEVICE int find(int64_t id) const {
-    if (id < 0 || id >= given_.count) return -1;
+    if (count_ == 0 || id < 0 || id >= given_.count) return -1;
     const uint32_t position = uint32_t(id) + uint32_t(lead_), bit = position % 32;
     const uint32_t word = lists_.bits[position / 32];
     if ((word >> bit & 1u) == 0) return -1;

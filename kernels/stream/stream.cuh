@@ -544,8 +544,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile, const contract::RowScale &scale) const {
     uint64_t *const tiles = stream.tiles(item().slot);
     uint64_t sum = 0;
-    const float below =
-        kIsCut ? contract::value_of_key(contract::value_key(state().bound) - 1) : 0.0f;
+    const float below = kIsCut ? contract::previous_value(state().bound) : 0.0f;
     this->template for_each_tile<Row::kVectors>(
         [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
           contract::WeightSum weights;

@@ -159,8 +159,8 @@ struct StreamedEdits {
     return reinterpret_cast<float *>(before(row) + num_words);
   }
   SAMPLER_HD size_t row_bytes() const {
-    const size_t bytes =
-        sizeof(EditsHead) + size_t(num_words) * kBytesOfWord + size_t(capacity) * sizeof(float);
+    const size_t words = capacity > 0 ? size_t(num_words) * kBytesOfWord : 0;
+    const size_t bytes = sizeof(EditsHead) + words + size_t(capacity) * sizeof(float);
     return (bytes + kStreamAlignment - 1) / kStreamAlignment * kStreamAlignment;
   }
 
@@ -275,6 +275,7 @@ struct Stream {
     return offset_of_lists() + (lists.is_on() ? size_t(num_rows) * lists.row_bytes() : 0);
   }
   void place(char *workspace) {
+    if (!workspace) return;
     memory = workspace;
     edits.memory = workspace + offset_of_edits();
     lists.memory = workspace + offset_of_lists();

@@ -24,6 +24,13 @@ SAMPLER_HD inline float next_value(float x) {
   return value_of_key(value_key(x) + 1);
 }
 
+// The next smaller value: of 0 the largest negative one.
+SAMPLER_HD inline float previous_value(float x) {
+  const uint32_t key = value_key(x);
+  const float value = value_of_key(key - 1);  // -0 where x is 0
+  return value_key(value) == key ? value_of_key(key - 2) : value;
+}
+
 // A larger rank comes first. Ranks are unique within a row.
 using Rank = uint64_t;
 

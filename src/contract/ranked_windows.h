@@ -122,7 +122,8 @@ class RankedWindows {
         distance_below(sigma_value(row, highest), sigma_value(row, tokens_.value(seen.end - 1)));
     const int64_t of_flat = min_k_of_range(tau, range, seen.count());
     const int64_t kept = steepest.place() > of_flat ? steepest.place() : of_flat;
-    return at_least(with_ties(kept, SAMPLER_TIES_KEEP, seen), seen);
+    // Falls may be too small to be told from none.
+    return at_least(with_ties(kept > 0 ? kept : 1, SAMPLER_TIES_KEEP, seen), seen);
   }
 
   SAMPLER_HD Window top_a(float top_a, Window seen) const {

@@ -1283,6 +1283,11 @@ FAULTS = [
         [("kernels/held/values.cuh", "kept.is_first ? contract::weight(scale, max) : total", "total")],
         [held_rows("OfWindowsThatCutAtValuesEqualTheCpuByOneLaunch")]),
     Fault(
+        "minus_0_below_0",
+        "the value before 0 is -0, which equals it",
+        [("src/contract/rank.h", "return value_key(value) == key ? value_of_key(key - 2) : value;", "return value;")],
+        [held_rows("OfTheValue0AloneAreDrawn")]),
+    Fault(
         "typical_of_the_row_s_largest",
         "draws from typical-p's window are relative to the row's largest value, not the window's",
         [("kernels/held/typical.cuh", "if (begins_later) max = largest_of(row, has);", "")],
@@ -1300,7 +1305,7 @@ FAULTS = [
     Fault(
         "weighed_by_given_values",
         "held rows that are weighed are not edited",
-        [("kernels/held/weighed.cuh", "this->values()[this->place_of(tile, in_tile)] = *value;", "")],
+        [("kernels/held/weighed.cuh", "this->values()[this->place_of(tile, in_tile)] = ctx.load_fresh(value);", "")],
         [stages_on_device("OfWeighedRows")]),
     Fault(
         "weighed_without_masks",

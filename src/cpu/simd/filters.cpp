@@ -213,7 +213,8 @@ class SimdRow::Filters {
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
     const RowView between = contract::f32_view(
         row_.scratch_values_,
-        passes_.pack(row_.row_, bracket.low, value_before(bracket.below), row_.scratch_values_));
+        passes_.pack(row_.row_, bracket.low, contract::previous_value(bracket.below),
+                     row_.scratch_values_));
     Selected selected = select(between, &scaling_, target - bracket.above);
     selected.above += bracket.above;
     return selected;
@@ -332,7 +333,7 @@ float SimdRow::nearest_probability(const contract::AdaptiveP &rules, float at_le
   const float bound = contract::value_of_key(
       first_key(contract::value_key(at_least), highest, highest,
                 [&](float x) { return rules.rounded_probability(x) > rules.wanted; }));
-  const float most = value_before(bound);
+  const float most = contract::previous_value(bound);
   const RowView maxima = contract::f32_view(maxima_, num_maxima());
   const bool are_few = passes_.count(maxima, 0, maxima.count, bound) <= kMostGroups;
   float above = max();

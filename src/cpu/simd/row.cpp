@@ -150,7 +150,7 @@ SimdRow::Kept SimdRow::kept() const {
     const int64_t id = contract::id_of_rank(first_);
     result.first =
         is_listed ? std::lower_bound(list_ids_, list_ids_ + list_.count, id) - list_ids_ : id;
-    result.before_first = value_before(max());
+    result.before_first = contract::previous_value(max());
     result.at_most = max();
   }
   return result;
@@ -225,7 +225,7 @@ void SimdRow::begin_later(Rank first, float *memory) {
   const int64_t block_end = std::min<int64_t>(block + kGroupBlock, row_.count);
   float kept[kGroupBlock];
   for (int64_t i = index; i < block_end; ++i) kept[i - block] = row_.value(i);
-  copy(0, block_end, value_before(value));
+  copy(0, block_end, contract::previous_value(value));
   if (block_end < row_.count) copy(block_end, row_.count, value);
   for (int64_t i = index; i < block_end; ++i) {
     if (kept[i - block] != value) continue;

@@ -28,13 +28,6 @@ float pivot_of(const float *values, int64_t count, Places *places) {
 
 }  // namespace
 
-float value_before(float x) {
-  const uint32_t key = contract::value_key(x) - 1;
-  const float value = contract::value_of_key(key);
-  // Skips -0, which equals 0.
-  return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
-}
-
 uint32_t key_near(const contract::RowScale &scale, float log2) {
   if (scale.kind == SAMPLER_LOGITS) return contract::value_key(scale.max + log2 / scale.scale);
   const float relative = contract::exp2_of_negative(std::min(log2, 0.0f));
@@ -77,8 +70,9 @@ Selected select(const Passes &passes, Places *places, const RowView &list, const
       if (through >= target) return {true, pivot, larger};
       above = through;
     }
-    left.count = int32_t(is_above ? passes.pack(left, next, kInfinity, scratch)
-                                  : passes.pack(left, -kInfinity, value_before(pivot), scratch));
+    left.count =
+        int32_t(is_above ? passes.pack(left, next, kInfinity, scratch)
+                         : passes.pack(left, -kInfinity, contract::previous_value(pivot), scratch));
     left.values = scratch;
   }
   return {false, 0.0f, above};

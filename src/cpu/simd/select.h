@@ -11,9 +11,6 @@
 
 namespace sampler::cpu {
 
-// The largest value below x.
-float value_before(float x);
-
 // The lowest key in [low, high] whose value weighs at least `weight`; that of `high` does.
 uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, uint32_t low,
                               uint32_t high);

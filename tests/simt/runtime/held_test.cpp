@@ -564,6 +564,20 @@ TEST_P(HeldRows, OfDrawsEqualTheCpuByOneLaunch) {
   EXPECT_GE(num_good, 150);
 }
 
+// Less each row's largest value: rows of log-softmax have 0, or -0.
+void lower_to_0(FilterCase *rows) {
+  for (int row = 0; row < rows->num_rows; ++row) {
+    float max = -kInfinity;
+    for (int i = 0; i < rows->num_cols; ++i)
+      max = std::max(max, rows->input.get(rows->place(row, i)));
+    if (!std::isfinite(max)) continue;
+    for (int i = 0; i < rows->num_cols; ++i) {
+      const float x = rows->input.get(rows->place(row, i)) - max;
+      rows->input.set(rows->place(row, i), x == 0 && i % 2 == 0 ? -0.0f : x);
+    }
+  }
+}
+
 // The same rows, with adaptive-p or smoothing. Kinds of tokens: those of few, and of many values of
 // probabilities; with the wanted one below, above and between them.
 struct ReweighedCase : DrawCase {
@@ -594,6 +608,7 @@ struct ReweighedCase : DrawCase {
         values.push_back(one_of(std::nanf(""), 0.2f, 1.5f));
       }
     }
+    if (seed % 7 == 2) lower_to_0(&rows);
     if (seed % 3 == 0) pipeline.adaptive_values = values.data();
     if (seed % 5 > 1) by_slot.temperature = temperature.data();
     if (seed % 5 == 2) by_slot.min_p = min_p.data();
@@ -662,6 +677,7 @@ struct ValuesCase : DrawCase {
     params.temperature_order =
         one_of(SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST);
     if (random() % 3 == 0) list_stages(&random);
+    if (random() % 3 == 0) lower_to_0(&rows);
     reports.logprob_kind = one_of(SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED);
     has_arrays = random() % 3 == 0;
     has_values = random() % 3 == 0;
@@ -781,6 +797,48 @@ TEST_P(HeldRows, OfTypicalDrawsEqualTheCpu) {
   }
   EXPECT_GE(num_good, 250);
   EXPECT_GE(num_later, 60);
+}
+
+// One row of each of these calls was not written, where its largest value is 0.
+TEST_P(HeldRows, OfTheValue0AloneAreDrawn) {
+  for (const float largest : {0.0f, -0.0f}) {
+    FilterCase rows(1, 8192, 1, true);
+    for (int i = 0; i < rows.num_cols; ++i) {
+      rows.input.set(rows.place(0, i), i == 77 ? largest : -0.1f * float(i % 100 + 1));
+    }
+    void (*const calls[])(sampler_params *) = {
+        [](sampler_params *params) { params->temperature = 0, params->top_n_sigma = 1; },
+        [](sampler_params *params) {
+          params->temperature = 0;
+          params->adaptive_kind = SAMPLER_ADAPTIVE_SMOOTHING;
+          params->adaptive_target = 1;
+        },
+        [](sampler_params *params) { params->epsilon_cutoff = 0.9f; },
+        [](sampler_params *params) {
+          params->temperature = 1e-4f;
+          params->dynamic_temperature_range = 1, params->dynamic_temperature_exponent = 1e10f;
+        },
+        [](sampler_params *params) {
+          params->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+          params->adaptive_target = 1e-3f;
+        },
+        [](sampler_params *params) { params->temperature = 0, params->typical_p = 0.5f; },
+    };
+    for (const auto &call : calls) {
+      sampler_params params = sampler_params_default();
+      call(&params);
+      std::int32_t id = -7;
+      sampler_row_status status = 99;
+      sampler_sample_args args = sized<sampler_sample_args>();
+      args.input = rows.view();
+      args.params = &params;
+      args.out_token_ids = &id;
+      args.out_row_status = &status;
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(device_.get(), &args)) << sampler_last_error();
+      EXPECT_EQ(id, 77) << largest << ", " << (&call - calls);
+      EXPECT_EQ(status, sampler_row_status(SAMPLER_ROW_OK));
+    }
+  }
 }
 
 // Every token of rows of few, at both ends of them, in any place of a vector.
@@ -927,6 +985,60 @@ TEST_P(HeldRows, OfStagesAreNotLeft) {
                   was_held(call.rows, HeldKind::kValues) || was_held(call.rows, HeldKind::kTypical))
           << "stage " << stage;
     }
+  }
+}
+
+// Tokens exempt from penalties are looked for among those of a text without any.
+TEST_P(HeldRows, OfEmptyTextsEqualTheCpu) {
+  const std::int64_t history_offsets[] = {0, 0}, unpenalized_offsets[] = {0, 40};
+  const std::int32_t none[1] = {};
+  std::int32_t unpenalized[40];
+  for (int i = 0; i < 40; ++i) unpenalized[i] = i * 200 + 3;
+  sampler_pipeline pipeline = sized<sampler_pipeline>();
+  pipeline.history = {history_offsets, none, 1, 0};
+  pipeline.unpenalized = {unpenalized_offsets, unpenalized, 1, 40};
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    StagedCase call(0, 8196, seed, 1.0f);
+    call.rows.num_rows = 1;
+    call.params = sampler_params_default();
+    call.params.repetition_penalty = 1.3f;
+    if (seed % 2 == 0) call.params.top_n_sigma = 1;
+    std::int32_t ids[2] = {-7, -7};
+    for (const auto &handle : {&cpu_, &device_}) {
+      sampler_sample_args args = sized<sampler_sample_args>();
+      args.input = call.rows.view();
+      args.params = &call.params;
+      args.pipeline = &pipeline;
+      args.random.seed = seed;
+      args.out_token_ids = &ids[handle == &device_];
+      runtime::forget_calls();
+      std::size_t bytes = 0;
+      EXPECT_EQ(SAMPLER_OK, sampler_sample_workspace_size(handle->get(), &args, &bytes));
+      std::vector<char> memory(bytes);
+      args.exec.workspace = memory.data();
+      args.exec.workspace_bytes = bytes;
+      EXPECT_EQ(SAMPLER_OK, sampler_sample(handle->get(), &args)) << sampler_last_error();
+    }
+    EXPECT_EQ(ids[0], ids[1]) << "seed " << seed;
+    EXPECT_TRUE(has_launched(kernels::edits_kernel_address())) << "seed " << seed;
+  }
+}
+
+// The list of the first tokens shows no fall, where it has those of the largest value alone.
+TEST_P(HeldRows, OfMinKOfTiesEqualTheCpu) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    StagedCase call(0, 8196, seed, 1.0f);
+    FilterCase &rows = call.rows;
+    for (int row = 0; row < rows.num_rows; ++row) {
+      for (int i = 0; i < rows.num_cols; ++i) {
+        rows.input.set(rows.place(row, i), i % 10 == 0 ? 1.0f : -float(i % 15));
+      }
+    }
+    call.params = sampler_params_default();
+    call.params.min_k = 3;
+    call.params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    call.params.adaptive_target = 4;
+    EXPECT_TRUE(call.run(cpu_.get()) == call.run(device_.get())) << "seed " << seed;
   }
 }
 
