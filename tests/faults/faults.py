@@ -1587,7 +1587,7 @@ FAULTS = [
     Fault(
         "min_k_of_exactly_k",
         "min-k splits tokens of one value",
-        [("src/contract/ranked_windows.h", "with_ties(kept, SAMPLER_TIES_KEEP, seen)", "kept")],
+        [("src/contract/ranked_windows.h", "with_ties(kept > 0 ? kept : 1, SAMPLER_TIES_KEEP, seen)", "kept")],
         [("pipeline_test", "Types/Stages.OfWindowsEqualThoseOfTheOracle/BF16")]),
     Fault(
         "min_k_of_the_last_fall",
@@ -2015,13 +2015,13 @@ FAULTS = [
     Fault(
         "ties_drawn_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, are drawn where nothing else is asked",
-        [("src/cpu/simd/row.cpp", "result.before_first = value_before(max());",
+        [("src/cpu/simd/row.cpp", "result.before_first = contract::previous_value(max());",
           "result.before_first = max();")],
         [row_kinds("DrawAloneWhatTypicalPKeeps")]),
     Fault(
         "ties_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, stay",
-        [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
+        [("src/cpu/simd/row.cpp", "copy(0, block_end, contract::previous_value(value));",
           "copy(0, block_end, value);")],
         [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
     # ---- Masks
