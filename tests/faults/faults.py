@@ -1714,7 +1714,7 @@ FAULTS = [
     Fault(
         "tokens_left_out_unmarked",
         "adaptive-p takes tokens that filters removed for tokens of probability 0",
-        [("src/cpu/simd/passes/reweigh.h", "x = choose(kept, x, splat(kNotKept));", "")],
+        [("src/cpu/simd/passes/reweigh.h", "x = choose(vectors.has[i], x, splat(kNotKept));", "")],
         [("simd_test", "WindowPass.WeighAndMark")]),
     Fault(
         "smoothing_without_a_cube",

@@ -17,6 +17,7 @@ struct Halfway {
   Floats x[kCount], power[kCount];
   Floats surprise[kCount];  // if requested
   Mask nonzero[kCount];
+  Mask has[kCount];  // whether the bounds have it, if they leave any out
 
   SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
 };
@@ -67,16 +68,15 @@ struct RelativeToMax {
   // capped at that of the lowest t, whose weight and surprise round to 0.
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
-    Mask has[kCount];
     if constexpr (Bounds::kLeavesOut) {
-      for (int i = 0; i < kCount; ++i) has[i] = bounds.has(v.x[i], i);
+      for (int i = 0; i < kCount; ++i) v.has[i] = bounds.has(v.x[i], i);
     }
     for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
     // A value that is left out may exceed the largest by any distance.
     constexpr bool kByPower = native::kIsNearestFinite && !kSurprises;
     if constexpr (Bounds::kLeavesOut && !kByPower) {
-      for (int i = 0; i < kCount; ++i) v.x[i] = choose(has[i], v.x[i], splat(kNothing));
+      for (int i = 0; i < kCount; ++i) v.x[i] = choose(v.has[i], v.x[i], splat(kNothing));
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
     // The larger of two negative numbers has the smaller bits.
@@ -87,7 +87,7 @@ struct RelativeToMax {
     }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
     if constexpr (Bounds::kLeavesOut && kByPower) {
-      for (int i = 0; i < kCount; ++i) v.power[i] = choose(has[i], v.power[i], splat(0.0f));
+      for (int i = 0; i < kCount; ++i) v.power[i] = choose(v.has[i], v.power[i], splat(0.0f));
     }
     for (Floats &x : v.x) x = minus_nearest(x);
   }
@@ -127,7 +127,8 @@ struct RelativeByPower {
   template <bool kSurprises = false, int kCount, class Bounds = AllElements>
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     if constexpr (Bounds::kLeavesOut) {
-      for (int i = 0; i < kCount; ++i) v.x[i] = zero_unless(bounds.has(v.x[i], i), v.x[i]);
+      for (int i = 0; i < kCount; ++i) v.has[i] = bounds.has(v.x[i], i);
+      for (int i = 0; i < kCount; ++i) v.x[i] = zero_unless(v.has[i], v.x[i]);
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
     if constexpr (kSurprises) {

@@ -144,26 +144,22 @@ SAMPLER_INLINE int64_t mark_blocks(const RowView &source, const Relative &relati
     const int64_t block_end = smaller((begin / kWeightBlock + 1) * kWeightBlock, end);
     const float *const p = widened(source, begin, block_end, memory);
     Floats low = splat(kInfinity);
-    const uint64_t weight = sum_blocks<F32>(
-        p, relative, bounds, 0, block_end - begin, nullptr,
-        [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-          int i = 0;
-          for (Floats &x : vectors.x) {
-            x = vectors.relative(i);
-            if constexpr (Bounds::kLeavesOut) {
-              // Reloads the values: registers are exhausted.
-              const float *const value = p + index + kWidth * i;
-              const Mask kept = bounds.has(
-                  lanes < kWidth ? read_some<F32>(value, lanes, kNaN) : F32::read(value), 0);
-              low = min_where(kept, low, x);
-              x = choose(kept, x, splat(kNotKept));
-            } else {
-              low = min(low, x);
-            }
-            ++i;
-          }
-          write_vectors<F32>(out, begin + index, lanes, vectors.x);
-        });
+    const uint64_t weight =
+        sum_blocks<F32>(p, relative, bounds, 0, block_end - begin, nullptr,
+                        [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                          int i = 0;
+                          for (Floats &x : vectors.x) {
+                            x = vectors.relative(i);
+                            if constexpr (Bounds::kLeavesOut) {
+                              low = min_where(vectors.has[i], low, x);
+                              x = choose(vectors.has[i], x, splat(kNotKept));
+                            } else {
+                              low = min(low, x);
+                            }
+                            ++i;
+                          }
+                          write_vectors<F32>(out, begin + index, lanes, vectors.x);
+                        });
     const float least = -largest(negate(low));
     if (!Bounds::kLeavesOut && least < kNearly0) return begin;
     result->total += weight;
