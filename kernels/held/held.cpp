@@ -75,7 +75,8 @@ HeldKind kind_of_stages(const StagedSampleRequest &request) {
   const bool is_reweighed = reweighs(stages.adaptive);
   const bool is_dynamic = range.array || range.value > 0;
   bool is_for_values = true, is_for_reweighed = is_reweighed && !is_dynamic;
-  bool is_for_typical = stages.adaptive.kind.value == SAMPLER_ADAPTIVE_NONE && !is_dynamic;
+  bool is_for_typical = stages.adaptive.kind.value == SAMPLER_ADAPTIVE_NONE && !is_dynamic &&
+                        !stages.dynamic_exponent.array;
   bool is_checked[SAMPLER_MAX_STAGES + 1] = {};
   is_checked[SAMPLER_STAGE_ADAPTIVE] = true;
   for (const sampler_stage stage : stages.windows) {

@@ -81,7 +81,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   SAMPLER_DEVICE bool is_greedy() const {
     return contract::is_greedy(shared.parameters.temperature);
   }
-  // The largest value alone.
+  // A value that the largest one alone is above.
   SAMPLER_DEVICE static float just_below(uint32_t max_key) {
     return contract::previous_value(contract::value_of_key(max_key));
   }
