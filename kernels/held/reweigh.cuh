@@ -135,14 +135,14 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
       contract::WeightSum weights;
-      this->for_each_quad(tile, [&](Vector *place, Vector quad) {
+      this->for_each_quad(tile, [&](int slot, Vector quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const float made = make(contract::float_of(quad.word[j]));
           weights.add(contract::larger_of(made, 0.0f));
           quad.word[j] = contract::bits_of(made);
         }
-        ctx.store_vector(place, quad);
+        ctx.store_vector(this->place(tile, slot), quad);
       });
       own += weights.of(kGroup);
     });
@@ -204,7 +204,7 @@ class ReweighedBlock : WeighedBlock<Context, HeldReweighed> {
     this->for_each_tile(row, [&](int tile) {
       uint64_t weight = 0;
       uint32_t others = 0;
-      this->for_each_quad(tile, [&](Vector *, const Vector &quad) {
+      this->for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const uint32_t rounded = rounded_bits(stage, contract::float_of(quad.word[j]));

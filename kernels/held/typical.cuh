@@ -96,15 +96,13 @@ class TypicalBlock : NearestBlock<Context, WeighedBlock<Context, HeldTypical>> {
   template <class Has, class F>
   SAMPLER_DEVICE void for_each_kept(const Row &row, const Has &has, const F &f) const {
     this->for_each_tile(row, [&](int tile) {
-      SAMPLER_KEEP_ROLLED
-      for (int slot = 0; slot < Base::Block::kSlots; ++slot) {
-        const Vector quad = ctx.load_shared(this->place(tile, slot));
+      this->for_each_quad(tile, [&](int slot, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const float x = contract::float_of(quad.word[j]);
           if (has(x, this->index_of(row, tile, slot * kQuad + j))) f(x);
         }
-      }
+      });
     });
   }
   template <class Has>

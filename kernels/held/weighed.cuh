@@ -9,6 +9,7 @@
 #include "contract/entropy.h"
 #include "contract/log2.h"
 #include "held/cut.cuh"
+#include "operations/report_outputs.cuh"
 #include "operations/sample.cuh"
 #include "stages/staged.h"
 
@@ -94,20 +95,19 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
 
   // ---- Passes
 
-  // Calls f(place, quad) for the lane's vectors of a tile.
+  // Calls f(slot, quad) for the lane's vectors of a tile.
   template <class F>
   SAMPLER_DEVICE void for_each_quad(int tile, const F &f) const {
     SAMPLER_KEEP_ROLLED
     for (int slot = 0; slot < Block::kSlots; ++slot) {
-      Vector *const place = this->place(tile, slot);
-      f(place, ctx.load_shared(place));
+      f(slot, ctx.load_shared(this->place(tile, slot)));
     }
   }
   // Calls f(x) for each of the thread's elements.
   template <class F>
   SAMPLER_DEVICE void for_each_element(const Row &row, const F &f) const {
     this->for_each_tile(row, [&](int tile) {
-      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+      for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) f(contract::float_of(quad.word[j]));
       });
@@ -119,7 +119,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
       contract::WeightSum weights;
-      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+      for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) weights.add(relative(contract::float_of(quad.word[j])));
       });
@@ -133,7 +133,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t own = 0, own_surprise = 0;
     this->for_each_tile(row, [&](int tile) {
       contract::WeightSum weights, surprises;
-      for_each_quad(tile, [&](Vector *, const Vector &quad) {
+      for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const float x = contract::float_of(quad.word[j]);
@@ -203,16 +203,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   }
 
   SAMPLER_DEVICE void write_bad(uint32_t status) const {
-    if (!this->is_leader() || ctx.thread() != 0) return;
-    const int64_t output = this->index();
-    if (request.out_token_ids.data) {
-      contract::store_id(request.out_token_ids, output, request.bad_row_token);
-    }
-    if (request.out_row_status) request.out_row_status[output] = status;
-    if (request.out_values) request.out_values[output] = contract::quiet_nan();
-    if (request.out_kept_counts) request.out_kept_counts[output] = 0;
-    if (request.out_observations) request.out_observations[output] = contract::quiet_nan();
-    if (request.out_logprobs) request.out_logprobs[output] = contract::quiet_nan();
+    if (this->is_leader() && ctx.thread() == 0) write_bad_token(request, this->index(), status);
   }
 
  private:
@@ -248,15 +239,14 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
       }
       ctx.warp_sync();
       if (!mask) return;
-      for_each_quad(tile, [&](Vector *place, Vector quad) {
-        const int slot = int(place - this->place(tile, 0)) / 32;
+      for_each_quad(tile, [&](int slot, Vector quad) {
         const uint32_t allowed = edits.allowed_from(mask, this->index_of(row, tile, slot * kQuad));
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const float x = contract::float_of(quad.word[j]);
           quad.word[j] = contract::bits_of(contract::ban(x, (allowed >> j & 1) == 0));
         }
-        ctx.store_vector(place, quad);
+        ctx.store_vector(this->place(tile, slot), quad);
       });
     });
   }

@@ -11,6 +11,19 @@
 
 namespace sampler::kernels {
 
+// Writes what is written of a bad row besides `wanted`. Called by one thread.
+SAMPLER_DEVICE inline void write_bad_token(const StagedSampleRequest &request, int64_t output,
+                                           uint32_t status) {
+  if (request.out_token_ids.data) {
+    contract::store_id(request.out_token_ids, output, request.bad_row_token);
+  }
+  if (request.out_kept_counts) request.out_kept_counts[output] = 0;
+  if (request.out_logprobs) request.out_logprobs[output] = contract::quiet_nan();
+  if (request.out_values) request.out_values[output] = contract::quiet_nan();
+  if (request.out_observations) request.out_observations[output] = contract::quiet_nan();
+  if (request.out_row_status) request.out_row_status[output] = status;
+}
+
 template <class Context>
 class ReportOutputs {
  public:
@@ -122,15 +135,7 @@ class ReportOutputs {
   // The same, and all else that is written of the row, whose status this is.
   SAMPLER_DEVICE void write_bad(int64_t output, uint32_t status) const {
     write_bad(output);
-    if (!is_first_thread()) return;
-    if (request_.out_token_ids.data) {
-      contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
-    }
-    if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
-    if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
-    if (request_.out_values) request_.out_values[output] = contract::quiet_nan();
-    if (request_.out_observations) request_.out_observations[output] = contract::quiet_nan();
-    if (request_.out_row_status) request_.out_row_status[output] = status;
+    if (is_first_thread()) write_bad_token(request_, output, status);
   }
 
  private:

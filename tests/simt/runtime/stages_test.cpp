@@ -741,8 +741,6 @@ TEST_P(Stages, OfWeighedRowsEqualTheCpus) {
       num_edited += has_launched(sampler::kernels::edits_kernel_address());
     }
   }
-  std::printf("RATES %d %d %d good %d of %d\n", num_launches[0], num_launches[1], num_edited,
-              num_good_, int(kNumWeighed));
   EXPECT_GT(num_launches[0], int(kNumWeighed) / 12);
   EXPECT_GT(num_launches[1], int(kNumWeighed) / 12);
   EXPECT_GT(num_edited, int(kNumWeighed) / 12);
