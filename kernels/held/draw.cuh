@@ -27,8 +27,8 @@ class DrawBlock : HeldBlock<Context, kDtype, HeldDraw> {
       const int64_t slot = request.slots[this->index()];
       shared.status = contract::read_parameters(request, slot, &shared.parameters);
       if (shared.status == SAMPLER_ROW_OK) {
-        shared.word =
-            contract::random_word64(request.random.of(slot), contract::Purpose::kSample, 0);
+        shared.word = contract::random_word64(request.stream_of(this->index(), slot),
+                                              contract::Purpose::kSample, 0);
       }
     }
     ctx.team_sync();

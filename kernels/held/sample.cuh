@@ -129,7 +129,7 @@ class SampleBlock
     }
     if constexpr (kStages) {
       bool is_left;
-      const uint32_t status = this->keep_window(row, slot, &is_left);
+      const uint32_t status = this->keep_window(row, slot, output_, &is_left);
       if (status != SAMPLER_ROW_OK) return write_bad(status);
       if (is_left || this->is_other()) return this->leave(output_);
     }
@@ -235,7 +235,7 @@ class SampleBlock
     const contract::RowScale scale = this->scale();
     const auto kept = this->kept();
     const uint64_t word =
-        contract::random_word64(request.random.of(slot), contract::Purpose::kSample, 0);
+        contract::random_word64(request.stream_of(output_, slot), contract::Purpose::kSample, 0);
     return this->draw_by_tiles(row, word, [&](float x, int element) {
       return kept.has(x, element) ? contract::relative_for_weight(scale, x) : 0.0f;
     });

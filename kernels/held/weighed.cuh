@@ -257,7 +257,8 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     const int64_t slot = request.slots[this->index()];
     const uint32_t status = contract::read_parameters(request, slot, &shared.parameters);
     if (status != SAMPLER_ROW_OK) return status;
-    shared.word = contract::random_word64(request.random.of(slot), contract::Purpose::kSample, 0);
+    shared.word = contract::random_word64(request.stream_of(this->index(), slot),
+                                          contract::Purpose::kSample, 0);
     shared.adaptive = request.stages.adaptive.of(slot);
     const contract::AdaptiveValues values = request.stages.values(slot);
     const bool are_valid =

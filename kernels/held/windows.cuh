@@ -147,7 +147,8 @@ class WindowBlock : protected NearestBlock<Context> {
   // Drops from the row what the windows drop, and sets the parameters that remain. Returns the
   // row's status; *is_left: the list does not show the windows. Called by the whole team; a barrier
   // of it follows.
-  SAMPLER_DEVICE_CALL uint32_t keep_window(const Row &row, int64_t slot, bool *is_left) {
+  SAMPLER_DEVICE_CALL uint32_t keep_window(const Row &row, int64_t slot, int64_t output,
+                                           bool *is_left) {
     const contract::Pipeline &stages = request.stages;
     const contract::RowParameters parameters = state().parameters;
     *is_left = false;
@@ -166,7 +167,7 @@ class WindowBlock : protected NearestBlock<Context> {
     *is_left = !look_at_first(decisive, !runner.is_alone(stages.windows, SAMPLER_STAGE_TYPICAL_P));
     if (*is_left) return SAMPLER_ROW_OK;
     const uint32_t xtc_word =
-        contract::random_word32(request.random.of(slot), contract::Purpose::kXtc, 0);
+        contract::random_word32(request.stream_of(output, slot), contract::Purpose::kXtc, 0);
     const contract::Staged staged = runner.run(stages.windows, count_, xtc_word);
     const Window window = staged.window;
     is_left_ = is_left_ || !has_cut(window.begin) || !has_cut(window.end);

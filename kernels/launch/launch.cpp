@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "chains/chains.h"
 #include "held/held.h"
 #include "launch/general.h"
 #include "operations/unmask.cuh"
@@ -72,15 +73,19 @@ cudaError_t launch_listed(const StagedSampleRequest &request, const LaunchConfig
   return enqueue(listed_kernel_address(), config, &request, &stream);
 }
 
-// Enqueues the streaming of rows after a first launch, and the rest.
+// Enqueues the streaming of rows after a first launch.
+cudaError_t launch_stream(const contract::SampleRequest &rows, const Stream &stream,
+                          bool may_overlap, cudaStream_t cuda_stream) {
+  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
+  if (may_overlap) config.overlap();
+  return enqueue(stream_kernel_address(rows.input.dtype, stream.kind), config, &rows, &stream);
+}
+
+// The same, and the rest.
 template <class Request>
 cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream, const Plan &rest,
                                    cudaStream_t cuda_stream) {
-  LaunchConfig config(stream.num_blocks, 1, sizeof(StreamShared), cuda_stream);
-  if (rest.may_overlap) config.overlap();
-  const contract::SampleRequest &rows = request;
-  cudaError_t error =
-      enqueue(stream_kernel_address(rows.input.dtype, stream.kind), config, &rows, &stream);
+  cudaError_t error = launch_stream(request, stream, rest.may_overlap, cuda_stream);
   if (error == cudaSuccess && stream.lists.is_on()) {
     LaunchConfig of_lists(request.num_rows, 1, sizeof(ListedShared), cuda_stream);
     if (rest.may_overlap) of_lists.overlap();
@@ -207,6 +212,45 @@ cudaError_t launch(const contract::SelectRequest &request, const Held &held, con
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
   return launch_held_and_rest(request, held, rest, stream);
+}
+
+cudaError_t launch_place(const ExtendedVerifyRequest &request, const Chains &chains,
+                         cudaStream_t stream) {
+  constexpr int64_t kMostBlocks = 64;
+  const int64_t blocks = (chains.num_outputs() + kBlockThreads - 1) / kBlockThreads;
+  const LaunchConfig config(std::min(blocks, kMostBlocks), 1, 0, stream);
+  return enqueue(place_kernel_address(), config, &request, &chains);
+}
+cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &chains,
+                         cudaStream_t stream) {
+  const LaunchConfig config(chains.num_sequences, 1, 0, stream);
+  return enqueue(match_kernel_address(), config, &request, &chains);
+}
+
+cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,
+                   const Plan &rest, cudaStream_t cuda_stream) {
+  const StagedSampleRequest positions = positions_of(request, chains);
+  cudaError_t error = launch_place(request, chains, cuda_stream);
+  if (error == cudaSuccess) error = launch_first(positions, stream, cuda_stream);
+  if (error == cudaSuccess) {
+    error = launch_stream(positions, stream, rest.may_overlap, cuda_stream);
+  }
+  const auto launch_lists = [&](const void *kernel, int64_t num_blocks, const auto *...arguments) {
+    LaunchConfig config(num_blocks, 1, sizeof(ListedShared), cuda_stream);
+    if (rest.may_overlap) config.overlap();
+    return enqueue(kernel, config, arguments...);
+  };
+  if (error == cudaSuccess) {
+    error = launch_lists(listed_kernel_address(), positions.num_rows, &positions, &stream);
+  }
+  if (error == cudaSuccess) {
+    error = launch_lists(decide_kernel_address(), chains.num_sequences, &request, &stream, &chains);
+  }
+  if (error != cudaSuccess) return error;
+  Plan plan = rest;
+  plan.left = chains.left();
+  plan.num_left = chains.num_left();
+  return launch_one(operation_of(request), &request, plan, cuda_stream);
 }
 
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

@@ -15,6 +15,7 @@ struct Stream;
 enum class StreamKind : int;
 struct Held;
 enum class HeldKind : int;
+struct Chains;
 
 // ---- Kernels by their addresses in the runtime -------------------------------------------------
 
@@ -39,6 +40,12 @@ const void *listed_kernel_address();
 
 // Held rows; kind is not kNone. Takes the kind's request and a Held.
 const void *held_kernel_address(sampler_dtype dtype, HeldKind kind);
+
+// Before and after the sampling of chains. Take an ExtendedVerifyRequest and a Chains.
+const void *place_kernel_address();
+const void *match_kernel_address();
+// Takes an ExtendedVerifyRequest, a Stream with lists, and a Chains.
+const void *decide_kernel_address();
 
 // Takes a PackRequest.
 const void *pack_kernel_address();
@@ -94,6 +101,16 @@ cudaError_t launch(const StagedSampleRequest &request, const Held &held, const P
                    cudaStream_t stream);
 cudaError_t launch(const contract::SelectRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
+
+// Enqueues what finds the positions of chains before their sampling, and what compares after it.
+cudaError_t launch_place(const ExtendedVerifyRequest &request, const Chains &chains,
+                         cudaStream_t stream);
+cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &chains,
+                         cudaStream_t stream);
+
+// Enqueues chains that are decided from lists of their positions, and by `rest` of those left.
+cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,
+                   const Plan &rest, cudaStream_t cuda_stream);
 
 // Enqueues a call of state.h, on num_rows rows of its request.
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,

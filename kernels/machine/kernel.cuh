@@ -61,7 +61,8 @@ SAMPLER_DEVICE_CALL void run_operation(Context &ctx, const Request &request, con
                               std::is_same_v<Request, contract::FilterRequest> ||
                               std::is_same_v<Request, contract::SelectRequest> ||
                               std::is_same_v<Request, contract::VerifyRequest> ||
-                              std::is_same_v<Request, StagedSampleRequest>;
+                              std::is_same_v<Request, StagedSampleRequest> ||
+                              std::is_same_v<Request, ExtendedVerifyRequest>;
   if constexpr (kMayBeLeft) {
     if (plan.num_left) {
       ctx.wait_for_launch_before();

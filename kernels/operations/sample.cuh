@@ -126,7 +126,7 @@ class SampleTeam {
   }
 
   SAMPLER_DEVICE contract::RandomStream random_stream() const {
-    return request_.random.of(request_.slots[output_]);
+    return request_.stream_of(output_, request_.slots[output_]);
   }
 
   SAMPLER_DEVICE void write_drawn(const Row &row, const Token &drawn, const RowSummary &summary,

@@ -31,6 +31,8 @@ namespace sampler::kernels {
 template <class Context>
 class VerifiedRows : private StagedSampleTeam<Context> {
  public:
+  static constexpr bool kMatches = false;
+
   SAMPLER_DEVICE VerifiedRows(Team<Context> &team, const ExtendedVerifyRequest &request,
                               const RowCache &row_cache)
       : Positions(team, request.positions, row_cache),

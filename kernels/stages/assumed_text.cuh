@@ -27,7 +27,7 @@ class TeamAssumedText {
     history_.text = StagedText();
     if (!tokens_) return SAMPLER_ROW_OK;
     StagedText text;
-    const uint32_t status = read_staged_text(pipeline_, slot, &text);
+    const uint32_t status = read_staged_text(pipeline_, slot, 0, &text);
     if (status != SAMPLER_ROW_OK) return status;
     const int num_threads = team_.ctx.team_size() * Context::kThreads;
     for (int64_t i = team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread();

@@ -36,7 +36,7 @@ class TeamEdits {
     slot_ = slot;
     output_ = output;
     numbers_ = pipeline_.numbers(slot);
-    uint32_t status = text_edits_.read(slot, numbers_);
+    uint32_t status = text_edits_.read(slot, output, numbers_);
     for (const sampler_stage stage : pipeline_.edits) {
       if (status == SAMPLER_ROW_OK) status = edit_by(stage);
       if (removed_by_) note_removals_by(stage);

@@ -73,21 +73,27 @@ SAMPLER_DEVICE_CALL void visit_repeats(Team<Context> &team, const Text &text, in
   if (num_places > kMostPlaces) num_places = kMostPlaces;
   if (n < 2) return;
   int32_t *known = reinterpret_cast<int32_t *>(team.shared.bins);
-  const auto visit_from = [&](int begin, bool is_first, const auto &f) {
-    const int end = begin + num_places < n ? begin + num_places : n;
-    visit_places(ctx, text, n, limit, begin, end, known, is_first, f);
-  };
-  if (ctx.warp() == 0) {
-    const bool is_leader = team.is_leader();
-    visit_from(1, true, [&](int k, int length) {
-      if (is_leader) visit(k, length);
-    });
-  }
-  ctx.sync();
+  const bool is_leader = team.is_leader();
   const int warp = ctx.cluster_rank() * kWarps + ctx.warp();
-  for (int64_t begin = 1 + int64_t(warp + 1) * num_places; begin < n;
-       begin += int64_t(num_warps) * num_places) {
-    visit_from(int(begin), false, visit);
+  // First the block's first warp takes the first places; then all warps the others, in turns.
+  bool is_first = true;
+  int64_t begin = ctx.warp() == 0 ? 1 : n;
+  SAMPLER_KEEP_ROLLED
+  for (;;) {
+    if (begin < n) {
+      const int end = int(begin) + num_places < n ? int(begin) + num_places : n;
+      visit_places(ctx, text, n, limit, int(begin), end, known, is_first, [&](int k, int length) {
+        if (!is_first || is_leader) visit(k, length);
+      });
+    }
+    if (is_first) {
+      ctx.sync();
+      is_first = false;
+      begin = 1 + int64_t(warp + 1) * num_places;
+    } else {
+      begin += int64_t(num_warps) * num_places;
+    }
+    if (begin >= n) break;
   }
 }
 

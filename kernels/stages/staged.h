@@ -196,7 +196,9 @@ struct Staged<contract::VerifyRequest> : contract::VerifyRequest {
   contract::Verification rules;
   StagedSampleRequest positions;
   VerifyMemory memory;
-  bool has_pipeline = false, has_outputs = false;  // of the positions
+  // Whether the positions have stages, outputs, and either one or reports that the kernels of rows
+  // without stages do not write.
+  bool has_pipeline = false, has_outputs = false, are_staged = false;
 
   Staged() = default;
   // For a request with `verification`.
@@ -205,7 +207,8 @@ struct Staged<contract::VerifyRequest> : contract::VerifyRequest {
         rules(*request.verification),
         positions(rules.positions),
         has_pipeline(rules.positions.pipeline),
-        has_outputs(rules.positions.reports_anything()) {
+        has_outputs(rules.positions.reports_anything()),
+        are_staged(has_pipeline || rules.positions.reports || rules.positions.out_observations) {
     memory = VerifyMemory::of(request, rules, positions.stages, positions.keeps_edited());
     verification = nullptr;  // the host's
     rules.positions.pipeline = nullptr;

@@ -12,33 +12,46 @@
 
 namespace sampler::kernels {
 
-// A history: [i] is the token i before the newest.
+// A history, and drafts of its type after it: [i] is the token i before the newest.
 class StagedText {
  public:
   SAMPLER_DEVICE StagedText() {}
-  SAMPLER_DEVICE StagedText(const contract::TokenList &history, int64_t prompt_length)
-      : history_(history), prompt_length_(prompt_length) {}
+  SAMPLER_DEVICE StagedText(const contract::TokenList &history, int64_t prompt_length,
+                            const contract::TokenList &drafts = {})
+      : history_(history),
+        drafts_(drafts.ids),
+        first_draft_(drafts.begin - history.count),
+        length_(history.count + drafts.count),
+        prompt_length_(prompt_length) {}
 
-  SAMPLER_DEVICE int64_t operator[](int64_t i) const { return history_[history_.count - 1 - i]; }
+  SAMPLER_DEVICE int64_t operator[](int64_t i) const { return at(length_ - 1 - i); }
 
-  SAMPLER_DEVICE int64_t length() const { return history_.count; }
+  SAMPLER_DEVICE int64_t length() const { return length_; }
   SAMPLER_DEVICE int64_t prompt_length() const { return prompt_length_; }
-  SAMPLER_DEVICE int64_t output_length() const { return history_.count - prompt_length_; }
+  SAMPLER_DEVICE int64_t output_length() const { return length_ - prompt_length_; }
 
   // The token at a place; 0 is the oldest.
-  SAMPLER_DEVICE int64_t at(int64_t place) const { return history_[place]; }
+  SAMPLER_DEVICE int64_t at(int64_t place) const {
+    const bool is_draft = place >= history_.count;
+    return contract::load_id(is_draft ? drafts_ : history_.ids, history_.type,
+                             place + (is_draft ? first_draft_ : history_.begin));
+  }
 
  private:
   contract::TokenList history_;
+  const void *drafts_ = nullptr;
+  int64_t first_draft_ = 0;  // less the history's length
+  int64_t length_ = 0;
   int64_t prompt_length_ = 0;
 };
 
-// A slot's history. Returns its status.
+// The history of an output's slot, and the drafts before it. Returns its status.
 SAMPLER_DEVICE inline uint32_t read_staged_text(const contract::Pipeline &pipeline, int64_t slot,
-                                                StagedText *text) {
+                                                int64_t output, StagedText *text) {
   contract::SlotHistory history;
   const uint32_t status = contract::read_text(pipeline, slot, &history);
-  *text = StagedText(history.tokens, history.prompt_length);
+  *text = StagedText(history.tokens, history.prompt_length,
+                     pipeline.drafts.before(output, history.tokens.type));
   return status;
 }
 
@@ -52,14 +65,14 @@ class TextEdits {
   // From now on read() returns this.
   SAMPLER_DEVICE void assume(const StagedText *text) { assumed_ = text; }
 
-  // Reads a slot's history, before any other call. Returns a status.
-  SAMPLER_DEVICE uint32_t read(int64_t slot, const contract::EditNumbers &numbers) {
+  // Reads the history of an output, before any other call. Returns a status.
+  SAMPLER_DEVICE uint32_t read(int64_t slot, int64_t output, const contract::EditNumbers &numbers) {
     numbers_ = numbers;
     if (assumed_) {
       text_ = *assumed_;
       return SAMPLER_ROW_OK;
     }
-    return read_staged_text(pipeline_, slot, &text_);
+    return read_staged_text(pipeline_, slot, output, &text_);
   }
 
   SAMPLER_DEVICE const StagedText &text() const { return text_; }

@@ -129,10 +129,11 @@ SAMPLER_DEVICE inline int32_t mask_of(const contract::Pipeline &stages, uint32_t
 
 // Lists the tokens that edits may change. Lists that are invalid are for the edits to find.
 template <class Row>
-SAMPLER_DEVICE void list_edited(const contract::Pipeline &stages, int64_t slot, const Row &row) {
+SAMPLER_DEVICE void list_edited(const contract::Pipeline &stages, int64_t slot, int64_t output,
+                                const Row &row) {
   const contract::EditNumbers numbers = stages.numbers(slot);
   StagedText text;
-  if (read_staged_text(stages, slot, &text) != SAMPLER_ROW_OK) return;
+  if (read_staged_text(stages, slot, output, &text) != SAMPLER_ROW_OK) return;
   int64_t begin = text.length();
   const auto begin_at = [&](int32_t window) {
     const int64_t first = contract::first_counted(text.length(), 0, window);
@@ -186,7 +187,7 @@ SAMPLER_DEVICE void run_edits(const Context &ctx, const StagedSampleRequest &req
       head.number_status = SAMPLER_ROW_INVALID_PARAMETER;
     } else {
       row.begin(contract::row_view(request.input, index));
-      list_edited(stages, slot, row);
+      list_edited(stages, slot, output, row);
       if (!row.load()) {
         head.num_edited = EditsHead::kLeft;
       } else {

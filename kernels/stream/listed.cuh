@@ -1,5 +1,6 @@
 // Rows whose first tokens a stream has listed: a block a row runs its windows and adaptive stage on
-// the list, draws, and reports what was kept.
+// the list, draws, and reports what was kept. Of positions of drafts it runs the windows, and
+// leaves the list to the kernel that decides.
 #pragma once
 
 #include <cstdint>
@@ -107,12 +108,16 @@ class ListedBlock : RankedList<Context, ListedShared> {
     const int64_t slot = request_.slots[output_];
     contract::RowParameters parameters;
     const uint32_t status = status_of(head, slot, &parameters);
-    if (status != SAMPLER_ROW_OK) return outputs_.write_bad(output_, status);
+    if (status != SAMPLER_ROW_OK) return end_with(status);
     load_list(int(head.count));
     contract::Staged kept = {{0, 1}, parameters.temperature};
     if (!contract::is_greedy(parameters.temperature)) kept = keep(parameters, slot);
     take(kept.window);
-    draw(kept.temperature, slot);
+    if (stream_.lists.are_of_positions()) {
+      hand_on(kept);
+    } else {
+      draw(kept.temperature, slot);
+    }
   }
 
  private:
@@ -127,6 +132,30 @@ class ListedBlock : RankedList<Context, ListedShared> {
     uint64_t weight;  // of all; of a greedy row it is not known
     bool greedy;
   };
+
+  SAMPLER_DEVICE void end_with(uint32_t status) const {
+    if (!stream_.lists.are_of_positions()) return outputs_.write_bad(output_, status);
+    if (ctx.thread() == 0) stream_.lists.head(uint32_t(output_))->status = status;
+  }
+
+  // Leaves what is kept, and its weight.
+  SAMPLER_DEVICE void hand_on(const contract::Staged &kept) const {
+    const float first = contract::value_of_rank(shared.row.list[0]);
+    uint64_t weight = 0;
+    if (!contract::is_greedy(kept.temperature)) {
+      const contract::RowScale scale = contract::logits_row_scale(first, kept.temperature);
+      weight = Tokens::weight(ctx, scale, {0, count()});
+    }
+    uint64_t *const ranks = stream_.lists.ranks(uint32_t(output_));
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < count() && kept.window.begin > 0; i += Context::kThreads) {
+      ranks[i] = shared.row.list[i];
+    }
+    if (ctx.thread() == 0) {
+      *stream_.lists.head(uint32_t(output_)) = {SAMPLER_ROW_OK, uint32_t(count()), weight,
+                                                kept.temperature};
+    }
+  }
 
   // The row's status. Its parameters come before its values.
   SAMPLER_DEVICE uint32_t status_of(const ListHead &head, int64_t slot,
@@ -158,9 +187,15 @@ class ListedBlock : RankedList<Context, ListedShared> {
     const contract::StageRunner<Tokens> runner(tokens, SAMPLER_LOGITS, parameters,
                                                stages.window_numbers(slot), rules,
                                                stages.window_rules, request_.input.num_cols);
-    const uint32_t xtc_word =
-        contract::random_word32(request_.random.of(slot), contract::Purpose::kXtc, 0);
-    return runner.run(stream_.lists.order, count(), xtc_word);
+    return runner.run(stream_.lists.order, count(), xtc_word(slot));
+  }
+  SAMPLER_DEVICE uint32_t xtc_word(int64_t slot) const {
+    // Positions have that of the sequence, by number.
+    const uint32_t num_positions = uint32_t(stream_.lists.num_positions);
+    const contract::RandomStream random =
+        num_positions > 0 ? request_.random.of(slot) : request_.stream_of(output_, slot);
+    const uint32_t index = num_positions > 0 ? uint32_t(output_) % num_positions : 0;
+    return contract::random_word32(random, contract::Purpose::kXtc, index);
   }
 
   // Drops from the list what is not in a window.
@@ -196,7 +231,7 @@ class ListedBlock : RankedList<Context, ListedShared> {
         drawn.weight = Tokens::add_up(ctx, drawn.scale, {0, count()});
       }
       const uint64_t word =
-          contract::random_word64(request_.random.of(slot), contract::Purpose::kSample, 0);
+          contract::random_word64(request_.stream_of(output_, slot), contract::Purpose::kSample, 0);
       this->draw_by_id(count(), contract::draw_target(word, drawn.weight), request_.input.num_cols,
                        [&](uint32_t id) { shared.id = id; });
     }

@@ -183,13 +183,20 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
 
 StreamedLists plan_lists(const StagedSampleRequest &request) {
   constexpr int64_t kMostChosen = 1024;  // each is looked for in the list
-  const contract::Pipeline &stages = request.stages;
   const contract::Reports &wanted = request.wanted;
-  const contract::Parameters &all = request.parameters;
   const bool is_of_kept = request.logprob_kind == SAMPLER_LOGPROB_PROCESSED ||
                           (!request.out_logprobs && !request.reports_distribution());
-  if (!may_have_staged_stream(request) || draws_from_stream(request) || !is_of_kept ||
-      wanted.out_removed_by || wanted.num_chosen > kMostChosen || stages.min_keep.array ||
+  if (draws_from_stream(request) || !is_of_kept || wanted.out_removed_by ||
+      wanted.num_chosen > kMostChosen) {
+    return {};
+  }
+  return plan_lists_alone(request);
+}
+
+StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
+  const contract::Pipeline &stages = request.stages;
+  const contract::Parameters &all = request.parameters;
+  if (!may_have_staged_stream(request) || stages.min_keep.array ||
       all.rules.order == SAMPLER_FILTERS_JOINT) {
     return {};
   }
@@ -228,7 +235,7 @@ StreamedEdits plan_edits(const StagedSampleRequest &request, int most_bytes) {
   constexpr int64_t kMostOfLists = 2048;
   constexpr int64_t kGranularity = 256;
   const contract::Pipeline &stages = request.stages;
-  int64_t wanted = stages.has_text() ? stages.max_history : 0;
+  int64_t wanted = stages.has_text() ? stages.max_history + stages.max_assumed : 0;
   for (const contract::TokenLists *lists : {&stages.biased, &stages.banned, &stages.stop}) {
     if (!*lists) continue;
     wanted += lists->num_lists == 1 ? lists->num_ids : std::min(lists->num_ids, kMostOfLists);

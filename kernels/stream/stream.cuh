@@ -151,7 +151,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   // ---- Outputs ----------------------------------------------------------------------------------
 
   SAMPLER_DEVICE contract::RandomStream random() const {
-    return request.random.of(request.slots[this->output()]);
+    return request.stream_of(this->output(), request.slots[this->output()]);
   }
   SAMPLER_DEVICE uint64_t random_word() const {
     return contract::random_word64(random(), contract::Purpose::kSample, 0);
@@ -175,7 +175,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const int64_t output = this->output();
     if (hands_on()) {
       *stream.lists.head(uint32_t(output)) = {
-          outcome.status, outcome.is_left ? ListHead::kLeft : uint32_t(outcome.kept_count)};
+          outcome.status, outcome.is_left ? ListHead::kLeft : uint32_t(outcome.kept_count), 0, 0};
       if (!outcome.is_left) return;
     }
     if (outcome.is_left) {

@@ -186,7 +186,9 @@ struct StreamedEdits {
 // A row's first tokens, in rank order, which the stages that remain are run on by another kernel.
 struct alignas(16) ListHead {
   uint32_t status;
-  uint32_t count;  // kLeft: the row is left to the general kernel
+  uint32_t count;     // kLeft: the row is left to the general kernel
+  uint64_t weight;    // of positions, after their windows: of all, at
+  float temperature;  // what is in force then
   static constexpr uint32_t kLeft = ~uint32_t(0);
 };
 
@@ -196,9 +198,11 @@ struct StreamedLists {
   int num_tokens = 0;            // that a row's token follows from, at most; 0: the stream draws it
   bool by_min_p = false;         // they are those that min-p keeps; else as many
   bool min_p_is_at_one = false;  // min-p is at temperature 1
+  int32_t num_positions = 0;     // of a sequence, whose windows alone are run; 0: of no sequences
   contract::StageOrder order;    // of windows, or filters
 
   SAMPLER_HD bool is_on() const { return num_tokens > 0; }
+  SAMPLER_HD bool are_of_positions() const { return num_positions > 0; }
   SAMPLER_HD ListHead *head(uint32_t row) const {
     return reinterpret_cast<ListHead *>(memory + size_t(row) * row_bytes());
   }
@@ -436,6 +440,8 @@ bool need_lists_alone(const StagedSampleRequest &request);
 // Lists of the first tokens that all else follows from, where a top-k or min-p is the first to drop
 // tokens, and other stages or reports follow; off: the rows have none.
 StreamedLists plan_lists(const StagedSampleRequest &request);
+// The same, whatever follows from them.
+StreamedLists plan_lists_alone(const StagedSampleRequest &request);
 
 // The room that the edits of a request's rows take; `most_bytes`: of a block's shared memory. A
 // capacity of -1: there is no room.

@@ -48,6 +48,19 @@ struct TokenLists {
   }
 };
 
+// The drafts that end the text of each output, of the history's type: those of a sequence lie where
+// its outputs begin.
+struct AssumedDrafts {
+  const void *ids = nullptr;        // null: none
+  const int32_t *counts = nullptr;  // by output
+
+  SAMPLER_HD TokenList before(int64_t output, sampler_id_type type) const {
+    if (!ids) return {};
+    const int64_t count = counts[output];
+    return {ids, type, output - count, count};
+  }
+};
+
 // Logits that guide a row, by its elements.
 struct GuidanceRow {
   const void *logits;
@@ -203,6 +216,7 @@ struct Pipeline {
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
   int64_t max_assumed = 0;  // draft tokens that a call may append to the history
+  AssumedDrafts drafts;     // on devices; other backends append them
   Guidance guidance;
   TokenLists biased;
   const float *biases = nullptr;

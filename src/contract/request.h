@@ -108,12 +108,21 @@ struct SampleRequest {
   const Pipeline *pipeline = nullptr;  // null: no stages and no forced tokens
   const Reports *reports = nullptr;    // null: none
 
+  // How many tokens of its sequence each output comes after; null: none.
+  const int32_t *num_before = nullptr;
+
   TokenIds out_token_ids;
   int32_t *out_kept_counts = nullptr;
   float *out_logprobs = nullptr;
   float *out_values = nullptr;
   float *out_observations = nullptr;
   uint32_t *out_row_status = nullptr;
+
+  SAMPLER_HD RandomStream stream_of(int64_t output, int64_t slot) const {
+    RandomStream stream = random.of(slot);
+    if (num_before) stream.offset += uint64_t(num_before[output]);
+    return stream;
+  }
 
   // For verified positions: whether any per-token output is wanted.
   SAMPLER_HD bool reports_anything() const {

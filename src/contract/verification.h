@@ -116,6 +116,18 @@ SAMPLER_HD inline bool find_sequence(const VerifyRequest &request, const Verific
   return out->length <= request.num_drafts;
 }
 
+// The index of a target's row, which may be out of range.
+SAMPLER_HD inline int64_t target_row_index(const VerifyRequest &request,
+                                           const Verification &extended, const SequencePlace &place,
+                                           int64_t sequence, int32_t position, int32_t length) {
+  const bool is_dense = extended.packing == SAMPLER_PACKING_DENSE;
+  const int64_t row = place.first_position + position;
+  if (extended.bonus_rows && position == length) return extended.bonus_rows[sequence];
+  if (!extended.target_rows) return row;
+  const int64_t first_draft = is_dense ? sequence * request.num_drafts : place.first_draft;
+  return extended.target_rows[extended.bonus_rows ? first_draft + position : row];
+}
+
 // The rows of both models. False if the row index is out of range.
 SAMPLER_HD inline bool find_target_row(const VerifyRequest &request, const Verification &extended,
                                        const SequencePlace &place, int64_t sequence,
@@ -125,13 +137,7 @@ SAMPLER_HD inline bool find_target_row(const VerifyRequest &request, const Verif
     *out = target_view(request, sequence, position);
     return true;
   }
-  int64_t row = place.first_position + position;
-  if (extended.bonus_rows && position == length) {
-    row = extended.bonus_rows[sequence];
-  } else if (extended.target_rows) {
-    const int64_t first_draft = is_dense ? sequence * request.num_drafts : place.first_draft;
-    row = extended.target_rows[extended.bonus_rows ? first_draft + position : row];
-  }
+  const int64_t row = target_row_index(request, extended, place, sequence, position, length);
   if (row < 0 || row >= request.target.num_rows) return false;
   *out = row_view(request.target, row);
   return true;

@@ -74,6 +74,8 @@ enum class RowState {
 //   keeps_loaded()         whether observations and reports still refer to the row as loaded
 //
 //   workers()              as for Sequence: the threads that share writes
+//
+// kMatches: all sequences are decided by decide_by_match(), or beforehand.
 template <class Models>
 class Verifier {
  public:
@@ -156,8 +158,10 @@ class Verifier {
   }
 
   SAMPLER_HD uint32_t verify() {
-    if (judges_whole_chain()) {
-      return rule_ == SAMPLER_ACCEPT_BLOCK ? verify_block() : verify_deferred();
+    if constexpr (!Models::kMatches) {
+      if (judges_whole_chain()) {
+        return rule_ == SAMPLER_ACCEPT_BLOCK ? verify_block() : verify_deferred();
+      }
     }
     const uint32_t status = walk();
     if (status == SAMPLER_ROW_OK) count_accepted();
@@ -183,14 +187,18 @@ class Verifier {
   SAMPLER_HD_CALL uint32_t decide(int32_t position, int32_t *next, int64_t *token) {
     const int64_t forced = forced_token(position);
     if (forced >= 0) return decide_forced(position, forced, next, token);
-    if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) return decide_synthetic(position, next, token);
-    if (rule_ == SAMPLER_ACCEPT_RELAXED && chain_.greedy) {
-      return decide_relaxed_greedy(position, next, token);
+    if constexpr (Models::kMatches) {
+      return decide_by_match(position, next, token);
+    } else {
+      if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) return decide_synthetic(position, next, token);
+      if (rule_ == SAMPLER_ACCEPT_RELAXED && chain_.greedy) {
+        return decide_relaxed_greedy(position, next, token);
+      }
+      if (chain_.greedy || is_sample_match()) return decide_by_match(position, next, token);
+      if (rule_ == SAMPLER_ACCEPT_TYPICAL) return decide_typical(position, next, token);
+      if (rule_ == SAMPLER_ACCEPT_THRESHOLD) return decide_by_threshold(position, next, token);
+      return decide_standard(position, next, token);
     }
-    if (chain_.greedy || is_sample_match()) return decide_by_match(position, next, token);
-    if (rule_ == SAMPLER_ACCEPT_TYPICAL) return decide_typical(position, next, token);
-    if (rule_ == SAMPLER_ACCEPT_THRESHOLD) return decide_by_threshold(position, next, token);
-    return decide_standard(position, next, token);
   }
 
   SAMPLER_HD int32_t first_child(int32_t position) const {
@@ -405,12 +413,12 @@ class Verifier {
       uint32_t status = SAMPLER_ROW_OK;
       if (forced_token(i) >= 0) {
         is_accepted = draft_id(i) == forced_token(i);
-      } else if (chain_.greedy) {
+      } else if (Models::kMatches || chain_.greedy) {
         status = open(i);
         is_accepted =
             status == SAMPLER_ROW_OK && int64_t(id_of_rank(models_.first())) == draft_id(i);
-      } else if (is_token(draft_id(i))) {
-        status = judge(i, i + 1, &is_accepted);
+      } else if constexpr (!Models::kMatches) {
+        if (is_token(draft_id(i))) status = judge(i, i + 1, &is_accepted);
       }
       chain_.accepted += status == SAMPLER_ROW_OK && is_accepted;
     }

@@ -19,6 +19,8 @@ namespace sampler::cpu {
 template <class Row>
 class VerifiedRows {
  public:
+  static constexpr bool kMatches = false;
+
   // For an extended request.
   VerifiedRows(const contract::VerifyRequest &request, TaskMemory &memory)
       : positions_(request.verification->positions),

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "chains/chains.h"
 #include "cuda/host_parameters.h"
 #include "cuda/prepare.h"
 #include "held/held.h"
@@ -152,13 +153,33 @@ kernels::Held held_of(const Request &request, const Device &device) {
   return {};
 }
 
+// The stream that lists the first tokens of chains' positions.
+kernels::Stream stream_of(const kernels::ExtendedVerifyRequest &request,
+                          const kernels::Chains &chains, const Device &device) {
+  const kernels::StagedSampleRequest positions = kernels::positions_of(request, chains);
+  const kernels::StreamedLists lists = kernels::plan_lists_alone(positions);
+  if (!lists.is_on()) return {};
+  const kernels::StreamKind kind =
+      positions.stages.has_edits() ? kernels::StreamKind::kEdited : kernels::StreamKind::kList;
+  kernels::Stream stream =
+      kernels::plan_stream(kind, false, positions.num_rows, positions.input.num_cols,
+                           device.shape.stream_blocks[int(kind)], true);
+  if (!stream.is_on()) return {};
+  stream.lists = lists;
+  stream.lists.num_positions = chains.num_positions;
+  if (stream.has_edits()) stream.edits = kernels::plan_edits(positions, device.shape.edits_bytes);
+  return stream.edits.capacity < 0 ? kernels::Stream() : stream;
+}
+
 // The plan of a request whose rows are streamed or held; neither: the general kernel has all.
+// Chains that are decided from streamed lists have memory of their own before the stream's.
 struct FastPlan {
   kernels::Stream stream;
   kernels::Held held;
+  kernels::Chains chains;
 
   bool is_on() const { return stream.is_on() || held.is_on(); }
-  size_t bytes() const { return stream.bytes() + held.bytes(); }
+  size_t bytes() const { return chains.bytes() + stream.bytes() + held.bytes(); }
 };
 
 template <class Request>
@@ -171,6 +192,13 @@ FastPlan fast_plan_of(const Request &request, const Device &device) {
   if (!plan.is_on()) plan.held = held_of(request, device);
   if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
     if (!plan.is_on()) plan.stream = stream_of(request, device);
+  }
+  if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
+    const kernels::Chains chains = kernels::plan_chains(request);
+    if (chains.kind == kernels::ChainsKind::kDecided) {
+      plan.stream = stream_of(request, chains, device);
+      if (plan.stream.is_on()) plan.chains = chains;
+    }
   }
   return plan;
 }
@@ -195,14 +223,15 @@ kernels::Plan plan_of(const Request &request, const Device &device, const FastPl
   return plan;
 }
 
-// Layout of a call's workspace: bitmaps, or data that teams of spread rows or streams exchange;
-// edited rows; packed lists; per-slot parameters from the host.
+// Layout of a call's workspace: positions of chains that are sampled; bitmaps, or data that teams
+// of spread rows or streams exchange; edited rows; packed lists; per-slot parameters from the host.
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
   static_assert(kernels::kStreamAlignment == kernels::kSpreadAlignment);
   static_assert(kernels::kIdWords * sizeof(uint32_t) % kernels::StageMemory::kAlignment == 0);
 
+  size_t chain_bytes = 0;
   size_t bitmap_bytes = 0;
   size_t spread_bytes = 0;
   size_t stream_bytes = 0;
@@ -212,7 +241,7 @@ struct Layout {
 
   size_t team_bytes() const { return std::max({bitmap_bytes, spread_bytes, stream_bytes}); }
 
-  size_t before_parameters() const { return team_bytes() + stage_bytes + list_bytes; }
+  size_t before_parameters() const { return chain_bytes + team_bytes() + stage_bytes + list_bytes; }
 
   // Size, for a block of any alignment.
   size_t bytes() const {
@@ -227,7 +256,7 @@ struct Layout {
 
  private:
   size_t alignment() const {
-    if (stage_bytes) return kernels::StageMemory::kAlignment;
+    if (stage_bytes || chain_bytes) return kernels::StageMemory::kAlignment;
     return spread_bytes || stream_bytes ? size_t(kernels::kSpreadAlignment) : alignof(uint64_t);
   }
 };
@@ -339,6 +368,26 @@ cudaError_t launch_all(const kernels::StagedSampleRequest &request, const Device
   const int64_t most_blocks = std::max<int64_t>(request.num_rows, 1);
   return kernels::launch(packing, std::min<int64_t>(most_blocks, device.shape.num_multiprocessors),
                          stream);
+}
+
+// The sampling of the positions of chains that are verified by it, as the request of its kernels.
+template <class F>
+auto visit_positions(const kernels::ExtendedVerifyRequest &request, const kernels::Chains &chains,
+                     const Device &device, const F &f) {
+  const kernels::StagedSampleRequest staged = kernels::positions_of(request, chains);
+  const contract::SampleRequest &plain = staged;
+  if (request.are_staged || is_staged(plain, device)) return f(staged);
+  return f(plain);
+}
+
+// Only where their rows are streamed or held.
+kernels::Chains matched_of(const kernels::ExtendedVerifyRequest &request, const Device &device) {
+  const kernels::Chains chains = kernels::plan_chains(request);
+  const bool is_fast = chains.kind == kernels::ChainsKind::kMatched &&
+                       visit_positions(request, chains, device, [&](const auto &positions) {
+                         return fast_plan_of(positions, device).is_on();
+                       });
+  return is_fast ? chains : kernels::Chains();
 }
 
 // Calls f(request) with the request type of its kernels. Requests with stages have other kernels.
@@ -458,32 +507,62 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
   return layout.bytes();
 }
 
+namespace {
+
+// How the rows of a request are computed.
+struct RowsPlan {
+  FastPlan fast;
+  kernels::Plan plan;
+  Layout layout;
+};
+
+template <class Request>
+RowsPlan rows_plan_of(const Request &request, const Device &device) {
+  RowsPlan rows;
+  rows.fast = fast_plan_of(request, device);
+  rows.plan = plan_of(request, device, rows.fast);
+  rows.layout = layout_of(request, rows.plan, device, rows.fast.bytes());
+  return rows;
+}
+
+// The same of the positions of chains, whose arrays from the host are the chains'.
+template <class Positions>
+RowsPlan positions_plan_of(const Positions &positions,
+                           const kernels::ExtendedVerifyRequest &request,
+                           const kernels::Chains &chains, const Device &device) {
+  RowsPlan rows = rows_plan_of(positions, device);
+  rows.layout.chain_bytes = chains.bytes();
+  rows.layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
+  return rows;
+}
+
+}  // namespace
+
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, device, [&](const auto &request) {
-    const FastPlan fast = fast_plan_of(request, device);
-    return layout_of(request, plan_of(request, device, fast), device, fast.bytes()).bytes();
+    if constexpr (std::is_same_v<std::decay_t<decltype(request)>, kernels::ExtendedVerifyRequest>) {
+      if (const kernels::Chains chains = matched_of(request, device); chains.is_on()) {
+        return visit_positions(request, chains, device, [&](const auto &positions) {
+          return positions_plan_of(positions, request, chains, device).layout.bytes();
+        });
+      }
+    }
+    return rows_plan_of(request, device).layout.bytes();
   });
 }
 
 namespace {
 
-// Enqueues a request. Host arrays are moved to the workspace.
+// Enqueues the rows of a request whose arrays are on the device. `memory`: that of the rows.
 template <class Request>
-Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
-  const CurrentDevice current(device);
-  if (current.error()) return current.error();
-  FastPlan fast = fast_plan_of(request, device);
-  kernels::Plan plan = plan_of(request, device, fast);
-  const Layout layout = layout_of(request, plan, device, fast.bytes());
-  char *const memory = layout.begin(workspace);
+cudaError_t enqueue_rows(Request request, RowsPlan rows, const Device &device, char *memory,
+                         CUstream_st *stream) {
+  FastPlan &fast = rows.fast;
+  kernels::Plan &plan = rows.plan;
+  const Layout &layout = rows.layout;
   char *const stages = memory + layout.team_bytes();
   if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
   if (layout.spread_bytes > 0) plan.spread.memory = memory;
-  cudaError_t error = cudaSuccess;
-  if (layout.parameter_bytes > 0) {
-    char *const to = memory + layout.before_parameters();
-    error = upload_host_arrays(&request, to, stream, device.host_parameters);
-  }
   if constexpr (kernels::kHasStages<Request>) {
     request.memory.memory = stages;
     place_kept_lists(&request, stages + layout.stage_bytes);
@@ -494,6 +573,13 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   }
   plan.may_overlap = device.shape.overlaps_launches && fast.is_on();
   const auto launch_rows = [&] {
+    if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
+      fast.chains.memory = memory;
+      fast.stream.place(memory + fast.chains.bytes());
+      if (fast.stream.is_on()) {
+        return kernels::launch(request, fast.chains, fast.stream, plan, stream);
+      }
+    }
     if constexpr (kMayBeStreamed<Request>) {
       fast.stream.place(memory);
       if (fast.stream.is_on()) return kernels::launch(request, fast.stream, plan, stream);
@@ -504,7 +590,51 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
     }
     return kernels::launch(request, plan, stream);
   };
-  if (error == cudaSuccess) error = launch_all(request, device, stream, launch_rows);
+  return launch_all(request, device, stream, launch_rows);
+}
+
+// Copies a request's arrays from the host to its workspace.
+template <class Request>
+cudaError_t upload(Request *request, const Layout &layout, const Device &device, char *memory,
+                   CUstream_st *stream) {
+  if (layout.parameter_bytes == 0) return cudaSuccess;
+  char *const to = memory + layout.before_parameters();
+  return upload_host_arrays(request, to, stream, device.host_parameters);
+}
+
+// Enqueues chains that are verified by sampling their positions.
+cudaError_t enqueue_matched(kernels::ExtendedVerifyRequest request, kernels::Chains chains,
+                            const Device &device, void *workspace, CUstream_st *stream) {
+  const RowsPlan rows = visit_positions(request, chains, device, [&](const auto &positions) {
+    return positions_plan_of(positions, request, chains, device);
+  });
+  char *const memory = rows.layout.begin(workspace);
+  chains.memory = memory;
+  cudaError_t error = upload(&request, rows.layout, device, memory, stream);
+  if (error == cudaSuccess) error = kernels::launch_place(request, chains, stream);
+  if (error == cudaSuccess) {
+    error = visit_positions(request, chains, device, [&](const auto &positions) {
+      return enqueue_rows(positions, rows, device, memory + chains.bytes(), stream);
+    });
+  }
+  return error == cudaSuccess ? kernels::launch_match(request, chains, stream) : error;
+}
+
+// Enqueues a request. Arrays from the host are moved to the workspace.
+template <class Request>
+Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
+  const CurrentDevice current(device);
+  if (current.error()) return current.error();
+  if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
+    if (const kernels::Chains chains = matched_of(request, device); chains.is_on()) {
+      return error_of("cudaLaunchKernelExC",
+                      enqueue_matched(request, chains, device, workspace, stream));
+    }
+  }
+  const RowsPlan rows = rows_plan_of(request, device);
+  char *const memory = rows.layout.begin(workspace);
+  cudaError_t error = upload(&request, rows.layout, device, memory, stream);
+  if (error == cudaSuccess) error = enqueue_rows(request, rows, device, memory, stream);
   return error_of("cudaLaunchKernelExC", error);
 }
 
@@ -536,8 +666,7 @@ Error run(const contract::UnmaskRequest &any, const Device &device, void *worksp
 
 size_t shard_workspace_bytes(const shards::ShardCall &call, const Device &device) {
   if (call.num_rows() == 0) return 0;
-  const kernels::ShardRequest request(call);
-  return layout_of(request, plan_of(request, device), device).bytes();
+  return rows_plan_of(kernels::ShardRequest(call), device).layout.bytes();
 }
 
 Error run_shard_round(const shards::ShardCall &call, int round, const Device &device,

@@ -136,6 +136,7 @@ Call::Call(sampler_t sampler, const Problem &problem, const Layout &layout)
   args.acceptance_params.draw_method = problem.draw_method;
   if (!problem.synthetic_rates.empty())
     args.acceptance_params.synthetic_rates = problem.synthetic_rates.data();
+  if (layout.has_one_temperature) params.temperature = problem.sequences[0].temperature;
   lay_slots();
   lay_drafts();
   lay_target();
@@ -221,7 +222,7 @@ void Call::lay_slots() {
   args.random.offsets = offsets.data();
   args.random.num_offsets = num_slots;
   row_params.struct_size = sizeof row_params;
-  row_params.temperature = temperatures.data();
+  if (!layout_.has_one_temperature) row_params.temperature = temperatures.data();
   row_params.top_p = top_ps.data();
   args.row_params = &row_params;
   if (problem_.has_numbers_by_slot) {

@@ -117,11 +117,12 @@ struct Layout {
   bool has_bonus_indices = false;   // with target indices
   bool has_draft_indices = false;   // likewise; equal rows are one
   bool has_draft_rows_by_slot = false;
-  bool has_slots = false;         // slots in another order, with more of them
-  bool has_state = false;         // the text is a state's
-  bool has_wide_strides = false;  // of rows, sequences and draft ids
-  bool has_positions = true;      // out_positions and KV indices are asked for
-  bool has_new_outputs = true;    // reports
+  bool has_slots = false;            // slots in another order, with more of them
+  bool has_one_temperature = false;  // that of sequence 0, for all
+  bool has_state = false;            // the text is a state's
+  bool has_wide_strides = false;     // of rows, sequences and draft ids
+  bool has_positions = true;         // out_positions and KV indices are asked for
+  bool has_new_outputs = true;       // reports
   bool has_i64_ids = false;
   bool has_candidates = false;           // rows are lists, in random order
   bool omits_impossible = false;         // lists are without tokens that have no probability

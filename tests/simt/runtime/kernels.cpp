@@ -1,6 +1,8 @@
 // Stands for the units of the CUDA compiler: the same kernels, which run on fibers.
 #include <type_traits>
 
+#include "chains/chains.cuh"
+#include "chains/decided.cuh"
 #include "held/held.cuh"
 #include "launch/general.h"
 #include "launch/launch.h"
@@ -117,6 +119,50 @@ runtime::Work bind_edits(const Grid &grid, void **arguments) {
     const auto run = [&](auto threads) {
       simt::launch<decltype(threads)::value>(grid.num_teams, 1, grid.dynamic_bytes, seed,
                                              [&](auto &ctx) { run_edits(ctx, request, stream); });
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
+}
+
+const char place_kernel_addresses[1] = {};
+const char match_kernel_addresses[1] = {};
+
+// Kernels of chains that are verified by sampling.
+template <class Run>
+runtime::Work bind_chains(const Grid &grid, void **arguments, const Run &run) {
+  const auto &request = *static_cast<const ExtendedVerifyRequest *>(arguments[0]);
+  const auto &chains = *static_cast<const Chains *>(arguments[1]);
+  return [grid, request, chains, run](uint64_t seed) {
+    simt::launch<64>(grid.num_teams, 1, grid.dynamic_bytes, seed,
+                     [&](auto &ctx) { run(ctx, request, chains); });
+  };
+}
+runtime::Work bind_place(const Grid &grid, void **arguments) {
+  return bind_chains(grid, arguments, [](auto &ctx, const auto &request, const auto &chains) {
+    run_place(ctx, request, chains);
+  });
+}
+runtime::Work bind_match(const Grid &grid, void **arguments) {
+  return bind_chains(grid, arguments, [](auto &ctx, const auto &request, const auto &chains) {
+    run_match(ctx, request, chains);
+  });
+}
+
+const char decide_kernel_addresses[1] = {};
+
+runtime::Work bind_decide(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const ExtendedVerifyRequest *>(arguments[0]);
+  const auto &stream = *static_cast<const Stream *>(arguments[1]);
+  const auto &chains = *static_cast<const Chains *>(arguments[2]);
+  return [grid, request, stream, chains](uint64_t seed) {
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(
+          grid.num_teams, 1, grid.dynamic_bytes, seed,
+          [&](auto &ctx) { run_decide(ctx, request, stream, chains); });
     };
     if (runtime::block_threads() == kBlockThreads) {
       run(std::integral_constant<int, kBlockThreads>());
@@ -245,6 +291,21 @@ void add_held() {
   });
 }
 
+void add_chains() {
+  runtime::Kernel kernel;
+  kernel.max_threads = kBlockThreads;
+  kernel.static_shared_bytes = 112;
+  kernel.parameter_bytes = sizeof(ExtendedVerifyRequest) + sizeof(Chains);
+  kernel.bind = bind_place;
+  runtime::add_kernel(place_kernel_addresses, kernel);
+  kernel.bind = bind_match;
+  runtime::add_kernel(match_kernel_addresses, kernel);
+  kernel.num_registers = kHalfOfRegisters;
+  kernel.parameter_bytes += sizeof(Stream);
+  kernel.bind = bind_decide;
+  runtime::add_kernel(decide_kernel_addresses, kernel);
+}
+
 void add_pack() {
   runtime::Kernel kernel;
   kernel.max_threads = kBlockThreads;
@@ -278,6 +339,7 @@ void add_state() {
   add_general<StagedRequest>(staged_kernel_addresses, kAllRegisters);
   add_streams();
   add_held();
+  add_chains();
   add_pack();
   add_unmask();
   add_upload<kUploadWords>();
@@ -293,6 +355,16 @@ const void *plain_kernel_address() {
 
 const void *staged_kernel_address() {
   return staged_kernel_addresses;
+}
+
+const void *place_kernel_address() {
+  return place_kernel_addresses;
+}
+const void *match_kernel_address() {
+  return match_kernel_addresses;
+}
+const void *decide_kernel_address() {
+  return decide_kernel_addresses;
 }
 
 template <class Request>

@@ -11,6 +11,7 @@
 #include "../../seed.h"
 #include "../../sized.h"
 #include "handles.h"
+#include "launch/launch.h"
 #include "problem.h"
 #include "random_problem.h"
 #include "runtime.h"
@@ -53,6 +54,11 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
     const auto actual = verify(seed % 5 == 0 ? reads_host_.get() : device_.get(), problem, layout);
     for (const runtime::Launch &launch : runtime::launches()) {
       if (launch.team_size > 1) ++num_clusters_;
+      const bool is_matched = launch.kernel == sampler::kernels::match_kernel_address();
+      const bool is_decided = launch.kernel == sampler::kernels::decide_kernel_address();
+      num_matched_ += is_matched;
+      num_decided_ += is_decided;
+      num_trees_ += problem.is_tree && (is_matched || is_decided);
     }
     const auto expected = verify(cpu_.get(), problem, layout);
     for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
@@ -77,7 +83,8 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
     EXPECT_GT(num_good_, int(num_problems / kDear));
   }
 
-  int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0;
+  int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0, num_matched_ = 0, num_decided_ = 0,
+      num_trees_ = 0;
 };
 
 TEST_P(Verification, OfChainsEqualsTheCpus) {
@@ -139,6 +146,89 @@ TEST_P(Verification, OfLongRowsEqualsTheCpus) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(num_clusters_, 3);
+}
+
+// Drafts that are compared with what sampling draws: all positions are sampled at once.
+TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
+  constexpr std::uint64_t kNumProblems = 120;
+  const bool matches = GetParam() == SAMPLER_ACCEPT_SAMPLE_MATCH;
+  const bool is_greedy_another =
+      GetParam() == SAMPLER_ACCEPT_RELAXED || GetParam() == SAMPLER_ACCEPT_SYNTHETIC;
+  for (std::uint64_t seed = 17000; seed < 17000 + kNumProblems / kDear; ++seed) {
+    Random random(seeded(seed));
+    const bool is_tree = has_trees() && seed % 5 == 0;
+    Kind positions = kind(is_tree, !is_tree && seed % 4 >= 2, !is_tree && seed % 3 > 0);
+    positions.has_forced_tokens = random.one_in(6);
+    Problem problem = random_problem(&random, positions);
+    lengthen(random, &problem);
+    problem.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+    if (!random.one_in(8)) {
+      problem.params.adaptive_kind = SAMPLER_ADAPTIVE_NONE;
+      problem.params.top_p_decay = 0;
+    }
+    Layout layout = random_layout(&random, problem);
+    if (is_tree) layout.tree = Layout::Tree::kParents, layout.has_new_outputs = false;
+    layout.has_candidates = false;
+    layout.has_one_temperature = !matches || random.one_in(4);
+    if (!matches) problem.sequences[0].temperature = 0;
+    for (auto &sequence : problem.sequences) {
+      if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    compare(problem, layout, seed);
+    if (HasFatalFailure()) return;
+  }
+  if (is_greedy_another) {
+    EXPECT_EQ(num_matched_, 0);
+  } else if (kDear == 1) {
+    EXPECT_GT(num_matched_, int(kNumProblems / 4));
+    EXPECT_EQ(num_trees_ > 3, has_trees());
+  }
+  EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
+}
+
+// Rows whose first tokens a stream lists: all positions are listed at once.
+TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
+  constexpr std::uint64_t kNumProblems = 160;
+  for (std::uint64_t seed = 18000; seed < 18000 + kNumProblems / kDear; ++seed) {
+    Random random(seeded(seed));
+    const bool is_tree = has_trees() && seed % 3 == 0;
+    Kind listed = kind(is_tree, !is_tree && seed % 4 >= 2, false);
+    listed.has_forced_tokens = random.one_in(6);
+    listed.has_greedy_rows = GetParam() != SAMPLER_ACCEPT_RELAXED;
+    Problem problem = random_problem(&random, listed);
+    lengthen(random, &problem);
+    sampler_params &params = problem.params;
+    problem.kind = SAMPLER_LOGITS;
+    params.adaptive_kind = SAMPLER_ADAPTIVE_NONE;
+    params.top_p_decay = 0;
+    const bool is_by_min_p = random.one_in(4);
+    params.top_k = is_by_min_p ? 0 : static_cast<std::int32_t>(random.between(1, 300));
+    params.min_p = is_by_min_p ? 0.05F : random.one_in(2) ? 0.01F : 0.0F;
+    Layout layout = random_layout(&random, problem);
+    if (is_tree) layout.tree = Layout::Tree::kParents;
+    layout.has_candidates = layout.has_new_outputs = false;
+    layout.has_one_temperature = GetParam() == SAMPLER_ACCEPT_RELAXED;
+    problem.has_rules_by_slot = GetParam() != SAMPLER_ACCEPT_RELAXED && random.one_in(6);
+    for (auto &sequence : problem.sequences) {
+      if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
+      if (random.one_in(12)) {  // more than a list holds
+        auto &row = sequence.target[0];
+        std::fill(row.begin(), row.end(), 1.0F);
+      }
+      if (problem.has_draft_rows && !sequence.draft.empty() && random.one_in(6)) {
+        sequence.draft.back().back() = problem.draft_kind == SAMPLER_LOGITS ? 3.0F : -0.5F;
+      }
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    compare(problem, layout, seed);
+    if (HasFatalFailure()) return;
+  }
+  if (GetParam() != SAMPLER_ACCEPT_SAMPLE_MATCH && kDear == 1) {
+    EXPECT_GT(num_decided_, int(kNumProblems / 12));
+    EXPECT_EQ(num_trees_ > 3, has_trees());
+  }
+  EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
 
 TEST_P(Verification, OfTreesWithStagesEqualsTheCpus) {
@@ -209,10 +299,10 @@ TEST(Rates, AreTheHostsOnEveryHandle) {
 std::string name_of(const testing::TestParamInfo<sampler_acceptance> &which) {
   const char *const names[] = {"Standard", "Block",     "SampleMatch", "Typical",
                                "Relaxed",  "Threshold", "Deferred",    "Synthetic"};
-  return names[which.param];
+  return names[which.param - 1];
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, Verification, testing::Range(0, 8), name_of);
+INSTANTIATE_TEST_SUITE_P(Rules, Verification, testing::Range(1, 9), name_of);
 
 }  // namespace
 }  // namespace simt_test

@@ -1,0 +1,125 @@
+#include "chains/chains.h"
+
+#include <algorithm>
+
+namespace sampler::kernels {
+
+namespace {
+
+// Whether all sequences take the first token of each row.
+bool are_greedy(const contract::Parameters &parameters) {
+  return !parameters.temperature.array && contract::is_greedy(parameters.temperature.value);
+}
+
+bool has_stage(const contract::StageOrder &order, sampler_stage wanted) {
+  return std::any_of(order.begin(), order.end(),
+                     [&](sampler_stage stage) { return stage == wanted; });
+}
+
+// Whether each draft is compared with the token that sampling draws at its position. XTC has
+// another random number than in sampling where the rule is another.
+bool compares(const ExtendedVerifyRequest &request) {
+  const contract::PerSlot<sampler_acceptance> &rule = request.rules.acceptance;
+  if (rule.array) return false;
+  if (rule.value == SAMPLER_ACCEPT_SAMPLE_MATCH) return true;
+  const bool is_other =
+      rule.value == SAMPLER_ACCEPT_RELAXED || rule.value == SAMPLER_ACCEPT_SYNTHETIC;
+  return are_greedy(request.parameters) && !is_other &&
+         !has_stage(request.positions.stages.windows, SAMPLER_STAGE_XTC);
+}
+
+// Whether a lists' kernel can decide: rows of logits, whose drafts' rows, if any, are given. Lists
+// have no more of a greedy row than its first token, and the random numbers of all rules but
+// SAMPLE_MATCH for XTC.
+bool can_decide(const ExtendedVerifyRequest &request) {
+  const contract::PerSlot<sampler_acceptance> &rule = request.rules.acceptance;
+  const contract::Rows &draft = request.draft;
+  const bool may_be_greedy = request.parameters.temperature.array || are_greedy(request.parameters);
+  const bool may_be_relaxed = rule.array || rule.value == SAMPLER_ACCEPT_RELAXED;
+  const bool has_draft = draft.values != nullptr;
+  const bool is_given = draft.kind == SAMPLER_PROBABILITIES && !draft.ids && !draft.counts;
+  const bool has_xtc = has_stage(request.positions.stages.windows, SAMPLER_STAGE_XTC);
+  return request.target.kind == SAMPLER_LOGITS && !(may_be_greedy && may_be_relaxed) &&
+         !(rule.array && has_xtc) && (!has_draft || is_given) && !request.has_outputs &&
+         request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+}
+
+// Trees whose nodes have their parents' numbers, texts that no edit reads, and no outputs by depth.
+// Each looks for its depth alone.
+bool are_trees_simple(const ExtendedVerifyRequest &request) {
+  constexpr int64_t kMostDrafts = 1024;
+  return request.rules.parents && request.num_drafts <= kMostDrafts &&
+         !VerifyMemory::assumes_text(request.positions.stages) && !request.has_outputs &&
+         !(request.draft.values && request.rules.excludes_siblings());
+}
+
+// Whether a position's row follows from the drafts before it alone, and its reports lie where
+// sampling writes them.
+bool is_of_drafts(const ExtendedVerifyRequest &request) {
+  const contract::Pipeline &stages = request.positions.stages;
+  const contract::PerSlot<sampler_acceptance> &rule = request.rules.acceptance;
+  const bool has_values = stages.adaptive.may_have_window() || stages.adaptive.may_decay();
+  // Where they are counted, the text before a draft lacks what is no token of the vocabulary.
+  const bool counts = request.out_accepted_counts &&
+                      (rule.array || rule.value == SAMPLER_ACCEPT_STANDARD) &&
+                      VerifyMemory::assumes_text(stages);
+  const bool forces_reported = request.rules.forced_token_ids && request.has_outputs;
+  return (!request.rules.has_trees() || are_trees_simple(request)) && !has_values && !counts &&
+         !forces_reported && !request.positions.wanted.are_lists_packed() &&
+         !request.random.are_watermarks;
+}
+
+}  // namespace
+
+Chains plan_chains(const ExtendedVerifyRequest &request) {
+  const contract::Rows &target = request.target;
+  Chains chains;
+  const bool has_rows = request.num_rows > 0 && !target.ids && !target.counts && target.stride > 0;
+  if (!has_rows || !is_of_drafts(request)) return chains;
+  const bool is_matched = compares(request);
+  if (!is_matched && !can_decide(request)) return chains;
+  const bool is_dense = request.rules.packing == SAMPLER_PACKING_DENSE &&
+                        !request.rules.target_rows && !request.rules.bonus_rows;
+  const int64_t num_positions = request.num_drafts + 1;
+  if (is_dense) {
+    const bool is_single = request.num_rows == 1;
+    if (!is_single && request.target_row_stride % target.stride != 0) return chains;
+    chains.rows_of_sequence = is_single ? num_positions : request.target_row_stride / target.stride;
+  }
+  constexpr int64_t kMostRows = INT32_MAX;
+  if (request.num_rows > kMostRows / std::max(num_positions, chains.rows_of_sequence)) return {};
+  chains.kind = is_matched ? ChainsKind::kMatched : ChainsKind::kDecided;
+  chains.num_sequences = request.num_rows;
+  chains.num_positions = int32_t(num_positions);
+  chains.id_size = contract::size_of_id(request.out_token_ids.type);
+  chains.tree_numbers = contract::TreeMemory::num_numbers(request.rules, num_positions);
+  const contract::Pipeline &stages = request.positions.stages;
+  if (VerifyMemory::assumes_text(stages)) {
+    chains.text_id_size = contract::size_of_id(VerifyMemory::text_type(stages));
+  }
+  return chains;
+}
+
+StagedSampleRequest positions_of(const ExtendedVerifyRequest &request, const Chains &chains) {
+  StagedSampleRequest sample = request.positions;
+  if (chains.rows_of_sequence > 0) {
+    sample.input.num_rows = chains.num_sequences * chains.rows_of_sequence;
+  }
+  sample.num_rows = chains.num_outputs();
+  sample.num_before = chains.depths();
+  sample.row_indices = chains.rows();
+  sample.slots = {chains.slots(), request.slots.number(request.num_rows)};
+  sample.parameters = request.parameters;
+  sample.random = request.random;
+  sample.bad_row_token = -1;
+  sample.out_token_ids = {chains.tokens(), request.out_token_ids.type};
+  sample.out_row_status = chains.statuses();
+  contract::Pipeline &stages = sample.stages;
+  stages.adaptive.top_p = request.parameters.top_p;
+  if (chains.text_id_size > 0) stages.drafts = {chains.drafts(), chains.depths()};
+  sample.memory =
+      StageMemory::of(sample.input, stages, sample.keeps_edited(), sample.wanted.out_removed_by);
+  return sample;
+}
+
+}  // namespace sampler::kernels

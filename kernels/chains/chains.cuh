@@ -1,0 +1,154 @@
+// Chains whose positions are read at once: their rows, and drafts compared with sampled tokens.
+#pragma once
+
+#include <cstdint>
+
+#include "chains/chains.h"
+#include "contract/elements.h"
+#include "contract/pipeline.h"
+#include "contract/rank.h"
+#include "contract/verification.h"
+#include "contract/verify_extended.h"
+#include "machine/device.cuh"
+#include "machine/team.cuh"
+#include "operations/report_outputs.cuh"
+
+namespace sampler::kernels {
+
+// The number of drafts before a position. A tree that is none ends somewhere.
+SAMPLER_DEVICE inline int32_t depth_of(const contract::Verification &rules, int64_t sequence,
+                                       int32_t num_drafts, int32_t position) {
+  if (!rules.parents) return position;
+  const int32_t *const parents =
+      rules.parents + (rules.has_one_tree ? 0 : sequence) * int64_t(num_drafts);
+  int32_t depth = 0;
+  SAMPLER_KEEP_ROLLED
+  for (int32_t node = position; node > 0; ++depth) {
+    const int32_t parent = parents[node - 1];
+    if (parent < -1 || parent >= node - 1) break;
+    node = parent + 1;
+  }
+  return depth;
+}
+
+// A sequence's tree, if the call has trees.
+SAMPLER_DEVICE inline contract::TreeMemory tree_of(const ExtendedVerifyRequest &request,
+                                                   const Chains &chains, int64_t sequence) {
+  if (chains.tree_numbers == 0) return {};
+  return contract::TreeMemory::of(request.rules, chains.num_positions, chains.tree(sequence));
+}
+
+// Finds the row and the slot of each position, and copies the draft after it. A row of -1 has none.
+template <class Context>
+SAMPLER_DEVICE void run_place(const Context &ctx, const ExtendedVerifyRequest &request,
+                              const Chains &chains) {
+  const int64_t step = int64_t(ctx.num_teams()) * Context::kThreads;
+  if (ctx.team() == 0 && ctx.thread() == 0) *chains.num_left() = 0;
+  SAMPLER_KEEP_ROLLED
+  for (int64_t output = int64_t(ctx.team()) * Context::kThreads + ctx.thread();
+       output < chains.num_outputs(); output += step) {
+    const uint32_t index = uint32_t(output), each = uint32_t(chains.num_positions);
+    const int64_t sequence = index / each;
+    const int32_t position = int32_t(index % each);
+    contract::SequencePlace place = {};
+    const bool is_there = contract::find_sequence(request, request.rules, sequence, &place);
+    int32_t length = place.length < 0 ? 0 : place.length;
+    if (length >= chains.num_positions) length = chains.num_positions - 1;
+    int64_t row = -1;
+    if (is_there && position <= length) {
+      row = chains.rows_of_sequence > 0 ? sequence * chains.rows_of_sequence + position
+                                        : contract::target_row_index(request, request.rules, place,
+                                                                     sequence, position, length);
+    }
+    // Dense rows are more than the request knows.
+    const bool is_past = chains.rows_of_sequence == 0 && row >= request.target.num_rows;
+    chains.rows()[output] = row < 0 || is_past ? -1 : int32_t(row);
+    chains.slots()[output] = int32_t(request.slots[sequence]);
+    chains.depths()[output] = depth_of(request.rules, sequence, each - 1, position);
+    if (chains.text_id_size == 0) continue;
+    int64_t draft = -1;
+    if (is_there && position < length) {
+      draft = contract::load_id(request.draft_token_ids, request.out_token_ids.type,
+                                place.first_draft + position);
+    }
+    contract::store_id({chains.drafts(), VerifyMemory::text_type(request.positions.stages)}, output,
+                       draft);
+  }
+}
+
+// The status of a slot's history, where edits read it.
+SAMPLER_DEVICE inline uint32_t status_of_text(const ExtendedVerifyRequest &request, int64_t slot) {
+  const contract::Pipeline &stages = request.positions.stages;
+  if (!VerifyMemory::assumes_text(stages)) return SAMPLER_ROW_OK;
+  contract::SlotHistory history;
+  return contract::read_text(stages, slot, &history);
+}
+
+// What sampling found, as contract::Verifier asks for it.
+template <class Context>
+class MatchedRows {
+ public:
+  static constexpr bool kMatches = true;
+
+  SAMPLER_DEVICE MatchedRows(const Context &context, const ExtendedVerifyRequest &request,
+                             const Chains &chains)
+      : ctx_(context), request_(request), chains_(chains) {}
+
+  SAMPLER_DEVICE TeamWorkers<const Context> workers() const {
+    return {ctx_, ctx_.thread(), Context::kThreads};
+  }
+
+  // Sampling has done what stages do.
+  SAMPLER_DEVICE bool has_pipeline() const { return false; }
+  SAMPLER_DEVICE bool is_adaptive() const { return false; }
+  SAMPLER_DEVICE bool has_outputs() const { return request_.has_outputs; }
+  SAMPLER_DEVICE void append(int64_t, int64_t, float) const {}
+
+  SAMPLER_DEVICE uint32_t begin_text(int64_t slot) const { return status_of_text(request_, slot); }
+
+  SAMPLER_DEVICE uint32_t load(const contract::TargetPlace &place, const contract::RowParameters &,
+                               bool) {
+    position_ = place.mask_output;
+    return chains_.statuses()[position_];
+  }
+  SAMPLER_DEVICE int64_t token() const {
+    return contract::load_id(chains_.tokens(), request_.out_token_ids.type, position_);
+  }
+  SAMPLER_DEVICE void draw_as_sample(const contract::RandomStream &, int64_t *id) const {
+    *id = token();
+  }
+  SAMPLER_DEVICE contract::Rank first() const { return contract::rank_of(0.0f, uint32_t(token())); }
+  SAMPLER_DEVICE bool has(int64_t id) const { return id < request_.target.num_cols; }
+  SAMPLER_DEVICE bool keeps_loaded() const { return true; }
+
+  // Adaptive stages alone have observations, and sampling has written the reports.
+  SAMPLER_DEVICE float observation(int64_t) const { return contract::quiet_nan(); }
+  SAMPLER_DEVICE void report(int64_t, int64_t) const {}
+  SAMPLER_DEVICE void report_nothing(int64_t output) const {
+    const StagedSampleRequest &to = request_.positions;
+    ReportOutputs<const Context>(ctx_, to).write_bad(output);
+    if (ctx_.thread() != 0) return;
+    if (to.out_kept_counts) to.out_kept_counts[output] = 0;
+    if (to.out_logprobs) to.out_logprobs[output] = contract::quiet_nan();
+    if (to.out_observations) to.out_observations[output] = contract::quiet_nan();
+  }
+
+ private:
+  const Context &ctx_;
+  const ExtendedVerifyRequest &request_;
+  const Chains &chains_;
+  int64_t position_ = 0;  // output of the loaded row
+};
+
+// Compares the drafts of a sequence. Called by a block.
+template <class Context>
+SAMPLER_DEVICE void run_match(const Context &ctx, const ExtendedVerifyRequest &request,
+                              const Chains &chains) {
+  MatchedRows<Context> rows(ctx, request, chains);
+  const int64_t sequence = ctx.team();
+  contract::Verifier<MatchedRows<Context>> verifier(request, request.rules,
+                                                    tree_of(request, chains, sequence), rows);
+  verifier.run_sequence(sequence);
+}
+
+}  // namespace sampler::kernels
