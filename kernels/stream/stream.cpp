@@ -215,7 +215,9 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
     lists.by_min_p = true;
   }
   lists.num_tokens = lists.by_min_p || num <= most_listed(num_cols) ? int(num) : 0;
-  if (request.num_rows * int64_t(lists.row_bytes()) > kMostBytesOfLists) return {};
+  // Of drafts' positions more rows must not need less.
+  const bool is_limited = !request.num_before;
+  if (is_limited && request.num_rows * int64_t(lists.row_bytes()) > kMostBytesOfLists) return {};
   return lists;
 }
 

@@ -240,7 +240,7 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
         if (!guidance.empty()) besides->guidance.push_back(guidance);
       }
       rows.insert(rows.end(), logits.begin(), logits.end());
-      rows.resize(rows.size() + index(stride - kVocabulary), NAN);
+      rows.resize(rows.size() + index(stride - options_.vocabulary_size), NAN);
     }
     const bool is_drafter = member == &Caches::drafter && options_.drafter_context > 0;
     EXPECT_LE(std::int64_t(cache.size()), is_drafter ? options_.drafter_context : kContext);
@@ -250,13 +250,13 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
 
 void Driver::run_part(const std::vector<sampler_span> &spans,
                       const std::vector<sampler_span> &drafter_spans) {
-  const std::int64_t stride = kVocabulary + 3, num_positions = options_.max_drafts + 1;
+  const std::int64_t stride = options_.vocabulary_size + 3, num_positions = options_.max_drafts + 1;
   Besides besides, unused;
   const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &besides);
   std::vector<float> guidance_rows(index(stride), NAN);
   for (auto row = besides.guidance.rbegin(); row != besides.guidance.rend(); ++row) {
     guidance_rows.insert(guidance_rows.end(), row->begin(), row->end());
-    guidance_rows.resize(guidance_rows.size() + index(stride - kVocabulary), NAN);
+    guidance_rows.resize(guidance_rows.size() + index(stride - options_.vocabulary_size), NAN);
   }
   for (std::int32_t &row : besides.guidance_rows) {
     if (row >= 0) row = std::int32_t(besides.guidance.size()) - row;

@@ -92,6 +92,16 @@ void ChainLayout::find(const sampler_session_advance_args &args) {
 }
 
 // Drafts are packed.
+sampler_acceptance ChainLayout::rule_of(const Group &group) const {
+  const auto rule_at = [&](int64_t i) {
+    return table_.acceptances()[chains_[group.first + i].sequence];
+  };
+  for (int64_t i = 1; i < group.count; ++i) {
+    if (rule_at(i) != rule_at(0)) return SAMPLER_ACCEPT_DEFAULT;
+  }
+  return rule_at(0);
+}
+
 void ChainLayout::place_chains(const Group &group, sampler_draft_layout *layout,
                                sampler_verify_args *args) {
   const int64_t first = group.first_place;

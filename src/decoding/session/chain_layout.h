@@ -39,6 +39,9 @@ class ChainLayout {
   const Chain &chain(int64_t chain) const { return chains_[chain]; }
   int64_t num_rows() const { return num_rows_; }  // of the target
 
+  // The rule of a group's sequences; SAMPLER_ACCEPT_DEFAULT: they differ.
+  sampler_acceptance rule_of(const Group &group) const;
+
   // Place a group's arrays for a call.
   const int32_t *place_slots(const Group &group) {
     return transfer_.in(slots_ + group.first, group.count);

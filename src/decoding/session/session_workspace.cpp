@@ -145,8 +145,7 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
   }
   sampler_row_params forced = extent.numbers;
   forced.forced_token_id = static_cast<int64_t *>(there);
-  const auto ask = [&](const auto &group) {
-    auto own = group;
+  const auto ask_group = [&](auto own) {
     asked.add(own);
     own.row_params = &extent.numbers;
     asked.add(own);  // fewer top tokens may need more
@@ -161,7 +160,23 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     own.reports = nullptr;
     asked.add(own);
   };
-  ask(draw);
+  // With rules by sequence, and with each rule for all.
+  const auto ask = [&](const sampler_verify_args &group) {
+    ask_group(group);
+    sampler_verify_args own = group;
+    sampler_acceptance_params acceptance = *group.acceptance;
+    own.acceptances = nullptr;
+    own.acceptance = &acceptance;
+    for (int32_t rule = SAMPLER_ACCEPT_STANDARD; rule <= SAMPLER_ACCEPT_SYNTHETIC; ++rule) {
+      acceptance.rule = sampler_acceptance(rule);
+      const bool is_for_chains = rule == SAMPLER_ACCEPT_BLOCK || rule == SAMPLER_ACCEPT_DEFERRED;
+      const bool has_rates = acceptance.synthetic_rates || max_drafts() == 0;
+      if (is_for_chains && group.layout->parents) continue;
+      if (rule == SAMPLER_ACCEPT_SYNTHETIC && !has_rates) continue;
+      ask_group(own);
+    }
+  };
+  ask_group(draw);
   sampler_verify_args chains = verify;
   sampler_draft_layout packed = layout;
   chains.layout = &packed;

@@ -160,6 +160,13 @@ sampler_status VerifyBatch::verify(abi::Entry &entry, const sampler_session_adva
   sampler_draft_layout layout;
   sampler_verify_args call =
       requests_.verify_args(config_.params, requests_.numbers(), pipeline, group.count, &layout);
+  // One rule for all is faster on a device than one for each.
+  sampler_acceptance_params acceptance = *call.acceptance;
+  acceptance.rule = layout_.rule_of(group);
+  if (acceptance.rule != SAMPLER_ACCEPT_DEFAULT) {
+    call.acceptances = nullptr;
+    call.acceptance = &acceptance;
+  }
   const sampler_params draft_params = plain_params(config_.params);
   if (kind == DraftGroup::kTrees) {
     layout_.place_trees(group, &layout, &call);

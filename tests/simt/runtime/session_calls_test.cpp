@@ -2,10 +2,12 @@
 // call of it fails.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "launch/launch.h"
 #include "runtime.h"
 #include "schedule.h"
 
@@ -45,6 +47,65 @@ TEST_F(SessionCalls, TextsAreThoseOfTheCpu) {
       EXPECT_GE(schedule.num_accepted, 20);
     }
   }
+}
+
+// A model of so many tokens that its rows are streamed, which repeats itself. After some texts a
+// row is bad.
+decoding_test::Logits long_row(const Tokens &text) {
+  constexpr std::size_t kWidth = 9000;
+  std::uint64_t hash = std::uint64_t(text.back()) * 7919 + 12345;
+  decoding_test::Logits row(kWidth);
+  for (float &x : row) {
+    hash = hash * 6364136223846793005 + 1442695040888963407;
+    x = -4.0f - float(hash >> 56) / 64;
+  }
+  for (std::size_t i = 0; i < 5; ++i) {
+    row[(std::size_t(text.back()) * 3 + i * i) % 40] = 4.0f - float(i);
+  }
+  if (text.front() == 3 && text.size() == 19) row[kWidth - 1] = NAN;
+  return row;
+}
+
+// The positions of drafts are read at once, also where a sequence has stages and a bad row.
+TEST_F(SessionCalls, TextsOfLongRowsAreThoseOfTheCpu) {
+  SessionOptions options = small_options(4, 3);
+  options.vocabulary_size = 9000;
+  sampler_t cpu = nullptr;
+  const sampler_options on_cpu = handle_options(1, 5);
+  ASSERT_EQ(sampler_create(&on_cpu, &cpu), SAMPLER_OK);
+  for (const std::int32_t host_parameters : {0, 1}) {
+    SCOPED_TRACE(host_parameters);
+    Driver driver(options, long_row, nullptr, device_options(host_parameters));
+    std::vector<Wish> wishes;
+    for (std::int32_t i = 0; i < 4; ++i) {
+      Wish wish;
+      wish.prompt = {i, 1, 2, i, 1};
+      sampler_params params = sampler_params_default();
+      params.temperature = i == 1 ? 0.0f : 0.5f;
+      if (i % 2 == 0) params.repetition_penalty = 1.05f;
+      wish.draws = {{0, std::uint64_t(i), params}};
+      wish.max_new_tokens = 25;
+      auto args = sized<sampler_session_add_args>();
+      args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+      wishes.push_back(wish);
+      driver.add(wish, args);
+    }
+    runtime::forget_calls();
+    driver.finish();
+    for (std::int32_t i = 0; i < 4; ++i) {
+      const Alone expected = alone(cpu, long_row, wishes[std::size_t(i)], kContext);
+      EXPECT_EQ(expected.reason == SAMPLER_FINISH_BAD_ROW, i == 3);
+      EXPECT_EQ(driver.text(i), expected.text) << i;
+      EXPECT_EQ(driver.get(i).finish_reason, expected.reason) << i;
+    }
+    int num_at_once = 0;
+    for (const runtime::Launch &launch : runtime::launches()) {
+      num_at_once += launch.kernel == sampler::kernels::match_kernel_address();
+    }
+    EXPECT_GT(num_at_once, 3);
+    EXPECT_LT(driver.num_steps, 22);
+  }
+  sampler_destroy(cpu);
 }
 
 // Sequences of all kinds of drafts and verification.
