@@ -2319,6 +2319,86 @@ FAULTS = [
         [("kernels/operations/verified_rows.cuh",
           "    team_.ctx.team_sync();  // all have read what changes\n", "")],
         [verification_on_device("OfTreesEqualsTheCpus/Standard")]),
+    Fault(
+        "positions_at_one_offset",
+        "all positions of a sequence draw by its first token's random number",
+        [("src/contract/request.h", "if (num_before) stream.offset += uint64_t(num_before[output]);", "")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "positions_without_drafts",
+        "the text of a position that is read beside others ends before the drafts",
+        [("src/contract/pipeline.h", "const int64_t count = counts[output];", "const int64_t count = 0;")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "position_after_its_own_draft",
+        "the text of a position that is read beside others begins with the draft after the first",
+        [("src/contract/pipeline.h", "return {ids, type, output - count, count};",
+          "return {ids, type, output - count + 1, count};")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "reports_after_the_last_token",
+        "positions after the last token are reported",
+        [("kernels/chains/chains.cuh", "ReportOutputs<const Context>(ctx_, to).write_bad(output);", "")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "counts_after_the_last_token",
+        "kept tokens of positions after the last token are counted",
+        [("kernels/chains/chains.cuh", "if (to.out_kept_counts) to.out_kept_counts[output] = 0;", "")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "nodes_at_their_numbers",
+        "a tree's node draws by the random number of its number, not its depth",
+        [("kernels/chains/chains.cuh", "if (!rules.parents) return position;", "return position;")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "packed_rows_as_dense",
+        "positions of packed batches have the rows of dense ones",
+        [("kernels/chains/chains.cpp", "if (is_dense) {", "{")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "too_long_texts_are_drawn_after",
+        "a history that is no list is not said where positions are read at once",
+        [("kernels/chains/chains.cuh", "return contract::read_text(stages, slot, &history);",
+          "contract::read_text(stages, slot, &history); return SAMPLER_ROW_OK;")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "listed_draft_rows_unchecked",
+        "values that are no probabilities are taken from a draft's row",
+        [("kernels/chains/decided.cuh",
+          "return ctx.block_count(!check.is_valid()) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;",
+          "return SAMPLER_ROW_OK;")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "left_chains_decided",
+        "chains with a row that no list shows are decided from lists",
+        [("kernels/chains/decided.cuh", "if (ctx.block_count(is_left) != 0) {", "if (ctx.block_count(is_left) > 1000) {")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "positions_with_one_xtc_word",
+        "all positions of a list have the first one's random number for XTC",
+        [("kernels/stream/listed.cuh", "uint32_t(output_) % num_positions : 0;", "0 : 0;")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Typical")]),
+    Fault(
+        "windows_not_handed_on",
+        "what a window drops before a list's first token is handed on",
+        [("kernels/stream/listed.cuh", "i < count() && kept.window.begin > 0;", "i < 0 && kept.window.begin > 0;")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Typical")]),
+    Fault(
+        "changed_list_by_its_old_weight",
+        "the last token is drawn by the weight of the row before its change",
+        [("kernels/chains/decided.cuh", "weight_ = shared.row.sums[count() - 1];", "")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "matched_list_by_old_sums",
+        "a listed row that is sampled has the sums of the row before it",
+        [("kernels/chains/decided.cuh", "this->add_up(scale_);", "")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "one_sequence_s_rule",
+        "a session verifies all of a group by the first sequence's rule",
+        [("src/decoding/session/verify_batch.cpp", "acceptance.rule = layout_.rule_of(group);",
+          "acceptance.rule = table_.acceptances()[layout_.chain(group.first).sequence];")],
+        [session_on_device("TextsOfLongRowsAreThoseOfTheCpu")]),
     # ---- Shards
     Fault(
         "shard_ties_on_every_rank",

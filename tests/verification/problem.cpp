@@ -530,6 +530,7 @@ void Call::lay_pipeline() {
       pipeline.max_history_tokens =
           std::max(pipeline.max_history_tokens, history_offsets[slot + 1] - history_offsets[slot]);
     }
+    if (layout_.has_short_history && pipeline.max_history_tokens > 1) --pipeline.max_history_tokens;
   }
   pipeline.biased = one_list_for_all(problem_.biased, &one_list[kBiased]);
   if (!problem_.biased.empty()) pipeline.biases = problem_.biases.data();
@@ -560,7 +561,7 @@ void Call::lay_outputs() {
   emitted.assign(count, -77);
   status.assign(count, 0x7777);
   args.out_token_ids = layout_.has_i64_ids ? static_cast<void *>(tokens.data()) : tokens32.data();
-  args.out_accepted_counts = accepted.data();
+  if (layout_.has_accepted_counts) args.out_accepted_counts = accepted.data();
   args.out_emitted_counts = emitted.data();
   args.out_row_status = status.data();
   if (layout_.has_positions) {

@@ -123,10 +123,12 @@ struct Layout {
   bool has_wide_strides = false;     // of rows, sequences and draft ids
   bool has_positions = true;         // out_positions and KV indices are asked for
   bool has_new_outputs = true;       // reports
+  bool has_accepted_counts = true;
   bool has_i64_ids = false;
   bool has_candidates = false;           // rows are lists, in random order
   bool omits_impossible = false;         // lists are without tokens that have no probability
-  bool has_tight_history = false;        // max_history_tokens is the longest text's length
+  bool has_tight_history = false;        // max_history_tokens is the longest text's length,
+  bool has_short_history = false;        // or one less
   std::int64_t max_distinct_tokens = 0;  // of the state
   sampler_dtype dtype = SAMPLER_F32;     // of both models' rows
 };

@@ -66,9 +66,11 @@ decoding_test::Logits long_row(const Tokens &text) {
   return row;
 }
 
-// The positions of drafts are read at once, also where a sequence has stages and a bad row.
+// The positions of drafts are read at once, also where a sequence has stages and a bad row; once
+// all have the same rule.
 TEST_F(SessionCalls, TextsOfLongRowsAreThoseOfTheCpu) {
-  SessionOptions options = small_options(4, 3);
+  constexpr std::int32_t kOfAnotherRule = 0;
+  SessionOptions options = small_options(5, 3);
   options.vocabulary_size = 9000;
   sampler_t cpu = nullptr;
   const sampler_options on_cpu = handle_options(1, 5);
@@ -77,22 +79,24 @@ TEST_F(SessionCalls, TextsOfLongRowsAreThoseOfTheCpu) {
     SCOPED_TRACE(host_parameters);
     Driver driver(options, long_row, nullptr, device_options(host_parameters));
     std::vector<Wish> wishes;
-    for (std::int32_t i = 0; i < 4; ++i) {
+    for (std::int32_t i = 0; i < 5; ++i) {
       Wish wish;
       wish.prompt = {i, 1, 2, i, 1};
       sampler_params params = sampler_params_default();
       params.temperature = i == 1 ? 0.0f : 0.5f;
       if (i % 2 == 0) params.repetition_penalty = 1.05f;
       wish.draws = {{0, std::uint64_t(i), params}};
-      wish.max_new_tokens = 25;
+      wish.max_new_tokens = i == kOfAnotherRule ? 9 : 25;
       auto args = sized<sampler_session_add_args>();
       args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+      if (i == kOfAnotherRule) args.acceptance = SAMPLER_ACCEPT_TYPICAL;
       wishes.push_back(wish);
       driver.add(wish, args);
     }
     runtime::forget_calls();
     driver.finish();
-    for (std::int32_t i = 0; i < 4; ++i) {
+    for (std::int32_t i = 0; i < 5; ++i) {
+      if (i == kOfAnotherRule) continue;
       const Alone expected = alone(cpu, long_row, wishes[std::size_t(i)], kContext);
       EXPECT_EQ(expected.reason == SAMPLER_FINISH_BAD_ROW, i == 3);
       EXPECT_EQ(driver.text(i), expected.text) << i;
