@@ -38,6 +38,8 @@ const Goal kGoals[] = {
     {"top_p_renorm0.9", {10, 24, 70, 250}, {79.2, 231, 638, 2390}},
     {"chain7", {8, 22, 70, 250}, {55.9, 89.6, 173, 552}},
     {"lookup7_logits", {13, 98, 338, 1352}, {}},
+    {"lookup7_penalties1000", {23, 113, 389, 1555}, {}},
+    {"match7", {13, 98, 338, 1352}, {}},
     {"penalties1000", {18, 18.4, 48.3, 149.5}, {}},
     {"bitmask", {8.2, 16.5, 43.3, 134}, {}},
     {"top20_logprobs", {9.2, 18.4, 48.3, 149.5}, {}},
@@ -57,7 +59,7 @@ struct Line {
 };
 
 void print(const Line &line) {
-  std::printf("%-18s %5d rows %9.1f us, goal %7.1f (%4.1f times)", line.goal->operation,
+  std::printf("%-22s %5d rows %9.1f us, goal %7.1f (%4.1f times)", line.goal->operation,
               kNumRows[line.size], line.us, line.goal->goal[line.size], line.of_goal());
   const double peer = line.goal->peer[line.size];
   if (peer > 0) std::printf(", peer %7.1f (%4.1f times)", peer, line.us / peer);

@@ -158,8 +158,7 @@ sampler_status sample_and_report_top(sampler_t sampler, const Call &call) {
   args.reports = &reports;
   return sampler_sample(sampler, &args);
 }
-sampler_status sample_from_text(sampler_t sampler, const Call &call) {
-  sampler_sample_args args = sample_args(call);
+sampler_pipeline pipeline_of_texts(const Call &call) {
   sampler_pipeline pipeline = {};
   pipeline.struct_size = sizeof pipeline;
   pipeline.history.offsets = call.texts.offsets;
@@ -167,6 +166,11 @@ sampler_status sample_from_text(sampler_t sampler, const Call &call) {
   pipeline.history.num_lists = call.num_rows;
   pipeline.history.num_token_ids = call.num_rows * kHistory;
   pipeline.max_history_tokens = kHistory;
+  return pipeline;
+}
+sampler_status sample_from_text(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  const sampler_pipeline pipeline = pipeline_of_texts(call);
   args.pipeline = &pipeline;
   return sampler_sample(sampler, &args);
 }
@@ -214,6 +218,23 @@ sampler_status verify(sampler_t sampler, const Call &call) {
 // Drafts without probabilities, as a lookup makes them.
 sampler_status verify_lookup(sampler_t sampler, const Call &call) {
   const sampler_verify_args args = verify_args(call);
+  return sampler_verify(sampler, &args);
+}
+
+// With penalties over the text and the drafts before each position.
+sampler_status verify_lookup_after_text(sampler_t sampler, const Call &call) {
+  sampler_verify_args args = verify_args(call);
+  const sampler_pipeline pipeline = pipeline_of_texts(call);
+  args.pipeline = &pipeline;
+  return sampler_verify(sampler, &args);
+}
+// By the tokens that a sampling of all positions draws.
+sampler_status verify_match(sampler_t sampler, const Call &call) {
+  sampler_verify_args args = verify_args(call);
+  sampler_acceptance_params acceptance = {};
+  acceptance.struct_size = sizeof acceptance;
+  acceptance.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  args.acceptance = &acceptance;
   return sampler_verify(sampler, &args);
 }
 
@@ -273,6 +294,13 @@ const Work kWorks[] = {
      })},
     // At least the first position's row.
     {"lookup7_logits", SAMPLER_LOGITS, false, kNumDrafts + 1, 1, &verify_lookup,
+     params(1.0f, 50, 0.9f, 0.0f)},
+    {"lookup7_penalties1000", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1,
+     &verify_lookup_after_text, params_with([](auto *of) {
+       of->top_k = 50, of->top_p = 0.9f;
+       of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
+     })},
+    {"match7", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1, &verify_match,
      params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9_flat", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
      Content::kFlat},

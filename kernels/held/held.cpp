@@ -221,7 +221,7 @@ Held plan_held(const StagedSampleRequest &request, const DeviceShape &device) {
   Held held = plan(held_kind(request));
   if (!is_weighed(held.kind) || !request.stages.has_edits()) return held;
   held.edits = plan_edits(request, device.edits_bytes);
-  const bool is_limited = !request.num_before;  // of drafts' positions more must not need less
+  const bool is_limited = !request.num_before;  // as in plan_lists_alone()
   const bool fits = held.edits.capacity >= 0 && (!is_limited || held.bytes() <= kMostBytesOfEdits);
   return fits ? held : plan(HeldKind::kStaged);
 }

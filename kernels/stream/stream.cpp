@@ -215,7 +215,7 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
     lists.by_min_p = true;
   }
   lists.num_tokens = lists.by_min_p || num <= most_listed(num_cols) ? int(num) : 0;
-  // Of drafts' positions more rows must not need less.
+  // A session asks for the memory of the most positions: fewer must not need more.
   const bool is_limited = !request.num_before;
   if (is_limited && request.num_rows * int64_t(lists.row_bytes()) > kMostBytesOfLists) return {};
   return lists;
