@@ -19,15 +19,10 @@ Sampler make_with(CountingAllocator *allocator, std::int32_t num_threads = 1) {
   return Sampler(sampler);
 }
 
-// A handle may be of a device, which takes no edits of beams.
-constexpr int kPlain = 0, kWithEdits = SmallLoops::kFirstWithEdits;
-
-// The ways in which the same call takes different memory, of the loops from `first` on that have
-// edits or have none as it does.
+// The ways in which the same call takes different memory.
 template <class Body>
-void for_each_call(int first, const Body &body) {
-  const int end = first == kPlain ? SmallLoops::kFirstWithEdits : SmallLoops::kNumLoops;
-  for (int loop = first; loop < end; ++loop) {
+void for_each_call(const Body &body) {
+  for (int loop = 0; loop < SmallLoops::kNumLoops; ++loop) {
     for (const int use_cache : {0, 1}) {
       for (const sampler_processor processor :
            {SAMPLER_PROCESSOR_GREEDY, SAMPLER_PROCESSOR_SAMPLE}) {
@@ -44,8 +39,8 @@ void for_each_call(int first, const Body &body) {
   }
 }
 
-void is_over_before_the_first_callback(int first) {
-  for_each_call(first, [](SmallLoops *loops, int loop) {
+TEST(Allocation, IsOverBeforeTheFirstCallback) {
+  for_each_call([](SmallLoops *loops, int loop) {
     CountingAllocator allocator;
     const Sampler sampler = make_with(&allocator, 3);
     const int before = allocator.num_calls();
@@ -67,15 +62,9 @@ void is_over_before_the_first_callback(int first) {
     EXPECT_EQ(allocator.num_blocks(), blocks_before);
   });
 }
-TEST(Allocation, IsOverBeforeTheFirstCallback) {
-  is_over_before_the_first_callback(kPlain);
-}
-TEST(AllocationWithEdits, IsOverBeforeTheFirstCallback) {
-  is_over_before_the_first_callback(kWithEdits);
-}
 
-void that_fails_ends_the_loop(int first) {
-  for_each_call(first, [](SmallLoops *loops, int loop) {
+TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
+  for_each_call([](SmallLoops *loops, int loop) {
     int num_created;
     {
       CountingAllocator allocator;
@@ -101,17 +90,11 @@ void that_fails_ends_the_loop(int first) {
     }
   });
 }
-TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
-  that_fails_ends_the_loop(kPlain);
-}
-TEST(AllocationWithEdits, ThatFailsEndsTheLoopBeforeItBegins) {
-  that_fails_ends_the_loop(kWithEdits);
-}
 
 // Texts take memory for max_new_tokens, or for what is left of the context where that is less.
-void is_of_what_texts_can_be(int first) {
+TEST(Allocation, IsOfWhatTextsCanBe) {
   std::size_t bytes[2];
-  for_each_call(first, [&](SmallLoops *loops, int loop) {
+  for_each_call([&](SmallLoops *loops, int loop) {
     for (const bool is_long : {false, true}) {
       CountingAllocator allocator;
       const Sampler sampler = make_with(&allocator);
@@ -124,12 +107,6 @@ void is_of_what_texts_can_be(int first) {
     EXPECT_EQ(bytes[0], bytes[1]) << "the context is 64 tokens";
     EXPECT_LT(bytes[0], 200000u);
   });
-}
-TEST(Allocation, IsOfWhatTextsCanBe) {
-  is_of_what_texts_can_be(kPlain);
-}
-TEST(AllocationWithEdits, IsOfWhatTextsCanBe) {
-  is_of_what_texts_can_be(kWithEdits);
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace decoding_test {
 class SmallLoops {
  public:
   static constexpr int kNumLoops = 8;
-  // From here on they have edits of beams, which are of CPU handles.
-  static constexpr int kFirstWithEdits = 7;
   static const char *name(int loop) {
     const char *const names[] = {"autoregressive",
                                  "speculative",

@@ -33,9 +33,20 @@ int64_t num_edit_arrays(const sampler_row_params &params) {
   });
 }
 
-int64_t num_copied(const sampler_token_lists &lists, int64_t num_beams) {
-  if (lists.num_lists <= 1) return 0;
-  return (lists.offsets[lists.num_lists] - lists.offsets[0]) * num_beams;
+bool is_by_text(const sampler_token_lists &lists) {
+  return lists.num_lists > 1;
+}
+
+// Tokens of all beams' lists. Fails if the texts' are no lists.
+int64_t num_copied(const ExecutionTarget &place, const char *name, const sampler_token_lists &lists,
+                   const int64_t *offsets, int64_t num_beams) {
+  if (!is_by_text(lists)) return 0;
+  const int64_t invalid = find_invalid_list(lists, offsets);
+  if (invalid >= 0) {
+    throw Failure{abi::fail(*place.entry, SAMPLER_ERROR_INVALID_ARGUMENT, kInvalidOffsets, name,
+                            invalid, offsets[invalid], offsets[invalid + 1], lists.num_token_ids)};
+  }
+  return product({offsets[lists.num_lists] - offsets[0], num_beams});
 }
 
 int64_t longest_text(Generation &generation) {
@@ -71,27 +82,41 @@ sampler_row_params without_edits(const sampler_row_params &params) {
   return result;
 }
 
-BeamLists::BeamLists(const ExecutionTarget &place, const sampler_token_lists &lists,
-                     const float *values, int64_t num_beams)
-    : offsets_(place, lists.num_lists > 1 ? lists.num_lists * num_beams + 1 : 0),
-      token_ids_(place, num_copied(lists, num_beams)),
-      values_(place, values ? num_copied(lists, num_beams) : 0),
+int64_t find_invalid_list(const sampler_token_lists &lists, const int64_t *offsets) {
+  for (int64_t i = 0; i < lists.num_lists; ++i) {
+    const int64_t begin = offsets[i], end = offsets[i + 1];
+    if (begin < 0 || begin > end || end > lists.num_token_ids) return i;
+  }
+  return -1;
+}
+
+BeamLists::BeamLists(const ExecutionTarget &place, const char *name,
+                     const sampler_token_lists &lists, const float *values, int64_t num_beams)
+    : given_offsets_(place, lists.offsets, is_by_text(lists) ? lists.num_lists + 1 : 0),
+      given_ids_(place, lists.token_ids, is_by_text(lists) ? lists.num_token_ids : 0),
+      given_values_(place, values, is_by_text(lists) && values ? lists.num_token_ids : 0),
+      offsets_(place, is_by_text(lists) ? product({lists.num_lists, num_beams}) + 1 : 0),
+      token_ids_(place, num_copied(place, name, lists, given_offsets_.data(), num_beams)),
+      values_(place, values ? num_copied(place, name, lists, given_offsets_.data(), num_beams) : 0),
       view_(lists),
       values_view_(values) {
-  if (lists.num_lists <= 1) return;
-  const auto *const ids = static_cast<const int32_t *>(lists.token_ids);
-  offsets_.push_back(0);
+  if (!is_by_text(lists)) return;
+  const int64_t *const offsets = given_offsets_.data();
+  Array<int64_t> &ends = offsets_.values();
+  ends.push_back(0);
   for (int64_t i = 0; i < lists.num_lists; ++i) {
-    const int64_t begin = lists.offsets[i], count = lists.offsets[i + 1] - begin;
+    const int64_t begin = offsets[i], count = offsets[i + 1] - begin;
     for (int64_t beam = 0; beam < num_beams; ++beam) {
-      if (count > 0) token_ids_.append(ids + begin, size_t(count));
-      if (values && count > 0) values_.append(values + begin, size_t(count));
-      offsets_.push_back(int64_t(token_ids_.size()));
+      if (count > 0) token_ids_.values().append(given_ids_.data() + begin, size_t(count));
+      if (values && count > 0) {
+        values_.values().append(given_values_.data() + begin, size_t(count));
+      }
+      ends.push_back(int64_t(token_ids_.values().size()));
     }
   }
-  view_ = {offsets_.data(), token_ids_.data(), lists.num_lists * num_beams,
-           int64_t(token_ids_.size())};
-  if (values) values_view_ = values_.data();
+  view_ = {offsets_.upload(), token_ids_.upload(), lists.num_lists * num_beams,
+           int64_t(token_ids_.values().size())};
+  if (values) values_view_ = values_.upload();
 }
 
 BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64_t num_beams)
@@ -101,9 +126,11 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       params_(edits_of(generation.args().params ? *generation.args().params
                                                 : sampler_params_default())),
       row_params_(abi::sized<sampler_row_params>()),
-      numbers_(place, generation.args().row_params
-                          ? product({num_edit_arrays(*generation.args().row_params), num_slots()})
-                          : 0),
+      numbers_(place,
+               generation.args().row_params
+                   ? product({num_edit_arrays(*generation.args().row_params), num_slots()})
+                   : 0,
+               true),
       slots_(place, num_slots()),
       masks_(place, num_slots()),
       history_(place, product({num_beams, generation.capacity()})),
@@ -111,11 +138,12 @@ BeamEdits::BeamEdits(const ExecutionTarget &place, Generation &generation, int64
       lengths_(place, num_slots()),
       texts_(place, num_slots()),
       prompt_lengths_(place, num_slots()),
-      biased_(place, pipeline_of(generation).biased, pipeline_of(generation).biases, num_beams),
-      allowed_(place, pipeline_of(generation).allowed, nullptr, num_beams),
-      banned_(place, pipeline_of(generation).banned, nullptr, num_beams),
-      stop_(place, pipeline_of(generation).stop, nullptr, num_beams),
-      unpenalized_(place, pipeline_of(generation).unpenalized, nullptr, num_beams),
+      biased_(place, "biased", pipeline_of(generation).biased, pipeline_of(generation).biases,
+              num_beams),
+      allowed_(place, "allowed", pipeline_of(generation).allowed, nullptr, num_beams),
+      banned_(place, "banned", pipeline_of(generation).banned, nullptr, num_beams),
+      stop_(place, "stop", pipeline_of(generation).stop, nullptr, num_beams),
+      unpenalized_(place, "unpenalized", pipeline_of(generation).unpenalized, nullptr, num_beams),
       pipeline_(pipeline_of(generation)),
       workspace_bytes_(prepare()),
       workspace_(place, workspace_bytes_) {}
@@ -126,28 +154,30 @@ size_t BeamEdits::prepare() {
   for (const ParameterInfo &parameter : kParameters) {
     if (!by_text || !is_of_edits(parameter)) continue;
     const auto *const given = parameter.array_in<uint32_t>(*by_text);
-    if (!given) continue;
-    parameter.set_array(&row_params_, numbers_.data() + numbers_.size());
-    for (int64_t i = 0; i < generation_.num_texts(); ++i) {
-      numbers_.fill(size_t(num_beams_), given[i]);
+    for (int64_t i = 0; given && i < generation_.num_texts(); ++i) {
+      numbers_.values().fill(size_t(num_beams_), given[i]);
     }
   }
+  const uint32_t *numbers = numbers_.upload();
+  for (const ParameterInfo &parameter : kParameters) {
+    if (!by_text || !is_of_edits(parameter) || !parameter.array_in<uint32_t>(*by_text)) continue;
+    parameter.set_array(&row_params_, numbers);
+    numbers += num_slots();
+  }
   for (const GeneratedText &text : generation_.texts()) {
-    prompt_lengths_.fill(size_t(num_beams_), int32_t(text.prompt_length));
+    prompt_lengths_.values().fill(size_t(num_beams_), int32_t(text.prompt_length));
   }
   lengths_.fill(size_t(num_slots()), 0);
   texts_.fill(size_t(num_slots()), nullptr);
-  offsets_.fill(size_t(num_slots()) + 1, 0);
+  offsets_.values().fill(size_t(num_slots()) + 1, 0);
   pipeline_.biased = biased_.view();
   pipeline_.biases = biased_.values();
   pipeline_.allowed = allowed_.view();
   pipeline_.banned = banned_.view();
   pipeline_.stop = stop_.view();
   pipeline_.unpenalized = unpenalized_.view();
-  pipeline_.history = {offsets_.data(), history_.data(), num_slots(), 0};
-  pipeline_.prompt_lengths = prompt_lengths_.data();
+  pipeline_.prompt_lengths = prompt_lengths_.upload();
   pipeline_.max_history_tokens = longest_text(generation_);
-  if (pipeline_.token_bitmasks) pipeline_.token_bitmask_indices = masks_.data();
 
   // With no rows the call checks its arguments and writes nothing.
   auto args = abi::sized<sampler_filter_args>();
@@ -166,8 +196,11 @@ size_t BeamEdits::prepare() {
   return bytes;
 }
 
-void BeamEdits::complete(sampler_filter_args *args) const {
-  args->slots = slots_.data();
+void BeamEdits::complete(sampler_filter_args *args) {
+  pipeline_.history = {offsets_.upload(), history_.upload(), num_slots(),
+                       int64_t(history_.values().size())};
+  if (pipeline_.token_bitmasks) pipeline_.token_bitmask_indices = masks_.upload();
+  args->slots = slots_.upload();
   args->num_slots = num_slots();
   args->params = &params_;
   args->row_params = &row_params_;
@@ -180,28 +213,29 @@ void BeamEdits::copy_histories(const Array<Feed> &feeds) {
     lengths_[size_t(feed.sequence)] = feed.length;
     texts_[size_t(feed.sequence)] = feed.tokens;
   }
-  history_.clear();
+  Array<int32_t> &history = history_.values();
+  Array<int64_t> &offsets = offsets_.values();
+  history.clear();
   for (size_t slot = 0; slot < size_t(num_slots()); ++slot) {
-    offsets_[slot] = int64_t(history_.size());
-    if (lengths_[slot] > 0) history_.append(texts_[slot], size_t(lengths_[slot]));
-    offsets_[slot + 1] = int64_t(history_.size());
+    offsets[slot] = int64_t(history.size());
+    if (lengths_[slot] > 0) history.append(texts_[slot], size_t(lengths_[slot]));
+    offsets[slot + 1] = int64_t(history.size());
   }
-  pipeline_.history.num_token_ids = int64_t(history_.size());
 }
 
 void BeamEdits::filter(const Array<Feed> &feeds, sampler_filter_args *args) {
   const int32_t *const masks =
       generation_.args().pipeline ? generation_.args().pipeline->token_bitmask_indices : nullptr;
-  slots_.clear();
-  masks_.clear();
+  slots_.values().clear();
+  masks_.values().clear();
   for (const Feed &feed : feeds) {
     const int64_t text = feed.sequence / num_beams_;
-    slots_.push_back(int32_t(feed.sequence));
-    masks_.push_back(masks ? masks[text] : int32_t(text));
+    slots_.values().push_back(int32_t(feed.sequence));
+    masks_.values().push_back(masks ? masks[text] : int32_t(text));
   }
   copy_histories(feeds);
   complete(args);
-  args->exec = {place_.stream, workspace_.data(), workspace_bytes_};
+  args->exec = {place_.stream, workspace_.data(), workspace_.size()};
   require_call(place_, [&] { return sampler_filter(place_.handle, args); });
 }
 

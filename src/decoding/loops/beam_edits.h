@@ -1,10 +1,12 @@
-// Edits of the beams' rows by each beam's history, on CPU handles: biases, allowed and banned
-// tokens, bad words, masks, minimum lengths, penalties, DRY and n-grams.
+// Edits of the beams' rows by each beam's history: biases, allowed and banned tokens, bad words,
+// masks, minimum lengths, penalties, DRY and n-grams.
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
 
 #include "decoding/loops/cached_model.h"
+#include "decoding/loops/device_memory.h"
 #include "decoding/loops/generation.h"
 #include "decoding/loops/memory.h"
 #include "decoding/loops/operations.h"
@@ -19,20 +21,32 @@ sampler_params edits_of(const sampler_params &params);
 sampler_params without_edits(const sampler_params &params);
 sampler_row_params without_edits(const sampler_row_params &params);
 
+// The first of the lists, whose offsets are in host memory, that is none; -1: all are lists.
+int64_t find_invalid_list(const sampler_token_lists &lists, const int64_t *offsets);
+// What is wrong with it, for its name, its number, its offset, the next one and num_token_ids.
+constexpr char kInvalidOffsets[] =
+    "pipeline->%s.offsets[%" PRId64 "] is %" PRId64 " and the next one %" PRId64
+    "; they must ascend, and lie in [0, num_token_ids], %" PRId64;
+
 // Expands lists by text to lists by beam, num_beams copies each. A list of all texts stays one.
 class BeamLists {
  public:
-  // Offsets must ascend. `values`: one per token, or null.
-  BeamLists(const ExecutionTarget &place, const sampler_token_lists &lists, const float *values,
-            int64_t num_beams);
+  // `values`: one per token, or null. `name`: the lists' in the pipeline.
+  BeamLists(const ExecutionTarget &place, const char *name, const sampler_token_lists &lists,
+            const float *values, int64_t num_beams);
 
   sampler_token_lists view() const { return view_; }
   const float *values() const { return values_view_; }
 
  private:
-  Array<int64_t> offsets_;
-  Array<int32_t> token_ids_;
-  Array<float> values_;
+  // The caller's.
+  HostView<int64_t> given_offsets_;
+  HostView<int32_t> given_ids_;
+  HostView<float> given_values_;
+
+  Input<int64_t> offsets_;
+  Input<int32_t> token_ids_;
+  Input<float> values_;
   sampler_token_lists view_;
   const float *values_view_;
 };
@@ -49,7 +63,7 @@ class BeamEdits {
 
  private:
   int64_t num_slots() const { return num_beams_ * generation_.num_texts(); }
-  void complete(sampler_filter_args *args) const;
+  void complete(sampler_filter_args *args);
   void copy_histories(const Array<Feed> &feeds);
   size_t prepare();
 
@@ -58,16 +72,17 @@ class BeamEdits {
   int64_t num_beams_;
   sampler_params params_;
   sampler_row_params row_params_;
-  Array<uint32_t> numbers_;           // [arrays given, slots]
-  Array<int32_t> slots_, masks_;      // by row
-  Array<int32_t> history_;            // slot after slot
-  Array<int64_t> offsets_, lengths_;  // of the slots' histories
-  Array<const int32_t *> texts_;      // of the slots
-  Array<int32_t> prompt_lengths_;
+  Input<uint32_t> numbers_;       // [arrays given, slots]
+  Input<int32_t> slots_, masks_;  // by row
+  Input<int32_t> history_;        // slot after slot
+  Input<int64_t> offsets_;        // of the slots' histories
+  Array<int64_t> lengths_;
+  Array<const int32_t *> texts_;  // of the slots
+  Input<int32_t> prompt_lengths_;
   BeamLists biased_, allowed_, banned_, stop_, unpenalized_;
   sampler_pipeline pipeline_;
   size_t workspace_bytes_;
-  HostBlock workspace_;
+  DeviceBytes workspace_;
 };
 
 }  // namespace sampler::decoding

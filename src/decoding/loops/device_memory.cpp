@@ -52,4 +52,10 @@ void DeviceBytes::download(void *to, size_t bytes) {
   require(place_, cuda::synchronize(place_.handle->device, place_.stream));
 }
 
+void download(const ExecutionTarget &place, void *to, const void *from, size_t bytes) {
+  if (bytes == 0) return;
+  require(place, cuda::copy(place.handle->device, to, from, bytes, place.stream));
+  require(place, cuda::synchronize(place.handle->device, place.stream));
+}
+
 }  // namespace sampler::decoding

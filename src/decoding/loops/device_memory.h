@@ -35,6 +35,9 @@ class DeviceBytes {
   size_t size_;
 };
 
+// Copies memory of a CUDA handle's device to host memory after all work on the stream has finished.
+void download(const ExecutionTarget &place, void *to, const void *from, size_t bytes);
+
 // An array that an operation writes and the loop reads.
 template <class T>
 class Output {
@@ -55,6 +58,24 @@ class Output {
   bool on_cuda_;
   DeviceBytes bytes_;
   HostBlock host_;  // of a CUDA handle
+};
+
+// An array of the caller's on the handle's device, as the host reads it: a copy, once all work on
+// the stream has finished, or on a CPU handle the array itself.
+template <class T>
+class HostView {
+ public:
+  HostView(const ExecutionTarget &place, const void *data, int64_t count)
+      : copy_(place, place.handle->on_cuda ? bytes_of(count, sizeof(T)) : 0),
+        data_(place.handle->on_cuda ? copy_.data() : data) {
+    if (place.handle->on_cuda) download(place, copy_.data(), data, bytes_of(count, sizeof(T)));
+  }
+
+  const T *data() const { return static_cast<const T *>(data_); }
+
+ private:
+  HostBlock copy_;
+  const void *data_;
 };
 
 // An array that the loop fills and an operation reads.

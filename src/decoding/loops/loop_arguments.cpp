@@ -134,7 +134,7 @@ void read_pipeline(Check &check, GenerationArguments *out) {
 
 // Checks lists by text that are expanded to lists by beam.
 void check_beam_lists(Check &check, const char *name, const sampler_token_lists &lists,
-                      int64_t num_texts) {
+                      int64_t num_texts, bool on_cuda) {
   if (!check.ok() || lists.num_lists <= 1) return;  // sampler_filter checks them
   char member[64];
   const auto name_of = [&](const char *what) {
@@ -153,18 +153,16 @@ void check_beam_lists(Check &check, const char *name, const sampler_token_lists 
   if (check.ok() && lists.num_token_ids > 0) check.required(name_of("token_ids"), lists.token_ids);
   check.array(name_of("token_ids"), lists.token_ids, sizeof(int32_t), lists.num_token_ids,
               abi::Access::kRead);
-  for (int64_t i = 0; i < lists.num_lists && check.ok(); ++i) {
-    const int64_t begin = lists.offsets[i], end = lists.offsets[i + 1];
-    if (begin >= 0 && begin <= end && end <= lists.num_token_ids) continue;
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "%s[%" PRId64 "] is %" PRId64 " and the next one %" PRId64
-               "; they must ascend, and lie in [0, num_token_ids], %" PRId64,
-               name_of("offsets"), i, begin, end, lists.num_token_ids);
-  }
+  if (!check.ok() || on_cuda) return;  // there BeamLists checks the offsets
+  const int64_t invalid = find_invalid_list(lists, lists.offsets);
+  if (invalid < 0) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, kInvalidOffsets, name, invalid, lists.offsets[invalid],
+             lists.offsets[invalid + 1], lists.num_token_ids);
 }
 
 // Checks the members of a pipeline that beam search takes.
-void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t num_texts) {
+void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t num_texts,
+                         bool on_cuda) {
   if (!check.ok()) return;
   if (pipeline.token_id_type != SAMPLER_ID_I32) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -179,15 +177,16 @@ void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t
   must_be_null(check, "pipeline->bad_word_offsets", pipeline.bad_word_offsets, "for beam search");
   must_be_null(check, "pipeline->bias_contexts.offsets", pipeline.bias_contexts.offsets,
                "for beam search");
-  check_beam_lists(check, "biased", pipeline.biased, num_texts);
+  check_beam_lists(check, "biased", pipeline.biased, num_texts, on_cuda);
   if (check.ok() && pipeline.biased.num_lists > 1 && pipeline.biased.num_token_ids > 0) {
     check.required("pipeline->biases", pipeline.biases);
     check.array("pipeline->biases", pipeline.biases, sizeof(float), pipeline.biased.num_token_ids,
                 abi::Access::kRead);
   }
-  check_beam_lists(check, "allowed", pipeline.allowed, num_texts);
-  check_beam_lists(check, "banned", pipeline.banned, num_texts);
-  check_beam_lists(check, "stop", pipeline.stop, num_texts);
+  check_beam_lists(check, "allowed", pipeline.allowed, num_texts, on_cuda);
+  check_beam_lists(check, "banned", pipeline.banned, num_texts, on_cuda);
+  check_beam_lists(check, "stop", pipeline.stop, num_texts, on_cuda);
+  check_beam_lists(check, "unpenalized", pipeline.unpenalized, num_texts, on_cuda);
 }
 
 // Checks numbers by text of edits, which are expanded to numbers by beam.
@@ -204,8 +203,8 @@ void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t 
   }
 }
 
-// kEdits: beam search, which takes the edits only.
-enum class Stages { kEdits, kTaken };
+// kEdits: beam search, which takes the edits only; kEditsOnDevice: whose lists are there.
+enum class Stages { kEdits, kEditsOnDevice, kTaken };
 
 // Reads and checks the sampling parameters.
 void read_draws(Check &check, Stages stages, GenerationArguments *out) {
@@ -215,7 +214,7 @@ void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   if (args.params) args.params = &out->params;
   out->row_params = abi::sized<sampler_row_params>();
   if (args.row_params && !check.read("row_params", args.row_params, &out->row_params)) return;
-  if (stages == Stages::kEdits) {
+  if (stages != Stages::kTaken) {
     const capi::UserParameters rest = {without_edits(out->params), without_edits(out->row_params)};
     capi::read_parameters(check, {rest.params, {}}, SAMPLER_LOGITS, 1);
     capi::refuse_other_stages(check, rest, "beam search");
@@ -226,8 +225,8 @@ void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   if (!out->has_stages) capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
   if (args.row_params) args.row_params = &out->row_params;
   read_pipeline(check, out);
-  if (stages == Stages::kEdits && args.pipeline) {
-    check_beam_pipeline(check, out->pipeline, args.num_sequences);
+  if (stages != Stages::kTaken && args.pipeline) {
+    check_beam_pipeline(check, out->pipeline, args.num_sequences, stages == Stages::kEditsOnDevice);
   }
 }
 
@@ -468,13 +467,14 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   }
 }
 
-void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSearchArguments *out) {
+void read_arguments(Check &check, const sampler_beam_search_args *user, bool on_cuda,
+                    BeamSearchArguments *out) {
   sampler_beam_search_args &args = out->args;
   if (!check.read("args", user, &args)) return;
   check_beams(check, args);
   const sampler_generation_args &generation = out->generation.args;
   read_generation(check, "generation", args.generation, args.num_beams, args.num_results,
-                  Stages::kEdits, &out->generation);
+                  on_cuda ? Stages::kEditsOnDevice : Stages::kEdits, &out->generation);
   if (!check.ok()) return;
   check_beam_generation(check, generation);
   if (check.ok() && generation.use_cache && !out->generation.target.fork) {

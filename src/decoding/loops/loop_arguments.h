@@ -43,6 +43,8 @@ struct BeamSearchArguments {
 
 void read_arguments(Check &check, const sampler_generation_args *user, GenerationArguments *out);
 void read_arguments(Check &check, const sampler_speculative_args *user, SpeculativeArguments *out);
-void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSearchArguments *out);
+// `on_cuda`: lists of the pipeline are not in host memory.
+void read_arguments(Check &check, const sampler_beam_search_args *user, bool on_cuda,
+                    BeamSearchArguments *out);
 
 }  // namespace sampler::decoding

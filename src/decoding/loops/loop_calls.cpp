@@ -39,14 +39,6 @@ void run(Check &check, sampler_handle *handle, const GenerationArguments &argume
   loop(place, &generation);
 }
 
-// Beam search takes edits on CPU handles only.
-void need_cpu(Check &check, const sampler_handle *handle, bool has_edits) {
-  if (!check.ok() || !has_edits || !handle->on_cuda) return;
-  check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "sampler is of a CUDA device; stages, row_params and pipeline of beams are of CPU "
-             "handles alone");
-}
-
 // The entry of every loop: `body(check)` checks the arguments and runs.
 template <class Body>
 sampler_status enter_loop(sampler_t handle, const Body &body) noexcept {
@@ -127,8 +119,7 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
 sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_args *args) {
   return enter_loop(sampler, [&](Check &check) {
     BeamSearchArguments own = {};
-    read_arguments(check, args, &own);
-    need_cpu(check, sampler, own.generation.has_stages);
+    read_arguments(check, args, sampler->on_cuda, &own);
     run(check, sampler, own.generation, 0,
         [&](const ExecutionTarget &place, Generation *generation) {
           beam_search(place, own.args, own.generation.has_stages, generation);

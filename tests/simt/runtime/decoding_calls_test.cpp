@@ -149,25 +149,107 @@ TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
   }
 }
 
-// By name, and nothing runs.
-TEST_F(DecodingCalls, RefusesWhatIsOfCpuHandles) {
-  const Sampler sampler = make_on(SAMPLER_DEVICE_CUDA);
-  Scenario staged(1);
-  staged.generation->params.repetition_penalty = 1.5f;
-  const Loop beam_search = [](sampler_t handle, const LoopArgs *generation) {
-    sampler_generation_args own = *generation;
-    own.on_tokens = nullptr, own.trace = nullptr;
-    own.out_cache_lengths = nullptr;
-    sampler_beam_search_args args = sampler_beam_search_args_default();
-    args.generation = &own;
-    args.num_beams = 1;
-    return sampler_beam_search(handle, &args);
-  };
-  EXPECT_EQ(staged.generation->run(sampler.get(), beam_search), SAMPLER_ERROR_UNSUPPORTED);
-  EXPECT_STREQ(sampler_last_error(),
-               "sampler is of a CUDA device; stages, row_params and pipeline of beams are of CPU "
-               "handles alone");
-  EXPECT_EQ(runtime::num_allocations(), 0);
+// An array in the memory of the first device.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T> &values)
+      : memory_(runtime::allocate(0, values.size() * sizeof(T))) {
+    runtime::copy_to_device(memory_, values.data(), values.size() * sizeof(T));
+  }
+  ~OnDevice() { runtime::release(memory_); }
+  OnDevice(const OnDevice &) = delete;
+  OnDevice &operator=(const OnDevice &) = delete;
+
+  T *data() const { return static_cast<T *>(memory_); }
+
+ private:
+  void *memory_;
+};
+
+// Lists by text lie on the device, numbers by text do not.
+TEST_F(DecodingCalls, EditsOfBeamsAreThoseOfTheCpu) {
+  constexpr std::int64_t kNumTexts = 3, kNewTokens = 6;
+  const std::int64_t prompt_offsets[] = {0, 2, 3, 5};
+  const std::int32_t prompts[] = {1, 2, 3, 4, 1}, end = 0;
+  const std::vector<float> penalties = {1.0f, 1.3f, 1.7f}, biases = {-3.0f, 2.5f, 1.5f, -2.0f};
+  const std::vector<std::int32_t> ids = {2, 4, 5, 3};
+  std::vector<std::int64_t> offsets = {0, 2, 2, 4};
+  const Sampler cpu = make_on(SAMPLER_DEVICE_CPU);
+  const int num_before = runtime::num_allocations();
+  const OnDevice<std::int64_t> device_offsets(offsets);
+  const OnDevice<std::int32_t> device_ids(ids);
+  const OnDevice<float> device_biases(biases);
+  for (const std::int32_t host_parameters : {0, 1}) {
+    sampler_options options = sampler_options_default();
+    options.device_type = SAMPLER_DEVICE_CUDA;
+    options.host_parameters = host_parameters;
+    sampler_t handle = nullptr;
+    ASSERT_EQ(sampler_create(&options, &handle), SAMPLER_OK) << sampler_last_error();
+    const Sampler on_device(handle);
+    Calls calls;
+    Limits limits;
+    limits.vocabulary_size = 9;
+    Model model(limits, table_logits(5, limits.vocabulary_size, 2), &calls);
+    const sampler_model target = model.interface();
+    const int num_lasting = runtime::num_allocations();
+
+    Tokens tokens(kNumTexts * kNewTokens);
+    const auto run = [&](sampler_t sampler, bool has_edits) {
+      const bool is_on_cpu = sampler == cpu.get();
+      auto pipeline = sized<sampler_pipeline>();
+      pipeline.biased = {is_on_cpu ? offsets.data() : device_offsets.data(),
+                         is_on_cpu ? ids.data() : device_ids.data(), kNumTexts,
+                         std::int64_t(ids.size())};
+      pipeline.biases = is_on_cpu ? biases.data() : device_biases.data();
+      auto numbers = sized<sampler_row_params>();
+      numbers.repetition_penalty = penalties.data();
+      auto args = sampler_generation_args_default();
+      args.target = &target;
+      args.num_sequences = kNumTexts;
+      args.prompt_offsets = prompt_offsets;
+      args.prompt_token_ids = prompts;
+      args.max_new_tokens = kNewTokens;
+      args.end_token_ids = &end;
+      args.num_end_tokens = 1;
+      args.out_token_ids = tokens.data();
+      args.use_cache = 1;
+      if (has_edits) args.pipeline = &pipeline, args.row_params = &numbers;
+      auto beams = sampler_beam_search_args_default();
+      beams.generation = &args;
+      beams.num_beams = 3;
+      beams.num_results = 1;
+      tokens.assign(tokens.size(), -7);
+      model.reset();
+      model.allow_sequences(0, kNumTexts * 3);
+      const sampler_status status = sampler_beam_search(sampler, &beams);
+      EXPECT_EQ(runtime::num_allocations(), num_lasting);
+      return status;
+    };
+    ASSERT_EQ(run(cpu.get(), false), SAMPLER_OK) << sampler_last_error();
+    const Tokens plain = tokens;
+    ASSERT_EQ(run(cpu.get(), true), SAMPLER_OK) << sampler_last_error();
+    const Tokens expected = tokens;
+    EXPECT_NE(plain, expected);
+    ASSERT_EQ(run(on_device.get(), true), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(expected, tokens);
+
+    // Offsets that do not ascend are said alike, though the host cannot read them first.
+    const auto write_offset = [&](std::int64_t offset) {
+      offsets[1] = offset;
+      runtime::copy_to_device(device_offsets.data(), offsets.data(), 4 * sizeof(std::int64_t));
+    };
+    const std::int64_t num_calls = calls.count();
+    write_offset(3);
+    EXPECT_EQ(run(cpu.get(), true), SAMPLER_ERROR_INVALID_ARGUMENT);
+    const std::string said = sampler_last_error();
+    EXPECT_EQ(said.find("pipeline->biased.offsets[1] is 3 and the next one 2; "), 0u) << said;
+    EXPECT_EQ(run(on_device.get(), true), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(said, sampler_last_error());
+    EXPECT_EQ(calls.count(), num_calls);
+    write_offset(2);
+  }
+  EXPECT_EQ(runtime::num_allocations(), num_before + 3);
 }
 
 }  // namespace

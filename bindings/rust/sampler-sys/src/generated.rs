@@ -1903,10 +1903,10 @@ structs! {
         out_cache_lengths: *mut i64 = null_mut();
         out_stats: *mut sampler_generation_stats = null_mut();
         /// Parameters by text, and the lists of stages: see pipeline.h. sampler_beam_search supports only
-        /// edits, and only on CPU handles: with a CUDA handle they, and a stage in params, are
-        /// UNSUPPORTED. Text i is slot i. Arrays are read in each step, so on_tokens may change them for
-        /// the next tokens. On a CUDA handle the arrays of row_params and token_bitmask_indices are host
-        /// memory, the others of the pipeline device memory.
+        /// edits. Text i is slot i. Arrays are read in each step, so on_tokens may change them for the
+        /// next tokens. On a CUDA handle the arrays of row_params and token_bitmask_indices are host
+        /// memory, the others of the pipeline device memory, of which beam search copies lists by text to
+        /// the host as it begins.
         ///
         /// history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
         /// and the loop updates adaptive values. guidance_logits must be NULL. token_bitmasks and
