@@ -69,11 +69,22 @@ bool is_of_drafts(const ExtendedVerifyRequest &request) {
          !request.random.are_watermarks;
 }
 
+// Packed batches may have room for many more drafts than there are, which would take memory.
+int64_t most_outputs(const ExtendedVerifyRequest &request) {
+  constexpr int64_t kOutputsOfPosition = 4;
+  const contract::Verification &rules = request.rules;
+  if (rules.packing == SAMPLER_PACKING_DENSE) return INT64_MAX;
+  const int64_t num_positions =
+      std::max(rules.num_packed_positions, rules.num_packed_drafts + request.num_rows);
+  return kOutputsOfPosition * num_positions;
+}
+
 }  // namespace
 
 Chains plan_chains(const ExtendedVerifyRequest &request) {
   const contract::Rows &target = request.target;
   Chains chains;
+  if (request.rules.reads_one_by_one) return chains;
   const bool has_rows = request.num_rows > 0 && !target.ids && !target.counts && target.stride > 0;
   if (!has_rows || !is_of_drafts(request)) return chains;
   const bool is_matched = compares(request);
@@ -88,6 +99,7 @@ Chains plan_chains(const ExtendedVerifyRequest &request) {
   }
   constexpr int64_t kMostRows = INT32_MAX;
   if (request.num_rows > kMostRows / std::max(num_positions, chains.rows_of_sequence)) return {};
+  if (request.num_rows * num_positions > most_outputs(request)) return {};
   chains.kind = is_matched ? ChainsKind::kMatched : ChainsKind::kDecided;
   chains.num_sequences = request.num_rows;
   chains.num_positions = int32_t(num_positions);

@@ -57,7 +57,11 @@ struct Chains {
   }
 
  private:
-  SAMPLER_HD size_t offset_of_tokens() const { return size_t(num_outputs()) * text_id_size; }
+  // Aligned to an id of either type.
+  SAMPLER_HD size_t offset_of_tokens() const {
+    return (size_t(num_outputs()) * text_id_size + sizeof(int64_t) - 1) / sizeof(int64_t) *
+           sizeof(int64_t);
+  }
   SAMPLER_HD size_t offset_of_numbers() const {
     return offset_of_tokens() + size_t(num_outputs()) * id_size;
   }

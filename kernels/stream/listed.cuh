@@ -135,6 +135,7 @@ class ListedBlock : RankedList<Context, ListedShared> {
 
   SAMPLER_DEVICE void end_with(uint32_t status) const {
     if (!stream_.lists.are_of_positions()) return outputs_.write_bad(output_, status);
+    ctx.sync();  // all have read the head
     if (ctx.thread() == 0) stream_.lists.head(uint32_t(output_))->status = status;
   }
 

@@ -130,6 +130,7 @@ class Verifier {
     bool is_valid = chain_.length == length;
     for (int32_t i = 0; i < chain_.length; ++i) is_valid = is_valid && is_token(draft_id(i));
     if (!is_valid) chain_.draft_status = SAMPLER_ROW_INVALID_DRAFT;
+    num_drafts_ = chain_.length;
     if (chain_.length > most_drafts) chain_.length = most_drafts;
     if (extended_.has_trees() && !make_tree()) return SAMPLER_ROW_INVALID_TREE;
     return models_.begin_text(slot_);
@@ -638,7 +639,7 @@ class Verifier {
   }
 
   SAMPLER_HD bool find_view(int32_t position, RowView *view) const {
-    return find_target_row(request_, extended_, place_, chain_.row, position, chain_.length, view);
+    return find_target_row(request_, extended_, place_, chain_.row, position, num_drafts_, view);
   }
 
   // Loads the target's row at a position, with the accepted drafts in the history.
@@ -756,6 +757,7 @@ class Verifier {
   RowParameters draft_parameters_ = {};
   int64_t slot_ = 0;
   sampler_acceptance rule_ = SAMPLER_ACCEPT_STANDARD;
+  int32_t num_drafts_ = 0;        // chain_.length, unless some are ignored
   int32_t depth_ = 0;             // accepted drafts
   int32_t open_ = kNone;          // position whose row is loaded
   int32_t open_draft_ = kNone;    // child, as a position, whose draft row is loaded

@@ -42,6 +42,7 @@ struct Extras {
   std::function<std::int32_t(const Tokens &text)> forced_after;
   // Rows for guidance; none: there is no guidance, empty: not after this text.
   NextLogits guidance;
+  bool has_logprobs = true;  // else they are 0
   std::int64_t num_top = 0;
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
 

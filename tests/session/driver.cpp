@@ -296,7 +296,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   args.out_drafter_cache_lengths = drafter_cache_lengths.data();
   args.out_accepted_counts = accepted.data();
   args.out_row_status = row_status.data();
-  args.report_args.out_logprobs = values.data();
+  if (extras_.has_logprobs) args.report_args.out_logprobs = values.data();
   args.report_args.logprob_kind = extras_.logprob_kind;
   args.report_args.num_top_logprobs = extras_.num_top;
   if (num_top > 0) {
@@ -348,7 +348,7 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
           EXPECT_TRUE(std::isnan(top_values[k]));
         }
         EXPECT_EQ(token_ids[place], -1);
-        EXPECT_TRUE(std::isnan(values[place]));
+        EXPECT_EQ(std::isnan(values[place]), extras_.has_logprobs);
       }
     }
     EXPECT_EQ(text(sequence), now);

@@ -1,10 +1,13 @@
 // Workspace bytes of a session's calls.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include "abi/structs.h"
 #include "capi/operations.h"
+#include "contract/parameter_table.h"
 #include "decoding/session/block_batch.h"
 #include "decoding/session/plain_params.h"
 #include "decoding/session/session_requests.h"
@@ -145,20 +148,39 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
   }
   sampler_row_params forced = extent.numbers;
   forced.forced_token_id = static_cast<int64_t *>(there);
+  // Fewer arrays may need more: those of top-k, min-p and windows turn lists off, that of the
+  // temperature turns more than greedy rows on. So may log-probabilities of another kind.
+  sampler_row_params temperatures = row_params, edits = row_params, both = row_params;
+  for (const contract::ParameterInfo &parameter : contract::kParameters) {
+    const bool is_edit = contract::is_edit(parameter.stage);
+    const bool is_temperature = parameter.scalar == offsetof(sampler_params, temperature);
+    const void *const array = parameter.array_in<void>(extent.numbers);
+    if (is_temperature) parameter.set_array(&temperatures, array);
+    if (is_edit) parameter.set_array(&edits, array);
+    if (is_temperature || is_edit) parameter.set_array(&both, array);
+  }
+  sampler_report_args processed = reports;
+  processed.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  const sampler_row_params *const some_numbers[] = {&row_params, &temperatures, &edits, &both,
+                                                    &extent.numbers};
+  const sampler_report_args *const some_reports[] = {nullptr, &reports, &processed};
   const auto ask_group = [&](auto own) {
-    asked.add(own);
-    own.row_params = &extent.numbers;
-    asked.add(own);  // fewer top tokens may need more
-    own.reports = &reports;
-    asked.add(own);
+    for (const sampler_row_params *own_numbers : some_numbers) {
+      own.row_params = own_numbers;
+      for (const sampler_report_args *own_reports : some_reports) {
+        own.reports = own_reports;
+        asked.add(own);
+      }
+    }
     if constexpr (std::is_same_v<decltype(own), sampler_verify_args>) {
       own.forced_token_ids = there;
     } else {
       own.row_params = &forced;
     }
-    asked.add(own);
-    own.reports = nullptr;
-    asked.add(own);
+    for (const sampler_report_args *own_reports : some_reports) {
+      own.reports = own_reports;
+      asked.add(own);
+    }
   };
   // With rules by sequence, and with each rule for all.
   const auto ask = [&](const sampler_verify_args &group) {
@@ -211,6 +233,11 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
   // Fewer rows may need more, where a device spreads a row over blocks.
   if (handle_->on_cuda)
     asked.at_least(capi::largest_workspace(*handle_, count, config_.num_cols()));
+  // What numbers on the host need beside rows, whichever differ.
+  if (handle_->on_cuda && handle_->device.host_parameters) {
+    const size_t of_numbers = std::size(contract::kParameters) * sizeof(int64_t);
+    asked.at_least(asked.bytes() + of_numbers * size_t(count + 1));
+  }
   *out_bytes = asked.bytes();
   return asked.status();
 }

@@ -112,6 +112,47 @@ TEST_F(SessionCalls, TextsOfLongRowsAreThoseOfTheCpu) {
   sampler_destroy(cpu);
 }
 
+// Where rows need more than those of the session's own params, for some sequence's are others.
+TEST_F(SessionCalls, NumbersOfSomeSequencesFitInTheWorkspace) {
+  for (const std::int32_t host_parameters : {0, 1}) {
+    for (const std::int32_t num_top : {0, 4}) {
+      SCOPED_TRACE(testing::Message() << host_parameters << num_top);
+      sampler_params own = sampler_params_default();
+      own.temperature = 0;
+      own.top_k = 82;
+      SessionOptions options = small_options(4, 2);
+      options.vocabulary_size = 9000;
+      options.params = &own;
+      options.max_top_logprobs = num_top;
+      Extras extras;
+      extras.has_logprobs = num_top > 0;
+      extras.num_top = num_top;
+      extras.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+      Driver driver(options, long_row, nullptr, device_options(host_parameters), extras);
+      for (std::int32_t i = 0; i < 4; ++i) {
+        Wish wish;
+        wish.prompt = {i, 1, 2, i, 1};
+        sampler_params params = own;
+        if (i == 2) params.temperature = 0.6f;
+        wish.draws = {{0, std::uint64_t(i), params}};
+        wish.max_new_tokens = 12;
+        auto args = sized<sampler_session_add_args>();
+        args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+        args.acceptance = num_top > 0 ? SAMPLER_ACCEPT_SAMPLE_MATCH : SAMPLER_ACCEPT_TYPICAL;
+        driver.add(wish, args);
+      }
+      runtime::forget_calls();
+      driver.finish();
+      int num_at_once = 0;
+      for (const runtime::Launch &launch : runtime::launches()) {
+        num_at_once += launch.kernel == sampler::kernels::match_kernel_address() ||
+                       launch.kernel == sampler::kernels::decide_kernel_address();
+      }
+      EXPECT_GT(num_at_once, 2);
+    }
+  }
+}
+
 // Sequences of all kinds of drafts and verification.
 class Mixed {
  public:

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "../../seed.h"
 #include "../../sized.h"
+#include "capi/operations.h"
+#include "chains/chains.h"
 #include "handles.h"
 #include "launch/launch.h"
 #include "problem.h"
@@ -332,6 +335,87 @@ class OnDevice {
   void *memory_;
   std::size_t count_;
 };
+
+// A session's call reads positions one after the other where its workspace has no room for all.
+TEST(Sessions, CallsFitTheirWorkspace) {
+  runtime::reset({runtime::kHopper});
+  const Handle sampler = make_handle(SAMPLER_DEVICE_CUDA);
+  constexpr std::int64_t kNumCols = 9000, kNumSequences = 2, kNumDrafts = 40;
+  std::vector<float> rows(kNumSequences * (kNumDrafts + 1) * kNumCols);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i * 7919 % 1009) / 64;
+  const OnDevice<float> target(rows);
+  const OnDevice<std::int32_t> drafts(std::vector<std::int32_t>(kNumSequences * kNumDrafts, 5));
+  const OnDevice<std::int32_t> tokens(
+      std::vector<std::int32_t>(kNumSequences * (kNumDrafts + 1), -7));
+  const OnDevice<std::int32_t> counts(std::vector<std::int32_t>(2, -7));
+  sampler_params params = sampler_params_default();
+  params.top_k = 20;
+  VerifyArgs args;
+  args.target.values = target.data();
+  args.target.num_rows = kNumSequences * (kNumDrafts + 1);
+  args.target.num_cols = kNumCols;
+  args.num_drafts = kNumDrafts;
+  args.draft_token_ids = drafts.data();
+  args.params = &params;
+  args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  args.out_token_ids = tokens.data();
+  args.out_emitted_counts = counts.data();
+  bool is_at_once = false;
+  std::size_t bytes = 0;
+  ASSERT_EQ(sampler::capi::verify_up_to_bad_rows_workspace_size(sampler.get(), &args, &bytes),
+            SAMPLER_OK);
+  const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
+  const auto run = [&](std::size_t room) {
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = room;
+    runtime::forget_calls();
+    const sampler_status status = sampler::capi::verify_up_to_bad_rows(sampler.get(), &args);
+    const auto &launches = runtime::launches();
+    is_at_once = std::any_of(launches.begin(), launches.end(), [](const runtime::Launch &launch) {
+      return launch.kernel == sampler::kernels::match_kernel_address();
+    });
+    return status;
+  };
+  ASSERT_EQ(run(bytes), SAMPLER_OK) << sampler_last_error();
+  EXPECT_TRUE(is_at_once);
+  const std::vector<std::int32_t> expected = tokens.read();
+  EXPECT_EQ(run(1), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
+  std::size_t least = 0;
+  ASSERT_EQ(
+      std::sscanf(sampler_last_error(), "exec.workspace_bytes is 1; this call needs %zu", &least),
+      1);
+  ASSERT_LE(least, bytes);
+  ASSERT_EQ(run(least), SAMPLER_OK) << sampler_last_error();
+  EXPECT_FALSE(is_at_once);
+  EXPECT_EQ(tokens.read(), expected);
+}
+
+// Arrays of the memory of chains lie where their types may, whatever the numbers.
+TEST(Chains, AreAligned) {
+  for (const std::size_t id_size : {4, 8}) {
+    for (const std::size_t text_id_size : {0, 4, 8}) {
+      for (std::int64_t num_sequences = 1; num_sequences < 4; ++num_sequences) {
+        for (std::int32_t num_positions = 1; num_positions < 4; ++num_positions) {
+          sampler::kernels::Chains chains;
+          chains.kind = sampler::kernels::ChainsKind::kMatched;
+          chains.num_sequences = num_sequences;
+          chains.num_positions = num_positions;
+          chains.id_size = id_size;
+          chains.text_id_size = text_id_size;
+          alignas(sampler::kernels::Chains::kAlignment) static char memory[4096];
+          ASSERT_LE(chains.bytes(), sizeof memory);
+          chains.memory = memory;
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(chains.tokens()) % id_size, 0u);
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(chains.slots()) % 4, 0u);
+          EXPECT_GE(static_cast<char *>(chains.tokens()),
+                    memory + static_cast<std::size_t>(chains.num_outputs()) * text_id_size);
+          EXPECT_LE(reinterpret_cast<char *>(chains.left() + num_sequences),
+                    memory + chains.bytes());
+        }
+      }
+    }
+  }
+}
 
 // Whatever stands where, and though the host's array is gone when the work is done.
 TEST(Rates, AreTheHostsOnEveryHandle) {
