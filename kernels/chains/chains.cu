@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_place(ctx, request, chains);
 }
 
-__global__ void __launch_bounds__(kBlockThreads, 3)
+__global__ void __launch_bounds__(kBlockThreads, 4)
     match_kernel(const __grid_constant__ ExtendedVerifyRequest request,
                  const __grid_constant__ Chains chains) {
   using Context = CudaContext<kBlockThreads, false>;

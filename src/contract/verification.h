@@ -224,13 +224,12 @@ SAMPLER_HD inline bool take_links(const Verification &extended, int64_t index, i
 }
 
 // Builds the tree of a sequence of `length` drafts. False if the tree is malformed.
-SAMPLER_HD inline bool make_tree(const VerifyRequest &request, const Verification &extended,
-                                 int64_t sequence, int32_t length, const TreeMemory &tree) {
-  const int64_t index = extended.has_one_tree ? 0 : sequence;
-  if (!extended.parents) return take_links(extended, index, request.num_drafts, length, tree);
+SAMPLER_HD inline bool take_parents(const VerifyRequest &request, const Verification &extended,
+                                    int64_t sequence, int32_t length, const TreeMemory &tree) {
   for (int32_t position = 0; position <= length; ++position) {
     tree.first_children[position] = tree.next_siblings[position] = 0;
   }
+  const int64_t index = extended.has_one_tree ? 0 : sequence;
   const int32_t *const parents = extended.parents + index * request.num_drafts;
   for (int32_t draft = length - 1; draft >= 0; --draft) {
     const int32_t parent = parents[draft];
@@ -239,6 +238,12 @@ SAMPLER_HD inline bool make_tree(const VerifyRequest &request, const Verificatio
     tree.first_children[parent + 1] = draft + 1;
   }
   return true;
+}
+SAMPLER_HD inline bool make_tree(const VerifyRequest &request, const Verification &extended,
+                                 int64_t sequence, int32_t length, const TreeMemory &tree) {
+  if (extended.parents) return take_parents(request, extended, sequence, length, tree);
+  const int64_t index = extended.has_one_tree ? 0 : sequence;
+  return take_links(extended, index, request.num_drafts, length, tree);
 }
 
 // ---- Rules

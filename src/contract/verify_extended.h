@@ -75,7 +75,8 @@ enum class RowState {
 //
 //   workers()              as for Sequence: the threads that share writes
 //
-// kMatches: all sequences are decided by decide_by_match(), or beforehand.
+// kMatches: all sequences are decided by decide_by_match(), or beforehand; and all trees have
+// parents.
 template <class Models>
 class Verifier {
  public:
@@ -139,8 +140,12 @@ class Verifier {
   SAMPLER_HD bool make_tree() {
     const auto workers = models_.workers();
     if (workers.index == 0) {
-      *memory_.is_tree =
-          contract::make_tree(request_, extended_, chain_.row, chain_.length, memory_);
+      if constexpr (Models::kMatches) {
+        *memory_.is_tree = take_parents(request_, extended_, chain_.row, chain_.length, memory_);
+      } else {
+        *memory_.is_tree =
+            contract::make_tree(request_, extended_, chain_.row, chain_.length, memory_);
+      }
     }
     workers.wait();
     return *memory_.is_tree != 0;
