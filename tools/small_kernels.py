@@ -29,7 +29,7 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
                "given": 184 << 10},
     "edits": {"edits": 176 << 10},
     "listed": {"listed": 156 << 10},
-    "chains": {"place": 8 << 10, "match": 64 << 10},
+    "chains": {"place": 12 << 10, "match": 64 << 10},
     "decided": {"decide": 168 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,

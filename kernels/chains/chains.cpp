@@ -44,13 +44,14 @@ bool can_decide(const ExtendedVerifyRequest &request) {
          request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
 }
 
-// Trees whose nodes have their parents' numbers, texts that no edit reads, and no outputs by depth.
-// Each looks for its depth alone.
+// Trees whose nodes have their parents' numbers, and no outputs by depth. Each node looks for its
+// depth, and copies its path, by itself.
 bool are_trees_simple(const ExtendedVerifyRequest &request) {
-  constexpr int64_t kMostDrafts = 1024;
-  return request.rules.parents && request.num_drafts <= kMostDrafts &&
-         !VerifyMemory::assumes_text(request.positions.stages) && !request.has_outputs &&
-         !(request.draft.values && request.rules.excludes_siblings());
+  constexpr int64_t kMostDrafts = 1024, kMostDraftsAfterText = 63;
+  const bool has_text = VerifyMemory::assumes_text(request.positions.stages);
+  return request.rules.parents &&
+         request.num_drafts <= (has_text ? kMostDraftsAfterText : kMostDrafts) &&
+         !request.has_outputs && !(request.draft.values && request.rules.excludes_siblings());
 }
 
 // Whether a position's row follows from the drafts before it alone, and its reports lie where
@@ -108,6 +109,7 @@ Chains plan_chains(const ExtendedVerifyRequest &request) {
   const contract::Pipeline &stages = request.positions.stages;
   if (VerifyMemory::assumes_text(stages)) {
     chains.text_id_size = contract::size_of_id(VerifyMemory::text_type(stages));
+    if (request.rules.has_trees()) chains.path_stride = chains.num_positions;
   }
   return chains;
 }
@@ -128,7 +130,8 @@ StagedSampleRequest positions_of(const ExtendedVerifyRequest &request, const Cha
   sample.out_row_status = chains.statuses();
   contract::Pipeline &stages = sample.stages;
   stages.adaptive.top_p = request.parameters.top_p;
-  if (chains.text_id_size > 0) stages.drafts = {chains.drafts(), chains.depths()};
+  if (chains.text_id_size > 0)
+    stages.drafts = {chains.drafts(), chains.depths(), chains.path_stride};
   sample.memory =
       StageMemory::of(sample.input, stages, sample.keeps_edited(), sample.wanted.out_removed_by);
   return sample;

@@ -15,10 +15,11 @@
 
 namespace sampler::kernels {
 
-// The number of drafts before a position. A tree that is none ends somewhere.
-SAMPLER_DEVICE inline int32_t depth_of(const contract::Verification &rules, int64_t sequence,
-                                       int32_t num_drafts, int32_t position) {
-  if (!rules.parents) return position;
+// Calls f(draft) for the drafts that lead to a position, the last one first; returns how many they
+// are. A tree that is none ends somewhere.
+template <class F>
+SAMPLER_DEVICE int32_t for_each_before(const contract::Verification &rules, int64_t sequence,
+                                       int32_t num_drafts, int32_t position, const F &f) {
   const int32_t *const parents =
       rules.parents + (rules.has_one_tree ? 0 : sequence) * int64_t(num_drafts);
   int32_t depth = 0;
@@ -26,6 +27,7 @@ SAMPLER_DEVICE inline int32_t depth_of(const contract::Verification &rules, int6
   for (int32_t node = position; node > 0; ++depth) {
     const int32_t parent = parents[node - 1];
     if (parent < -1 || parent >= node - 1) break;
+    f(node - 1);
     node = parent + 1;
   }
   return depth;
@@ -38,7 +40,8 @@ SAMPLER_DEVICE inline contract::TreeMemory tree_of(const ExtendedVerifyRequest &
   return contract::TreeMemory::of(request.rules, chains.num_positions, chains.tree(sequence));
 }
 
-// Finds the row and the slot of each position, and copies the draft after it. A row of -1 has none.
+// Finds the row and the slot of each position, and copies the draft after it, or of a tree those
+// before it, for its text. A row of -1 has none.
 template <class Context>
 SAMPLER_DEVICE void run_place(const Context &ctx, const ExtendedVerifyRequest &request,
                               const Chains &chains) {
@@ -64,15 +67,27 @@ SAMPLER_DEVICE void run_place(const Context &ctx, const ExtendedVerifyRequest &r
     const bool is_past = chains.rows_of_sequence == 0 && row >= request.target.num_rows;
     chains.rows()[output] = row < 0 || is_past ? -1 : int32_t(row);
     chains.slots()[output] = int32_t(request.slots[sequence]);
-    chains.depths()[output] = depth_of(request.rules, sequence, each - 1, position);
+    const bool is_tree = request.rules.parents != nullptr;
+    const int32_t depth =
+        is_tree ? for_each_before(request.rules, sequence, each - 1, position, [](int32_t) {})
+                : position;
+    chains.depths()[output] = depth;
     if (chains.text_id_size == 0) continue;
-    int64_t draft = -1;
-    if (is_there && position < length) {
-      draft = contract::load_id(request.draft_token_ids, request.out_token_ids.type,
-                                place.first_draft + position);
+    const contract::TokenIds drafts = {chains.drafts(),
+                                       VerifyMemory::text_type(request.positions.stages)};
+    const auto draft_at = [&](int32_t draft) {
+      return is_there && draft < length
+                 ? contract::load_id(request.draft_token_ids, request.out_token_ids.type,
+                                     place.first_draft + draft)
+                 : -1;
+    };
+    if (!is_tree) {
+      contract::store_id(drafts, output, draft_at(position));
+      continue;
     }
-    contract::store_id({chains.drafts(), VerifyMemory::text_type(request.positions.stages)}, output,
-                       draft);
+    int64_t end = output * chains.path_stride + depth;
+    for_each_before(request.rules, sequence, each - 1, position,
+                    [&](int32_t draft) { contract::store_id(drafts, --end, draft_at(draft)); });
   }
 }
 

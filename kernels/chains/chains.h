@@ -30,6 +30,7 @@ struct Chains {
   int64_t rows_of_sequence = 0;  // of dense ones, from a sequence's first row to the next's
   size_t id_size = 0;
   size_t text_id_size = 0;   // of drafts in texts; 0: no edit reads a text
+  int32_t path_stride = 0;   // of a tree's node: places for the drafts before it, for its text
   int64_t tree_numbers = 0;  // of a sequence's contract::TreeMemory; 0: chains
   char *memory = nullptr;    // bytes(), aligned to kAlignment
 
@@ -59,8 +60,8 @@ struct Chains {
  private:
   // Aligned to an id of either type.
   SAMPLER_HD size_t offset_of_tokens() const {
-    return (size_t(num_outputs()) * text_id_size + sizeof(int64_t) - 1) / sizeof(int64_t) *
-           sizeof(int64_t);
+    const size_t num_drafts = size_t(num_outputs()) * size_t(path_stride > 0 ? path_stride : 1);
+    return (num_drafts * text_id_size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
   }
   SAMPLER_HD size_t offset_of_numbers() const {
     return offset_of_tokens() + size_t(num_outputs()) * id_size;

@@ -48,16 +48,17 @@ struct TokenLists {
   }
 };
 
-// The drafts that end the text of each output, of the history's type: those of a sequence lie where
-// its outputs begin.
+// The drafts that end the text of each output, of the history's type: those of a chain lie where
+// its outputs begin, those of a tree's node in `path_stride` places of its own.
 struct AssumedDrafts {
   const void *ids = nullptr;        // null: none
   const int32_t *counts = nullptr;  // by output
+  int32_t path_stride = 0;          // 0: of chains
 
   SAMPLER_HD TokenList before(int64_t output, sampler_id_type type) const {
     if (!ids) return {};
     const int64_t count = counts[output];
-    return {ids, type, output - count, count};
+    return {ids, type, path_stride > 0 ? output * path_stride : output - count, count};
   }
 };
 

@@ -2332,8 +2332,8 @@ FAULTS = [
     Fault(
         "position_after_its_own_draft",
         "the text of a position that is read beside others begins with the draft after the first",
-        [("src/contract/pipeline.h", "return {ids, type, output - count, count};",
-          "return {ids, type, output - count + 1, count};")],
+        [("src/contract/pipeline.h", "output * path_stride : output - count, count};",
+          "output * path_stride : output - count + 1, count};")],
         [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
     Fault(
         "reports_after_the_last_token",
@@ -2348,7 +2348,13 @@ FAULTS = [
     Fault(
         "nodes_at_their_numbers",
         "a tree's node draws by the random number of its number, not its depth",
-        [("kernels/chains/chains.cuh", "if (!rules.parents) return position;", "return position;")],
+        [("kernels/chains/chains.cuh", "chains.depths()[output] = depth;", "chains.depths()[output] = position;")],
+        [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "paths_of_first_drafts",
+        "the text of a tree's node ends in the first draft, as often as the node is deep",
+        [("kernels/chains/chains.cuh", "contract::store_id(drafts, --end, draft_at(draft));",
+          "contract::store_id(drafts, --end, draft_at(draft * 0));")],
         [verification_on_device("OfSampledPositionsEqualsTheCpus/SampleMatch")]),
     Fault(
         "packed_rows_as_dense",

@@ -178,14 +178,15 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
       GetParam() == SAMPLER_ACCEPT_RELAXED || GetParam() == SAMPLER_ACCEPT_SYNTHETIC;
   for (std::uint64_t seed = 17000; seed < 17000 + kNumProblems / kDear; ++seed) {
     Random random(seeded(seed));
-    const bool is_tree = has_trees() && seed % 5 == 0;
-    Kind positions = kind(is_tree, !is_tree && seed % 4 >= 2, !is_tree && seed % 3 > 0);
+    const bool is_tree = has_trees() && seed % 3 == 0;
+    Kind positions = kind(is_tree, seed % 4 >= 2, !is_tree && seed % 3 > 0);
     positions.has_forced_tokens = random.one_in(6);
     Problem problem = random_problem(&random, positions);
     lengthen(random, &problem);
     problem.draw_method = SAMPLER_DRAW_INVERSE_CDF;
     if (is_tree && problem.kind == SAMPLER_LOGITS) {
       problem.params.top_k = 4;
+      problem.params.presence_penalty = positions.has_stages ? 3 : 0;  // of drafts, too
       propose_likely(&problem);
     }
     if (!random.one_in(8)) {
@@ -259,7 +260,7 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
   for (std::uint64_t seed = 18000; seed < 18000 + kNumProblems / kDear; ++seed) {
     Random random(seeded(seed));
     const bool is_tree = has_trees() && seed % 3 == 0;
-    Kind listed = kind(is_tree, !is_tree && seed % 4 >= 2, false);
+    Kind listed = kind(is_tree, seed % 4 >= 2, false);
     listed.has_forced_tokens = random.one_in(6);
     listed.has_greedy_rows = GetParam() != SAMPLER_ACCEPT_RELAXED;
     Problem problem = random_problem(&random, listed);
