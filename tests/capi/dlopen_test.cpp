@@ -103,9 +103,8 @@ TEST(Dlopen, AllocatesNothingItself) {
   const auto begin = callers.begin();
   const auto num_own = std::count_if(begin, begin + std::ptrdiff_t(num_callers),
                                      [&](void *caller) { return file_of(caller) == file; });
-  // CUDA's start-up code, which is linked in, registers some seventy kernels and takes about six
-  // blocks for each.
-  EXPECT_LE(num_own, SAMPLER_LIBRARY_HAS_CUDA ? 500 : 0);
+  // CUDA's start-up code, which is linked in, registers 52 kernels and takes ten blocks for each.
+  EXPECT_LE(num_own, SAMPLER_LIBRARY_HAS_CUDA ? 550 : 0);
 }
 
 TEST(Dlopen, AThreadsFirstErrorNeedsNoMemory) {
