@@ -102,6 +102,8 @@ Chains plan_chains(const ExtendedVerifyRequest &request) {
   if (request.num_rows > kMostRows / std::max(num_positions, chains.rows_of_sequence)) return {};
   if (request.num_rows * num_positions > most_outputs(request)) return {};
   chains.kind = is_matched ? ChainsKind::kMatched : ChainsKind::kDecided;
+  // Somewhere: that arrays are not null is all that matters before the memory is known.
+  chains.memory = reinterpret_cast<char *>(Chains::kAlignment);
   chains.num_sequences = request.num_rows;
   chains.num_positions = int32_t(num_positions);
   chains.id_size = contract::size_of_id(request.out_token_ids.type);
