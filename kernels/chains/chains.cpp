@@ -11,11 +11,6 @@ bool are_greedy(const contract::Parameters &parameters) {
   return !parameters.temperature.array && contract::is_greedy(parameters.temperature.value);
 }
 
-bool has_stage(const contract::StageOrder &order, sampler_stage wanted) {
-  return std::any_of(order.begin(), order.end(),
-                     [&](sampler_stage stage) { return stage == wanted; });
-}
-
 // Whether each draft is compared with the token that sampling draws at its position. XTC has
 // another random number than in sampling where the rule is another.
 bool compares(const ExtendedVerifyRequest &request) {
@@ -25,7 +20,7 @@ bool compares(const ExtendedVerifyRequest &request) {
   const bool is_other =
       rule.value == SAMPLER_ACCEPT_RELAXED || rule.value == SAMPLER_ACCEPT_SYNTHETIC;
   return are_greedy(request.parameters) && !is_other &&
-         !has_stage(request.positions.stages.windows, SAMPLER_STAGE_XTC);
+         !request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
 }
 
 // Whether a lists' kernel can decide: rows of logits, whose drafts' rows, if any, are given. Lists
@@ -38,7 +33,7 @@ bool can_decide(const ExtendedVerifyRequest &request) {
   const bool may_be_relaxed = rule.array || rule.value == SAMPLER_ACCEPT_RELAXED;
   const bool has_draft = draft.values != nullptr;
   const bool is_given = draft.kind == SAMPLER_PROBABILITIES && !draft.ids && !draft.counts;
-  const bool has_xtc = has_stage(request.positions.stages.windows, SAMPLER_STAGE_XTC);
+  const bool has_xtc = request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
   return request.target.kind == SAMPLER_LOGITS && !(may_be_greedy && may_be_relaxed) &&
          !(rule.array && has_xtc) && (!has_draft || is_given) && !request.has_outputs &&
          request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;

@@ -142,10 +142,7 @@ class MatchedRows {
   SAMPLER_DEVICE void report_nothing(int64_t output) const {
     const StagedSampleRequest &to = request_.positions;
     ReportOutputs<const Context>(ctx_, to).write_bad(output);
-    if (ctx_.thread() != 0) return;
-    if (to.out_kept_counts) to.out_kept_counts[output] = 0;
-    if (to.out_logprobs) to.out_logprobs[output] = contract::quiet_nan();
-    if (to.out_observations) to.out_observations[output] = contract::quiet_nan();
+    if (ctx_.thread() == 0) write_no_token(to, output);
   }
 
  private:

@@ -11,16 +11,22 @@
 
 namespace sampler::kernels {
 
-// Writes what is written of a bad row besides `wanted`. Called by one thread.
+// Writes what is written of an output without a token besides `wanted`, its token and its status.
+// Called by one thread.
+SAMPLER_DEVICE inline void write_no_token(const contract::SampleRequest &request, int64_t output) {
+  if (request.out_kept_counts) request.out_kept_counts[output] = 0;
+  if (request.out_logprobs) request.out_logprobs[output] = contract::quiet_nan();
+  if (request.out_values) request.out_values[output] = contract::quiet_nan();
+  if (request.out_observations) request.out_observations[output] = contract::quiet_nan();
+}
+
+// The same of a bad row, with both. Called by one thread.
 SAMPLER_DEVICE inline void write_bad_token(const StagedSampleRequest &request, int64_t output,
                                            uint32_t status) {
   if (request.out_token_ids.data) {
     contract::store_id(request.out_token_ids, output, request.bad_row_token);
   }
-  if (request.out_kept_counts) request.out_kept_counts[output] = 0;
-  if (request.out_logprobs) request.out_logprobs[output] = contract::quiet_nan();
-  if (request.out_values) request.out_values[output] = contract::quiet_nan();
-  if (request.out_observations) request.out_observations[output] = contract::quiet_nan();
+  write_no_token(request, output);
   if (request.out_row_status) request.out_row_status[output] = status;
 }
 

@@ -181,11 +181,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
   }
   SAMPLER_DEVICE_CALL void report_nothing(int64_t output) {
     reports_.write_bad(output);
-    if (!team_.is_first_thread()) return;
-    const SampleRequest &to = all_.positions;
-    if (to.out_kept_counts) to.out_kept_counts[output] = 0;
-    if (to.out_logprobs) to.out_logprobs[output] = contract::quiet_nan();
-    if (to.out_observations) to.out_observations[output] = contract::quiet_nan();
+    if (team_.is_first_thread()) write_no_token(all_.positions, output);
   }
 
   // ---- The drafter's row

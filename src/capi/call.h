@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <type_traits>
 
 #include "abi/busy.h"
 #include "abi/check.h"
@@ -118,64 +117,42 @@ inline void check_contents(Check &check, const contract::VerifyRequest &request)
                request.num_drafts);
 }
 
-// A call of a session, which may have another one for workspaces that are smaller than it needs:
-// the session's is from before it knows which numbers will differ by sequence.
-template <class Request>
-class SessionCall {
- public:
-  explicit SessionCall(const Request &given) : given_(given) {}
-
-  const Request &for_room(const sampler_handle &, size_t) const { return given_; }
-  // What both need.
-  size_t asked_workspace(const sampler_handle &handle) const {
-    return needed_workspace(handle, given_);
-  }
-
- private:
-  const Request &given_;
-};
-
-template <>
-class SessionCall<contract::VerifyRequest> {
- public:
-  explicit SessionCall(const contract::VerifyRequest &given) : given_(given), other_(given) {
-    if (!is_of_session()) return;
-    rules_ = *given.verification;
-    rules_.reads_one_by_one = true;
-    other_.verification = &rules_;
-  }
-  SessionCall(const SessionCall &) = delete;
-  SessionCall &operator=(const SessionCall &) = delete;
-
-  const contract::VerifyRequest &for_room(const sampler_handle &handle, size_t bytes) const {
-    return !is_of_session() || needed_workspace(handle, given_) <= bytes ? given_ : other_;
-  }
-  size_t asked_workspace(const sampler_handle &handle) const {
-    const size_t bytes = needed_workspace(handle, given_);
-    return is_of_session() ? std::max(bytes, needed_workspace(handle, other_)) : bytes;
-  }
-
- private:
-  bool is_of_session() const { return given_.verification && given_.verification->keeps_verified; }
-
-  const contract::VerifyRequest &given_;
-  contract::VerifyRequest other_;
-  contract::Verification rules_;
-};
+// Calls f with another request for the same, which may need less workspace. Sessions alone have
+// one: their workspace is from before they know which numbers will differ by sequence.
+template <class Request, class F>
+void visit_other(const Request &, const F &) {}
+template <class F>
+void visit_other(const contract::VerifyRequest &request, const F &f) {
+  if (!request.verification || !request.verification->keeps_verified) return;
+  contract::Verification rules = *request.verification;
+  rules.reads_one_by_one = true;
+  contract::VerifyRequest other = request;
+  other.verification = &rules;
+  f(other);
+}
 
 template <class Request>
-void check_and_run(Check &check, const sampler_handle &handle, const Request &given,
+void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
-  check_contents(check, given);
-  if (!check.ok() || !contract::writes_anything(given)) return;
+  check_contents(check, request);
+  if (!check.ok() || !contract::writes_anything(request)) return;
+  const auto run = [&](const Request &chosen, size_t needed_bytes) {
+    void *workspace = find_workspace(check, handle, exec, needed_bytes);
+    if (check.ok()) run_on_device(check, handle, chosen, workspace, exec.stream);
+  };
   const size_t room = exec.workspace ? exec.workspace_bytes : handle.workspace.bytes;
-  const SessionCall<Request> session_call(given);
-  const Request &request = session_call.for_room(handle, room);
-  void *workspace = find_workspace(check, handle, exec, needed_workspace(handle, request));
-  if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);
+  const size_t needed_bytes = needed_workspace(handle, request);
+  bool has_run = false;
+  if (needed_bytes > room) {
+    visit_other(request, [&](const Request &other) {
+      run(other, needed_workspace(handle, other));
+      has_run = true;
+    });
+  }
+  if (!has_run) run(request, needed_bytes);
 }
 
 // The parts of a request that it points to, for the time of a call.
@@ -220,8 +197,11 @@ template <class Args>
   if (!shapes.read("args", user_args, &args)) return shapes.status();
   RequestParts parts;
   const auto request = to_request(shapes, args, parts.context(handle, keeps_verified));
-  using Request = std::decay_t<decltype(request)>;
-  if (shapes.ok()) *out_bytes = SessionCall<Request>(request).asked_workspace(*handle);
+  if (!shapes.ok()) return shapes.status();
+  *out_bytes = needed_workspace(*handle, request);
+  visit_other(request, [&](const auto &other) {
+    *out_bytes = std::max(*out_bytes, needed_workspace(*handle, other));
+  });
   return shapes.status();
 }
 template <class Args>

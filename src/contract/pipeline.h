@@ -163,6 +163,12 @@ struct StageOrder {
   int count = 0;
 
   SAMPLER_HD void add(sampler_stage stage) { stages[count++] = stage; }
+  SAMPLER_HD bool has(sampler_stage wanted) const {
+    for (const sampler_stage stage : *this) {
+      if (stage == wanted) return true;
+    }
+    return false;
+  }
   SAMPLER_HD const sampler_stage *begin() const { return stages; }
   SAMPLER_HD const sampler_stage *end() const { return stages + count; }
 };

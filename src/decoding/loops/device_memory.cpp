@@ -48,13 +48,13 @@ void DeviceBytes::move(size_t to, size_t from, size_t bytes) {
 }
 
 void DeviceBytes::download(void *to, size_t bytes) {
-  copy(to, data_, bytes);
-  require(place_, cuda::synchronize(place_.handle->device, place_.stream));
+  decoding::download(place_, to, data_, bytes);
 }
 
 void download(const ExecutionTarget &place, void *to, const void *from, size_t bytes) {
-  if (bytes == 0) return;
-  require(place, cuda::copy(place.handle->device, to, from, bytes, place.stream));
+  if (bytes > 0) {
+    require(place, cuda::copy(place.handle->device, to, from, bytes, place.stream));
+  }
   require(place, cuda::synchronize(place.handle->device, place.stream));
 }
 

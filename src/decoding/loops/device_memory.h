@@ -8,6 +8,9 @@
 
 namespace sampler::decoding {
 
+// Copies memory of a CUDA handle's device to host memory after all work on the stream has finished.
+void download(const ExecutionTarget &place, void *to, const void *from, size_t bytes);
+
 // Bytes on the handle's device; host memory for a CPU handle. Failures throw.
 class DeviceBytes {
  public:
@@ -34,9 +37,6 @@ class DeviceBytes {
   unsigned char *data_;
   size_t size_;
 };
-
-// Copies memory of a CUDA handle's device to host memory after all work on the stream has finished.
-void download(const ExecutionTarget &place, void *to, const void *from, size_t bytes);
 
 // An array that an operation writes and the loop reads.
 template <class T>
@@ -68,7 +68,8 @@ class HostView {
   HostView(const ExecutionTarget &place, const void *data, int64_t count)
       : copy_(place, place.handle->on_cuda ? bytes_of(count, sizeof(T)) : 0),
         data_(place.handle->on_cuda ? copy_.data() : data) {
-    if (place.handle->on_cuda) download(place, copy_.data(), data, bytes_of(count, sizeof(T)));
+    if (place.handle->on_cuda && count > 0)
+      download(place, copy_.data(), data, bytes_of(count, sizeof(T)));
   }
 
   const T *data() const { return static_cast<const T *>(data_); }

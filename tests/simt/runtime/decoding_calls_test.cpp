@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../../sized.h"
+#include "on_device.h"
 #include "runtime.h"
 #include "scenario.h"
 
@@ -14,6 +15,7 @@ namespace decoding_test {
 namespace {
 
 namespace runtime = simt::runtime;
+using simt_test::OnDevice;
 
 Sampler make_on(sampler_device_type device, std::int32_t device_id = 0) {
   sampler_options options = sampler_options_default();
@@ -148,24 +150,6 @@ TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
     }
   }
 }
-
-// An array in the memory of the first device.
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<T> &values)
-      : memory_(runtime::allocate(0, values.size() * sizeof(T))) {
-    runtime::copy_to_device(memory_, values.data(), values.size() * sizeof(T));
-  }
-  ~OnDevice() { runtime::release(memory_); }
-  OnDevice(const OnDevice &) = delete;
-  OnDevice &operator=(const OnDevice &) = delete;
-
-  T *data() const { return static_cast<T *>(memory_); }
-
- private:
-  void *memory_;
-};
 
 // Lists by text lie on the device, numbers by text do not.
 TEST_F(DecodingCalls, EditsOfBeamsAreThoseOfTheCpu) {

@@ -17,6 +17,7 @@
 #include "chains/chains.h"
 #include "handles.h"
 #include "launch/launch.h"
+#include "on_device.h"
 #include "problem.h"
 #include "random_problem.h"
 #include "runtime.h"
@@ -312,30 +313,6 @@ TEST_P(Verification, OfTreesWithStagesEqualsTheCpus) {
   if (!has_trees()) return;
   compare(kind(true, true, true), 150, 15000);
 }
-
-// An array in a device's memory.
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<T> &values)
-      : memory_(runtime::allocate(0, values.size() * sizeof(T))), count_(values.size()) {
-    runtime::copy_to_device(memory_, values.data(), count_ * sizeof(T));
-  }
-  ~OnDevice() { runtime::release(memory_); }
-  OnDevice(const OnDevice &) = delete;
-  OnDevice &operator=(const OnDevice &) = delete;
-
-  T *data() const { return static_cast<T *>(memory_); }
-  std::vector<T> read() const {
-    std::vector<T> values(count_);
-    runtime::copy_to_host(values.data(), memory_, count_ * sizeof(T));
-    return values;
-  }
-
- private:
-  void *memory_;
-  std::size_t count_;
-};
 
 // A session's call reads positions one after the other where its workspace has no room for all.
 TEST(Sessions, CallsFitTheirWorkspace) {
