@@ -94,6 +94,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm256_min_ps(a, b);
 }
+constexpr bool kHasMasks = false;         // in registers of their own
 constexpr bool kIsNearestFinite = false;  // minus_nearest() of infinity is NaN
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return _mm256_sub_ps(x, _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT));
@@ -103,6 +104,10 @@ SAMPLER_INLINE Mask ge(Floats a, Floats b) {
 }
 SAMPLER_INLINE Mask gt(Floats a, Floats b) {
   return {_mm256_cmp_ps(a, b, _CMP_GT_OQ)};
+}
+// Sets the lanes' sign bits only, as mask_of_bits().
+SAMPLER_INLINE Mask negative(Floats x) {
+  return {x};
 }
 SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
   return {_mm256_cmp_ps(a, b, _CMP_UNORD_Q)};
@@ -169,10 +174,6 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);
-}
-// a where the mask is 0.
-SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
-  return min(a, choose(mask, b, a));
 }
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));
@@ -322,7 +323,8 @@ SAMPLER_INLINE bool store_indices(TableIndex *p, const Ints *indices, int last) 
   const __m256i high = _mm256_packs_epi32(indices[2], indices[3]);
   const __m256i packed = _mm256_packs_epi16(low, high);
   const __m256i index = _mm256_min_epu8(packed, most);
-  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), index);
+  const __m256i low_index = _mm256_add_epi8(index, _mm256_set1_epi8(0x70));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), low_index);
   const __m256i below = _mm256_set1_epi8(int8_t(last - 1));
   return _mm256_movemask_epi8(_mm256_cmpgt_epi8(kAnySign ? index : packed, below)) != 0;
 }
@@ -338,10 +340,9 @@ SAMPLER_INLINE uint64_t sum_of_weights(const WeightTable &table, const TableInde
           reinterpret_cast<const __m128i *>(table.bytes[first + i / 2] + i % 2 * 16)));
     }
     for (int64_t i = 0; i < count; i += 32) {
-      const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(indices + i));
       // An index of at least 128 looks up a 0: one of the two.
-      const __m256i low = _mm256_add_epi8(index, _mm256_set1_epi8(0x70));
-      const __m256i high = _mm256_sub_epi8(index, _mm256_set1_epi8(16));
+      const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(indices + i));
+      const __m256i high = _mm256_xor_si256(low, _mm256_set1_epi8(int8_t(0x80)));
       for (int part = 0; part < 2; ++part) {
         const __m256i x = _mm256_or_si256(_mm256_shuffle_epi8(bytes[part][0], low),
                                           _mm256_shuffle_epi8(bytes[part][1], high));

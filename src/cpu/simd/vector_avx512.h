@@ -93,10 +93,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm512_min_ps(a, b);
 }
-// a where the mask is 0.
-SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
-  return _mm512_mask_min_ps(a, mask, a, b);
-}
+constexpr bool kHasMasks = true;         // in registers of their own
 constexpr bool kIsNearestFinite = true;  // minus_nearest() of infinity is 0
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return _mm512_reduce_ps(x, _MM_FROUND_TO_NEAREST_INT);
@@ -106,6 +103,9 @@ SAMPLER_INLINE Mask ge(Floats a, Floats b) {
 }
 SAMPLER_INLINE Mask gt(Floats a, Floats b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+SAMPLER_INLINE Mask negative(Floats x) {
+  return _mm512_movepi32_mask(_mm512_castps_si512(x));
 }
 SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);

@@ -89,6 +89,7 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return vminq_f32(a, b);
 }
+constexpr bool kHasMasks = false;         // in registers of their own
 constexpr bool kIsNearestFinite = false;  // minus_nearest() of infinity is NaN
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
   return vsubq_f32(x, vrndnq_f32(x));
@@ -98,6 +99,9 @@ SAMPLER_INLINE Mask ge(Floats a, Floats b) {
 }
 SAMPLER_INLINE Mask gt(Floats a, Floats b) {
   return {vcgtq_f32(a, b)};
+}
+SAMPLER_INLINE Mask negative(Floats x) {
+  return {vcltzq_s32(vreinterpretq_s32_f32(x))};
 }
 SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
   return {vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b)))};
@@ -138,10 +142,6 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return vbslq_f32(mask.lanes, a, b);
-}
-// a where the mask is 0.
-SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
-  return min(a, choose(mask, b, a));
 }
 SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
   return both(ge(x, least), ge(most, x));

@@ -84,11 +84,6 @@ SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::min(a.piece[i], b.piece[i]); });
 }
-SAMPLER_INLINE Floats min_where(Mask mask, Floats a, Floats b) {
-  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
-    return native::min_where(mask.piece[i], a.piece[i], b.piece[i]);
-  });
-}
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return each<Floats>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::fma(a.piece[i], b.piece[i], c.piece[i]); });
@@ -105,6 +100,10 @@ SAMPLER_INLINE Mask ge(Floats a, Floats b) {
 SAMPLER_INLINE Mask gt(Floats a, Floats b) {
   return each<Mask>([&](int i)
                         SAMPLER_INLINE_LAMBDA { return native::gt(a.piece[i], b.piece[i]); });
+}
+// Whether the sign bit is set.
+SAMPLER_INLINE Mask negative(Floats x) {
+  return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA { return native::negative(x.piece[i]); });
 }
 SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
   return each<Mask>(

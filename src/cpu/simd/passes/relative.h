@@ -26,26 +26,29 @@ struct Halfway {
 // bitmask allows. from(i).has(x, j): which elements of x have one, the j-th vector from element i
 // on.
 struct AllElements {
-  static constexpr bool kLeavesOut = false;
+  static constexpr bool kLeavesOut = false, kMarks = false;
 
   SAMPLER_INLINE AllElements from(int64_t) const { return *this; }
 };
-struct FromLeast {
-  static constexpr bool kLeavesOut = true;
+// kMarks_: makes others -0; the row's largest element must have a weight.
+template <bool kMarks_>
+struct FromLeastOf {
+  static constexpr bool kLeavesOut = true, kMarks = kMarks_;
   Floats least;
 
-  SAMPLER_INLINE FromLeast from(int64_t) const { return *this; }
+  SAMPLER_INLINE FromLeastOf from(int64_t) const { return *this; }
   SAMPLER_INLINE Mask has(Floats x, int) const { return ge(x, least); }
 };
+using FromLeast = FromLeastOf<false>;
 struct Between {
-  static constexpr bool kLeavesOut = true;
+  static constexpr bool kLeavesOut = true, kMarks = false;
   Floats least, most;
 
   SAMPLER_INLINE Between from(int64_t) const { return *this; }
   SAMPLER_INLINE Mask has(Floats x, int) const { return within(x, least, most); }
 };
 struct Allowed {
-  static constexpr bool kLeavesOut = true;
+  static constexpr bool kLeavesOut = true, kMarks = false;
   const uint16_t *bits;
 
   SAMPLER_INLINE Allowed from(int64_t i) const { return {bits + i / kWidth}; }
@@ -58,6 +61,7 @@ struct RelativeToMax {
   // The low bits of t + kShift are 128 + n for the integer n nearest to t, which is the exponent of
   // 2^(n+1).
   static constexpr float kShift = 0x1.8p23f + 128.0f;
+  static constexpr int32_t kShiftedToMinus0 = 1 << 8;
   Floats row_max, scale;
 
   explicit SAMPLER_INLINE RelativeToMax(const contract::RowScale &row)
@@ -73,8 +77,8 @@ struct RelativeToMax {
     }
     for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
-    // A value that is left out may exceed the largest by any distance.
-    constexpr bool kByPower = native::kIsNearestFinite && !kSurprises;
+    // A value that is left out may exceed the largest by any distance, but if it is marked.
+    constexpr bool kByPower = (native::kIsNearestFinite || Bounds::kMarks) && !kSurprises;
     if constexpr (Bounds::kLeavesOut && !kByPower) {
       for (int i = 0; i < kCount; ++i) v.x[i] = choose(v.has[i], v.x[i], splat(kNothing));
     }
@@ -87,7 +91,8 @@ struct RelativeToMax {
     }
     for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
     if constexpr (Bounds::kLeavesOut && kByPower) {
-      for (int i = 0; i < kCount; ++i) v.power[i] = choose(v.has[i], v.power[i], splat(0.0f));
+      const Floats others = as_floats(splat(Bounds::kMarks ? kShiftedToMinus0 : 0));
+      for (int i = 0; i < kCount; ++i) v.power[i] = choose(v.has[i], v.power[i], others);
     }
     for (Floats &x : v.x) x = minus_nearest(x);
   }
@@ -128,7 +133,8 @@ struct RelativeByPower {
   SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
     if constexpr (Bounds::kLeavesOut) {
       for (int i = 0; i < kCount; ++i) v.has[i] = bounds.has(v.x[i], i);
-      for (int i = 0; i < kCount; ++i) v.x[i] = zero_unless(v.has[i], v.x[i]);
+      const Floats others = splat(Bounds::kMarks ? -0.0f : 0.0f);
+      for (int i = 0; i < kCount; ++i) v.x[i] = choose(v.has[i], v.x[i], others);
     }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
     if constexpr (kSurprises) {

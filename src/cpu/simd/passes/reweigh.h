@@ -139,6 +139,7 @@ SAMPLER_INLINE int64_t mark_blocks(const RowView &source, const Relative &relati
                                    const Bounds &bounds, int64_t begin, int64_t end, float *out,
                                    MarkedWeight *result) {
   constexpr float kNearly0 = 0x1p-99f;  // elements that are not kept have less
+  constexpr int64_t kOfLine = 64 / sizeof(float), kSoon = 32 * kOfLine;
   float memory[kWidened];
   while (begin < end) {
     const int64_t block_end = smaller((begin / kWeightBlock + 1) * kWeightBlock, end);
@@ -147,12 +148,18 @@ SAMPLER_INLINE int64_t mark_blocks(const RowView &source, const Relative &relati
     const uint64_t weight =
         sum_blocks<F32>(p, relative, bounds, 0, block_end - begin, nullptr,
                         [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                          // Row and `out` together may be larger than the cache.
+                          for (int64_t next = kSoon; next < kSoon + lanes; next += kOfLine) {
+                            __builtin_prefetch(out + begin + index + next, 1);
+                          }
                           int i = 0;
                           for (Floats &x : vectors.x) {
                             x = vectors.relative(i);
                             if constexpr (Bounds::kLeavesOut) {
-                              low = min_where(vectors.has[i], low, x);
-                              x = choose(vectors.has[i], x, splat(kNotKept));
+                              // Negative numbers have the larger bits.
+                              x = Bounds::kMarks ? choose(negative(x), splat(kNotKept), x)
+                                                 : choose(vectors.has[i], x, splat(kNotKept));
+                              low = as_floats(min_words(as_ints(low), as_ints(x)));
                             } else {
                               low = min(low, x);
                             }
@@ -176,7 +183,8 @@ MarkedWeight weigh_and_mark(const RowView &source, const Scaling &scaling, int64
     if (at_least <= decltype(relative)::kLowest) {
       begin = mark_blocks(source, relative, AllElements(), begin, end, out, &result);
     }
-    mark_blocks(source, relative, FromLeast{splat(at_least)}, begin, end, out, &result);
+    const FromLeastOf<!native::kHasMasks> bounds = {splat(at_least)};
+    mark_blocks(source, relative, bounds, begin, end, out, &result);
   });
   return result;
 }
@@ -259,16 +267,19 @@ class LowWeights {
     store(sums + count, beyond);
     uint64_t even = 0, odd = 0;
     int64_t num_left = 0;
+    // Places are read back from memory: to take them out of registers costs more.
+    int32_t places[kWeightBlock + kWidth];
     for (int64_t i = 0; i < count; i += kWidth) {
       const Floats sum = load(sums + i);
-      int32_t places[kWidth];
-      store(places, sub(as_ints(min(sum, beyond)), splat(zero)));
-      for (int j = 0; j < kWidth; j += 2) {
-        even += weights_[places[j]];
-        odd += weights_[places[j + 1]];
-      }
+      store(places + i, sub(as_ints(min(sum, beyond)), splat(zero)));
       const Mask others = ge(sum, beyond);
       if (bits(others) != 0) num_left += store_packed(sums + num_left, others, sum);
+    }
+    for (int64_t i = 0; i < count; i += kWidth) {
+      for (int j = 0; j < kWidth; j += 2) {
+        even += weights_[places[i + j]];
+        odd += weights_[places[i + j + 1]];
+      }
     }
     *weight += even + odd;
     return num_left - (kWidth - count % kWidth) % kWidth;  // those after `count` came last
@@ -314,16 +325,10 @@ template <bool kIsFrom0>
       const bool is_beyond = store_indices<!kIsFrom0>(indices + num_indices, index, last);
       num_indices += kStep;
       if (!is_beyond) return;
-      Mask others[kVectors];
-      uint32_t any = 0;
       for (int i = 0; i < kVectors; ++i) {
-        others[i] = ge(sums[i], beyond);
-        if (!kIsFrom0) others[i] = either(others[i], within(sums[i], grid, below));
-        any |= bits(others[i]);
-      }
-      if (any == 0) return;
-      for (int i = 0; i < kVectors; ++i) {
-        num_others += store_packed(sums_of_others + num_others, others[i], sums[i]);
+        Mask others = ge(sums[i], beyond);
+        if (!kIsFrom0) others = either(others, within(sums[i], grid, below));
+        num_others += store_packed(sums_of_others + num_others, others, sums[i]);
       }
     };
     int64_t i = begin;
