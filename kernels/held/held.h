@@ -56,6 +56,10 @@ struct Held {
   int64_t num_teams = 0;
   char *memory = nullptr;  // bytes(), aligned
   StreamedEdits edits;     // of weighed kinds: what a launch before this one makes of rows
+  // Of samples: the output rows, and their number, that a launch before this one has left. Null:
+  // all rows.
+  const uint32_t *rows_left = nullptr;
+  const uint32_t *num_rows_left = nullptr;
 
   SAMPLER_HD bool is_on() const { return kind != HeldKind::kNone; }
   // Whether rows may be left to the general kernel.

@@ -55,7 +55,11 @@ class SampleBlock
       : Base(context, sample, layout), edits_(*this) {}
 
   SAMPLER_DEVICE void run() {
-    for (output_ = ctx.team(); output_ < held.num_rows; output_ += ctx.num_teams()) {
+    const bool is_left = held.rows_left != nullptr;
+    if (is_left) ctx.wait_for_launch_before();
+    const int64_t num = is_left ? int64_t(*held.num_rows_left) : held.num_rows;
+    for (int64_t i = ctx.team(); i < num; i += ctx.num_teams()) {
+      output_ = is_left ? int64_t(held.rows_left[i]) : i;
       run_row();
       ctx.team_sync();  // peers may access this block's shared memory until here
     }

@@ -81,21 +81,33 @@ cudaError_t launch_stream(const contract::SampleRequest &rows, const Stream &str
   return enqueue(stream_kernel_address(rows.input.dtype, stream.kind), config, &rows, &stream);
 }
 
-// The same, and the rest.
+// The same, and the stages of listed rows.
+template <class Request>
+cudaError_t launch_stream_and_lists(const Request &request, const Stream &stream, bool may_overlap,
+                                    cudaStream_t cuda_stream) {
+  const cudaError_t error = launch_stream(request, stream, may_overlap, cuda_stream);
+  if (error != cudaSuccess || !stream.lists.is_on()) return error;
+  LaunchConfig config(request.num_rows, 1, sizeof(ListedShared), cuda_stream);
+  if (may_overlap) config.overlap();
+  return launch_listed(request, config, stream);
+}
+
+// The rows that `before`, a stream or held, leaves to the general kernel.
+template <class Request, class Before>
+cudaError_t launch_rest(const Request &request, const Before &before, const Plan &rest,
+                        cudaStream_t stream) {
+  Plan plan = rest;
+  plan.left = before.left();
+  plan.num_left = &before.head()->num_left;
+  return launch_one(operation_of(request), &request, plan, stream);
+}
+
 template <class Request>
 cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream, const Plan &rest,
                                    cudaStream_t cuda_stream) {
-  cudaError_t error = launch_stream(request, stream, rest.may_overlap, cuda_stream);
-  if (error == cudaSuccess && stream.lists.is_on()) {
-    LaunchConfig of_lists(request.num_rows, 1, sizeof(ListedShared), cuda_stream);
-    if (rest.may_overlap) of_lists.overlap();
-    error = launch_listed(request, of_lists, stream);
-  }
+  const cudaError_t error = launch_stream_and_lists(request, stream, rest.may_overlap, cuda_stream);
   if (error != cudaSuccess || !stream.leaves_rows()) return error;
-  Plan plan = rest;
-  plan.left = stream.left();
-  plan.num_left = &stream.head()->num_left;
-  return launch_one(operation_of(request), &request, plan, cuda_stream);
+  return launch_rest(request, stream, rest, cuda_stream);
 }
 
 // The type of the rows that are read.
@@ -124,11 +136,7 @@ cudaError_t launch_held_and_rest(const Request &request, const Held &held, const
   head.edits = held.edits;
   cudaError_t error = launch_first(request, head, stream);
   if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
-  if (error != cudaSuccess) return error;
-  Plan plan = rest;
-  plan.left = held.left();
-  plan.num_left = &held.head()->num_left;
-  return launch_one(operation_of(request), &request, plan, stream);
+  return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
 }
 
 }  // namespace
@@ -190,6 +198,21 @@ cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, con
   const cudaError_t error = launch_first(request, stream, cuda_stream);
   if (error != cudaSuccess) return error;
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
+}
+
+cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Held &held,
+                   const Plan &rest, cudaStream_t cuda_stream) {
+  Stream first = stream;
+  first.next = held.head();
+  Held second = held;
+  second.rows_left = stream.left();
+  second.num_rows_left = &stream.head()->num_left;
+  cudaError_t error = launch_first(request, first, cuda_stream);
+  if (error == cudaSuccess) {
+    error = launch_stream_and_lists(request, stream, rest.may_overlap, cuda_stream);
+  }
+  if (error == cudaSuccess) error = launch_held(request, second, rest.may_overlap, cuda_stream);
+  return error == cudaSuccess ? launch_rest(request, held, rest, cuda_stream) : error;
 }
 
 cudaError_t launch(const contract::SampleRequest &request, const Held &held, const Plan &rest,

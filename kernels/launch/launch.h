@@ -89,6 +89,9 @@ cudaError_t launch(const contract::SampleRequest &request, const Stream &stream,
                    cudaStream_t cuda_stream);
 cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Plan &rest,
                    cudaStream_t cuda_stream);
+// The same, with held rows between: what the stream leaves.
+cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Held &held,
+                   const Plan &rest, cudaStream_t cuda_stream);
 
 // Enqueues the work on held rows, and by `rest` that on rows which it leaves.
 cudaError_t launch(const contract::SampleRequest &request, const Held &held, const Plan &rest,

@@ -73,7 +73,7 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
     int wanted = is_by_k ? row.top_k : 0;
     if (this->hands_on()) {
       if (stream.lists.by_min_p) return bound_of_min_p(max_key);
-      wanted = stream.lists.num_tokens;
+      wanted = stream.lists.tokens_of(row);
     }
     if (this->num_top() > wanted) wanted = this->num_top();
     if (what == StreamNeed::kTotal) {

@@ -86,16 +86,6 @@ bool draws_from_stream(const StagedSampleRequest &request) {
   return !has_other_stages(request.stages) && are_reports_of_rows(request);
 }
 
-// Whether min-p, the same for all rows, keeps few tokens of all but flat rows: those whose logits
-// are near the largest.
-bool are_few_kept_by_min_p(const contract::Parameters &all, bool is_at_one) {
-  constexpr float kNear = 7.25f;  // in bits: min-p 0.0066 at temperature 1
-  if (all.min_p.array || (!is_at_one && all.temperature.array)) return false;
-  const float temperature = is_at_one ? 1.0f : all.temperature.value;
-  const float min_p = all.min_p.value;
-  return min_p > 0.0f && -contract::log2_shifted(min_p, 0) * temperature <= kNear;
-}
-
 // The first stage that may drop tokens. *is_at_one: whether it is before the temperature.
 sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::StageOrder &order,
                             bool *is_at_one) {
@@ -205,16 +195,21 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
   lists.min_p_is_at_one = true;
   const sampler_stage first = first_to_drop(request, lists.order, &lists.min_p_is_at_one);
   const int64_t num_cols = request.input.num_cols, least = stages.min_keep.value;
-  int64_t num = 0;
-  if (first == SAMPLER_STAGE_TOP_K && !all.top_k.array && all.top_k.value < num_cols &&
-      all.rules.top_k_ties == SAMPLER_TIES_EXACT) {
-    num = std::max<int64_t>(all.top_k.value, least);
-  } else if (first == SAMPLER_STAGE_MIN_P && least <= 1 &&
-             are_few_kept_by_min_p(all, lists.min_p_is_at_one)) {
-    num = kMostStreamedK;
+  if (first == SAMPLER_STAGE_TOP_K && all.rules.top_k_ties == SAMPLER_TIES_EXACT &&
+      least <= most_listed(num_cols)) {
+    lists.by_slot = all.top_k.array;
+    lists.least = int(std::max<int64_t>(least, 0));
+    lists.num_tokens = int(most_listed(num_cols));
+  } else if (first == SAMPLER_STAGE_MIN_P && least <= 1) {
+    lists.by_slot = all.min_p.array || (!lists.min_p_is_at_one && all.temperature.array);
     lists.by_min_p = true;
+    lists.num_tokens = kMostStreamedK;
   }
-  lists.num_tokens = lists.by_min_p || num <= most_listed(num_cols) ? int(num) : 0;
+  // Only those that are the same for all slots: the others are not read here.
+  const contract::RowParameters row = {all.temperature.value, all.top_k.value, all.top_p.value,
+                                       all.min_p.value};
+  if (!lists.is_on() || (!lists.by_slot && !lists.have(row, num_cols))) return {};
+  if (!lists.by_slot) lists.num_tokens = lists.tokens_of(row);
   // A session asks for the memory of the most positions: fewer must not need more.
   const bool is_limited = !request.num_before;
   if (is_limited && request.num_rows * int64_t(lists.row_bytes()) > kMostBytesOfLists) return {};

@@ -336,6 +336,10 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     if (state().status != SAMPLER_ROW_OK) return end_with(false);
     const StreamNeed what = state().need;
     if (what == StreamNeed::kOther) return end_with(true);
+    if (hands_on() && stream.lists.by_slot && what == StreamNeed::kList &&
+        !stream.lists.have(state().parameters, request.input.num_cols)) {
+      return end_with(true);
+    }
     if (what == StreamNeed::kWeights) {
       if constexpr (!kWeighs) return end_with(true);
       if (waits_for_bound()) {
@@ -435,7 +439,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
 
   // Leaves the list to the kernel that runs the row's stages.
   SAMPLER_DEVICE void hand_on(bool is_first) const {
-    const int most = stream.lists.num_tokens;
+    const int most = stream.lists.tokens_of(state().parameters);
     const int wanted = is_first ? 1 : most;
     const int num = this->count() < wanted ? this->count() : wanted;
     uint64_t *const ranks = stream.lists.ranks(this->output());
@@ -668,6 +672,9 @@ SAMPLER_DEVICE void run_stream(const Context &ctx, const contract::SampleRequest
 template <class Context>
 SAMPLER_DEVICE void run_clear(const Context &ctx, const Stream &stream) {
   ctx.let_next_launch_begin();
+  if (stream.next && ctx.team() == 0 && ctx.thread() == 0) {
+    ctx.publish(&stream.next->num_left, uint32_t(0));
+  }
   const int64_t num_vectors = int64_t(stream.cleared_bytes() / sizeof(Vector));
   auto *const vectors = reinterpret_cast<Vector *>(stream.memory);
   for (int64_t i = ctx.team() * Context::kThreads + ctx.thread(); i < num_vectors;

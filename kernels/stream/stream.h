@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "contract/elements.h"
+#include "contract/log2.h"
 #include "contract/reports.h"
 #include "contract/request.h"
 #include "machine/team.cuh"
@@ -194,15 +195,32 @@ struct alignas(16) ListHead {
 
 // The same of all rows.
 struct StreamedLists {
+  static constexpr float kNearMinP = 7.25f;  // in bits below the largest: min-p 0.0066 at 1
+
   char *memory = nullptr;
   int num_tokens = 0;            // that a row's token follows from, at most; 0: the stream draws it
-  bool by_min_p = false;         // they are those that min-p keeps; else as many
+  int least = 0;                 // that top-k keeps
+  bool by_slot = false;          // of some slots it may follow from no such list: those are left
+  bool by_min_p = false;         // they are those that min-p keeps; else top-k
   bool min_p_is_at_one = false;  // min-p is at temperature 1
   int32_t num_positions = 0;     // of a sequence, whose windows alone are run; 0: of no sequences
   contract::StageOrder order;    // of windows, or filters
 
   SAMPLER_HD bool is_on() const { return num_tokens > 0; }
   SAMPLER_HD bool are_of_positions() const { return num_positions > 0; }
+
+  // Whether a row's token follows from a list.
+  SAMPLER_HD bool have(const contract::RowParameters &row, int64_t num_cols) const {
+    if (by_min_p) return is_near(row.min_p, min_p_is_at_one ? 1.0f : row.temperature);
+    return !keeps_all(row.top_k, num_cols) && row.top_k <= num_tokens;
+  }
+  SAMPLER_HD int tokens_of(const contract::RowParameters &row) const {
+    return by_min_p ? num_tokens : row.top_k > least ? row.top_k : least;
+  }
+  // Whether min-p keeps few tokens of all but flat rows: those whose logits are near the largest.
+  SAMPLER_HD static bool is_near(float min_p, float temperature) {
+    return min_p > 0.0f && -contract::log2_shifted(min_p, 0) * temperature <= kNearMinP;
+  }
   SAMPLER_HD ListHead *head(uint32_t row) const {
     return reinterpret_cast<ListHead *>(memory + size_t(row) * row_bytes());
   }
@@ -229,10 +247,11 @@ struct Stream {
   uint32_t num_rows = 0;
   uint32_t num_items = 0;
   int num_blocks = 0;
-  char *memory = nullptr;     // bytes(), aligned
-  StreamedEdits edits;        // of kEdited
-  StreamedLists lists;        // of kList and kEdited
-  contract::Reports reports;  // of f32 rows of kAny: top and chosen tokens, ranks
+  char *memory = nullptr;      // bytes(), aligned
+  StreamHead *next = nullptr;  // that of a launch for the rows that this one leaves; cleared, too
+  StreamedEdits edits;         // of kEdited
+  StreamedLists lists;         // of kList and kEdited
+  contract::Reports reports;   // of f32 rows of kAny: top and chosen tokens, ranks
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }

@@ -189,7 +189,10 @@ FastPlan fast_plan_of(const Request &request, const Device &device) {
   if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
     plan.stream = stream_of(request, device);
   }
-  if (!plan.is_on()) plan.held = held_of(request, device);
+  // Rows of slots that have no lists are held.
+  const bool leaves_many = plan.stream.lists.by_slot;
+  if (!plan.is_on() || leaves_many) plan.held = held_of(request, device);
+  if (leaves_many && plan.held.is_on() && !kernels::is_sample(plan.held.kind)) plan.stream = {};
   if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
     if (!plan.is_on()) plan.stream = stream_of(request, device);
   }
@@ -582,6 +585,12 @@ cudaError_t enqueue_rows(Request request, RowsPlan rows, const Device &device, c
     }
     if constexpr (kMayBeStreamed<Request>) {
       fast.stream.place(memory);
+      if constexpr (kernels::kHasStages<Request>) {
+        if (fast.stream.is_on() && fast.held.is_on()) {
+          fast.held.place(memory + fast.stream.bytes());
+          return kernels::launch(request, fast.stream, fast.held, plan, stream);
+        }
+      }
       if (fast.stream.is_on()) return kernels::launch(request, fast.stream, plan, stream);
     }
     if constexpr (kMayBeHeld<Request>) {

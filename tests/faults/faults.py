@@ -1156,8 +1156,12 @@ FAULTS = [
     Fault(
         "listed_without_min_keep",
         "a list has the tokens of top-k where more are to be kept",
-        [("kernels/stream/stream.cpp", "num = std::max<int64_t>(all.top_k.value, least);",
-          "num = all.top_k.value;")],
+        [("kernels/stream/stream.h", "row.top_k > least ? row.top_k : least;", "row.top_k;")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "left_by_lists_and_not_held",
+        "of the rows that lists leave, the first ones of the batch are held",
+        [("kernels/held/sample.cuh", "is_left ? int64_t(held.rows_left[i]) : i;", "i;")],
         [stages_on_device("OfListedRows")]),
     Fault(
         "listed_before_dynamic_temperature",

@@ -32,6 +32,7 @@ using pipeline_test::Random;
 using pipeline_test::Reported;
 using pipeline_test::Sampled;
 using pipeline_test::Slot;
+using sampler::kernels::HeldKind;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kNumProblems = 40, kNumLongProblems = 2, kNumHeldProblems = 6;
@@ -607,11 +608,45 @@ void put_filter_first(Random &random, Problem *problem) {
   stages.insert(place, first.begin(), first.end());
 }
 
+// Filters of each slot: some off, some of more tokens than a list holds, some bad.
+class OwnFilters {
+ public:
+  OwnFilters(Random &random, const sampler_params &params, std::size_t count) {
+    const std::int32_t ks[] = {params.top_k, 1, 380, 0, 600, 1500, INT32_MAX, -1};
+    const float min_ps[] = {params.min_p, 0.3F, 0.05F, 2.0F, 0, 1e-5F, NAN};
+    const float temperatures[] = {params.temperature, 0.7F, 1.0F, 2.5F, 0};
+    const bool are_bad = random.one_in(4);
+    for (std::size_t i = 0; i < count; ++i) {
+      top_k_.push_back(ks[random.between(0, are_bad ? 7 : 6)]);
+      min_p_.push_back(min_ps[random.between(0, are_bad ? 6 : 5)]);
+      temperature_.push_back(temperatures[random.between(0, 4)]);
+    }
+    has_top_k_ = params.top_k > 0 || random.one_in(4);
+    has_min_p_ = random.one_in(2);
+    has_temperature_ = random.one_in(2);
+  }
+
+  // `given` with these.
+  const sampler_row_params *add_to(const sampler_row_params *given) {
+    arrays_ = given ? *given : sized<sampler_row_params>();
+    if (has_top_k_) arrays_.top_k = top_k_.data();
+    if (has_min_p_) arrays_.min_p = min_p_.data();
+    if (has_temperature_) arrays_.temperature = temperature_.data();
+    return &arrays_;
+  }
+
+ private:
+  std::vector<std::int32_t> top_k_;
+  std::vector<float> min_p_, temperature_;
+  bool has_top_k_, has_min_p_, has_temperature_;
+  sampler_row_params arrays_ = {};
+};
+
 // Rows whose top-k or min-p comes first: a stream lists its tokens, and all other stages see the
-// list.
+// list. Rows of slots that have no such list are held.
 TEST_P(Stages, OfListedRowsEqualTheCpus) {
-  constexpr std::uint64_t kNumListed = 3 * kNumHeldProblems;
-  int num_listed = 0, num_edited = 0;
+  constexpr std::uint64_t kNumListed = 4 * kNumHeldProblems;
+  int num_listed = 0, num_edited = 0, num_held = 0;
   for (std::uint64_t seed = 0; seed < kNumListed && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::uint64_t any = seeded(9000 + seed * 3 + std::uint64_t(GetParam()));
@@ -641,9 +676,15 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
     args.random.seeds = call.seeds.data();
     args.random.num_seeds = call.num_slots;
     args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+    OwnFilters own(random, problem.params, std::size_t(call.num_slots + problem.num_rows()));
+    if (random.one_in(2)) args.row_params = own.add_to(args.row_params);
     const auto count_launches = [&] {
+      bool is_listed = false;
       for (const runtime::Launch &launch : runtime::launches()) {
+        num_held += is_listed && launch.kernel == sampler::kernels::held_kernel_address(
+                                                      SAMPLER_F32, HeldKind::kStaged);
         if (launch.kernel != sampler::kernels::listed_kernel_address()) continue;
+        is_listed = true;
         ++num_listed;
         num_edited +=
             runtime::launches().front().kernel == sampler::kernels::edits_kernel_address();
@@ -667,6 +708,7 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
   }
   EXPECT_GT(num_listed, int(kNumListed) / 4);
   EXPECT_GT(num_edited, int(kNumListed) / 8);
+  EXPECT_GT(num_held, int(kNumListed) / 8);
   EXPECT_GT(num_good_, int(kNumListed) / 2);
 }
 
@@ -705,7 +747,6 @@ void keep_weighed_stages(Random &random, Problem *problem) {
 // Rows that are weighed where shared memory holds them, after a launch that edits.
 TEST_P(Stages, OfWeighedRowsEqualTheCpus) {
   constexpr std::uint64_t kNumWeighed = 4 * kNumHeldProblems + 40;
-  using sampler::kernels::HeldKind;
   int num_launches[2] = {}, num_edited = 0;
   for (std::uint64_t seed = 0; seed < kNumWeighed && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -778,12 +819,11 @@ TEST_P(Stages, OfHeldRowsEqualTheCpus) {
     compare_scores(problem, seed, true);
     for (const runtime::Launch &launch : runtime::launches()) {
       for (int kind = 1; kind < sampler::kernels::kNumHeldKinds; ++kind) {
-        num_launches[kind] += launch.kernel == sampler::kernels::held_kernel_address(
-                                                   GetParam(), sampler::kernels::HeldKind(kind));
+        num_launches[kind] +=
+            launch.kernel == sampler::kernels::held_kernel_address(GetParam(), HeldKind(kind));
       }
     }
   }
-  using sampler::kernels::HeldKind;
   EXPECT_GT(num_launches[int(HeldKind::kReport)], 0);
   EXPECT_GT(num_launches[int(HeldKind::kEditedReport)], int(kNumHeldProblems) / 6);
   EXPECT_GT(num_launches[int(HeldKind::kStaged)], int(kNumHeldProblems) / 6);
