@@ -200,6 +200,13 @@ cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, con
   return launch_stream_and_rest(request, stream, rest, cuda_stream);
 }
 
+cudaError_t launch_reports(const StagedSampleRequest &reports, const StagedSampleRequest &all,
+                           const Stream &stream, const Plan &rest, cudaStream_t cuda_stream) {
+  cudaError_t error = launch_clear(stream, cuda_stream);
+  if (error == cudaSuccess) error = launch_stream(reports, stream, rest.may_overlap, cuda_stream);
+  return error == cudaSuccess ? launch_rest(all, stream, rest, cuda_stream) : error;
+}
+
 cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Held &held,
                    const Plan &rest, cudaStream_t cuda_stream) {
   Stream first = stream;

@@ -93,6 +93,10 @@ cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, con
 cudaError_t launch(const StagedSampleRequest &request, const Stream &stream, const Held &held,
                    const Plan &rest, cudaStream_t cuda_stream);
 
+// Enqueues the streaming of the reports of drawn rows, and by `rest` what it leaves of `all`.
+cudaError_t launch_reports(const StagedSampleRequest &reports, const StagedSampleRequest &all,
+                           const Stream &stream, const Plan &rest, cudaStream_t cuda_stream);
+
 // Enqueues the work on held rows, and by `rest` that on rows which it leaves.
 cudaError_t launch(const contract::SampleRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);

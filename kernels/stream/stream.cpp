@@ -216,6 +216,35 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
   return lists;
 }
 
+bool may_report_apart(const StagedSampleRequest &request) {
+  const contract::Reports &wanted = request.wanted;
+  return may_have_staged_stream(request) && request.input.dtype == SAMPLER_F32 &&
+         request.logprob_kind == SAMPLER_LOGPROB_RAW &&
+         (request.out_logprobs || request.reports_distribution()) && request.out_token_ids.data &&
+         !wanted.are_lists_packed() && !wanted.out_removed_by &&
+         are_reports_of_rows(reports_of(request));
+}
+
+StagedSampleRequest draws_of(const StagedSampleRequest &request) {
+  StagedSampleRequest draws = request;
+  draws.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  draws.out_logprobs = nullptr;
+  draws.wanted.num_top = draws.wanted.num_chosen = 0;
+  draws.wanted.out_ranks = nullptr;
+  return draws;
+}
+
+StagedSampleRequest reports_of(const StagedSampleRequest &request) {
+  StagedSampleRequest reports = request;
+  reports.stages = {};
+  reports.parameters = {};
+  reports.parameters.temperature.value = 0.0f;  // nothing else is drawn
+  reports.wanted.out_kept_bitmask = nullptr;
+  reports.wanted.kept_capacity = 0;
+  reports.out_observations = nullptr;
+  return reports;
+}
+
 bool need_lists_alone(const contract::SampleRequest &request) {
   if (request.parameters.differ_by_slot()) return false;
   const StreamNeed need = need_of_all(request);

@@ -142,6 +142,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       if (this->has_second_total()) this->load_second_total();
     }
     if constexpr (Base::kReports) {
+      if (stream.has_drawn && ctx.thread() == 0) take_drawn();
       if (stream.reports_rows()) this->report_row();
     }
     if (ctx.thread() == 0) write_outcome();
@@ -169,6 +170,16 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   }
   SAMPLER_DEVICE void set_left() const { shared.outcome.is_left = true; }
 
+  // Takes the token that a launch before this one has drawn. Called by one thread.
+  SAMPLER_DEVICE void take_drawn() const {
+    StreamedOutcome &outcome = shared.outcome;
+    if (outcome.is_left) return;
+    const int64_t id = contract::load_id(request.out_token_ids.data, request.out_token_ids.type,
+                                         int64_t(this->output()));
+    outcome.status = request.out_row_status[this->output()];
+    outcome.id = uint32_t(id);
+  }
+
   // Called by one thread.
   SAMPLER_DEVICE void write_outcome() const {
     const StreamedOutcome &outcome = shared.outcome;
@@ -183,13 +194,16 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       return;
     }
     const bool is_good = outcome.status == SAMPLER_ROW_OK;
-    contract::store_id(request.out_token_ids, output,
-                       is_good ? int64_t(outcome.id) : request.bad_row_token);
-    if (request.out_kept_counts) request.out_kept_counts[output] = outcome.kept_count;
-    if (request.out_row_status) request.out_row_status[output] = outcome.status;
+    const bool is_new = !Base::kReports || !stream.has_drawn;
+    if (is_new) {
+      contract::store_id(request.out_token_ids, output,
+                         is_good ? int64_t(outcome.id) : request.bad_row_token);
+      if (request.out_kept_counts) request.out_kept_counts[output] = outcome.kept_count;
+      if (request.out_row_status) request.out_row_status[output] = outcome.status;
+    }
     if (!request.out_values && !request.out_logprobs) return;
     const float given = is_good ? row().value(int(outcome.id)) : contract::quiet_nan();
-    if (request.out_values) request.out_values[output] = given;
+    if (is_new && request.out_values) request.out_values[output] = given;
     if (!request.out_logprobs) return;
     const float x = kEdits && is_good ? value_at(int(outcome.id)) : given;
     const bool is_at_one = request.logprob_kind != SAMPLER_LOGPROB_PROCESSED;

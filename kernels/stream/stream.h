@@ -252,6 +252,8 @@ struct Stream {
   StreamedEdits edits;         // of kEdited
   StreamedLists lists;         // of kList and kEdited
   contract::Reports reports;   // of f32 rows of kAny: top and chosen tokens, ranks
+  // Of these: only they and log-probabilities are written, of tokens that launches before drew.
+  bool has_drawn = false;
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }
   SAMPLER_HD bool has_maxima() const { return kind >= StreamKind::kList; }
@@ -461,6 +463,12 @@ bool need_lists_alone(const StagedSampleRequest &request);
 StreamedLists plan_lists(const StagedSampleRequest &request);
 // The same, whatever follows from them.
 StreamedLists plan_lists_alone(const StagedSampleRequest &request);
+
+// Reports of rows of f32 as they are given, where others are drawn from: whether these may be
+// streamed alone, after the draws. Then the draws, and the reports of the tokens that they wrote.
+bool may_report_apart(const StagedSampleRequest &request);
+StagedSampleRequest draws_of(const StagedSampleRequest &request);
+StagedSampleRequest reports_of(const StagedSampleRequest &request);
 
 // The room that the edits of a request's rows take; `most_bytes`: of a block's shared memory. A
 // capacity of -1: there is no room.

@@ -227,7 +227,8 @@ kernels::Plan plan_of(const Request &request, const Device &device, const FastPl
 }
 
 // Layout of a call's workspace: positions of chains that are sampled; bitmaps, or data that teams
-// of spread rows or streams exchange; edited rows; packed lists; per-slot parameters from the host.
+// of spread rows or streams exchange; edited rows; packed lists; statuses of rows that are reported
+// apart; per-slot parameters from the host.
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
@@ -240,11 +241,12 @@ struct Layout {
   size_t stream_bytes = 0;
   size_t stage_bytes = 0;
   size_t list_bytes = 0;
+  size_t status_bytes = 0;
   size_t parameter_bytes = 0;
 
   size_t team_bytes() const { return std::max({bitmap_bytes, spread_bytes, stream_bytes}); }
-
-  size_t before_parameters() const { return chain_bytes + team_bytes() + stage_bytes + list_bytes; }
+  size_t before_statuses() const { return team_bytes() + stage_bytes + list_bytes; }
+  size_t before_parameters() const { return chain_bytes + before_statuses() + status_bytes; }
 
   // Size, for a block of any alignment.
   size_t bytes() const {
@@ -515,6 +517,7 @@ namespace {
 // How the rows of a request are computed.
 struct RowsPlan {
   FastPlan fast;
+  kernels::Stream reports;  // after it
   kernels::Plan plan;
   Layout layout;
 };
@@ -526,6 +529,29 @@ RowsPlan rows_plan_of(const Request &request, const Device &device) {
   rows.plan = plan_of(request, device, rows.fast);
   rows.layout = layout_of(request, rows.plan, device, rows.fast.bytes());
   return rows;
+}
+
+// The same of a request whose reports are streamed apart; `reports` is off: they are not.
+RowsPlan apart_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
+  if (!kernels::may_report_apart(request) || stream_of(request, device).is_on()) return {};
+  const kernels::StagedSampleRequest draws = kernels::draws_of(request);
+  RowsPlan rows = rows_plan_of(draws, device);
+  const bool is_streamed = rows.fast.stream.is_on();
+  if (!is_streamed && (!rows.fast.is_on() || kernels::is_sample(rows.fast.held.kind))) return {};
+  rows.reports = stream_of(kernels::reports_of(request), device);
+  rows.reports.has_drawn = true;
+  if (rows.plan.num_teams == 0) {  // the draws leave no rows, but the reports may
+    rows.plan = plan_of(draws, device, true);
+    rows.layout = layout_of(draws, rows.plan, device, rows.fast.bytes());
+  }
+  rows.layout.stream_bytes = std::max(rows.layout.stream_bytes, rows.reports.bytes());
+  rows.layout.status_bytes = (size_t(request.num_rows) + 1) / 2 * 2 * sizeof(uint32_t);
+  return rows;
+}
+RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
+  const RowsPlan apart = apart_plan_of(request, device);
+  return apart.reports.is_on() ? apart
+                               : rows_plan_of<kernels::StagedSampleRequest>(request, device);
 }
 
 // The same of the positions of chains, whose arrays from the host are the chains'.
@@ -556,25 +582,29 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
 
 namespace {
 
-// Enqueues the rows of a request whose arrays are on the device. `memory`: that of the rows.
+// Places what a request and the plan of its rows have in `memory`.
 template <class Request>
-cudaError_t enqueue_rows(Request request, RowsPlan rows, const Device &device, char *memory,
-                         CUstream_st *stream) {
-  FastPlan &fast = rows.fast;
-  kernels::Plan &plan = rows.plan;
-  const Layout &layout = rows.layout;
+void place_rows(Request *request, RowsPlan *rows, const Device &device, char *memory) {
+  kernels::Plan &plan = rows->plan;
+  const Layout &layout = rows->layout;
   char *const stages = memory + layout.team_bytes();
   if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
   if (layout.spread_bytes > 0) plan.spread.memory = memory;
   if constexpr (kernels::kHasStages<Request>) {
-    request.memory.memory = stages;
-    place_kept_lists(&request, stages + layout.stage_bytes);
-    settle(&request);
+    request->memory.memory = stages;
+    place_kept_lists(request, stages + layout.stage_bytes);
+    settle(request);
   } else if constexpr (std::is_same_v<Request, kernels::ShardRequest>) {
-    request.workspace.memory = stages;
-    settle(&request);
+    request->workspace.memory = stages;
+    settle(request);
   }
-  plan.may_overlap = device.shape.overlaps_launches && fast.is_on();
+  plan.may_overlap = device.shape.overlaps_launches && rows->fast.is_on();
+}
+
+// Enqueues the rows of a placed request.
+template <class Request>
+cudaError_t enqueue_placed(const Request &request, FastPlan fast, const kernels::Plan &plan,
+                           const Device &device, char *memory, CUstream_st *stream) {
   const auto launch_rows = [&] {
     if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
       fast.chains.memory = memory;
@@ -600,6 +630,31 @@ cudaError_t enqueue_rows(Request request, RowsPlan rows, const Device &device, c
     return kernels::launch(request, plan, stream);
   };
   return launch_all(request, device, stream, launch_rows);
+}
+
+// The same, and reports of them that are streamed apart.
+cudaError_t enqueue_apart(kernels::StagedSampleRequest request, RowsPlan rows, const Device &device,
+                          char *memory, CUstream_st *stream) {
+  if (!request.out_row_status) {
+    request.out_row_status = reinterpret_cast<uint32_t *>(memory + rows.layout.before_statuses());
+  }
+  const cudaError_t error =
+      enqueue_placed(kernels::draws_of(request), rows.fast, rows.plan, device, memory, stream);
+  if (error != cudaSuccess) return error;
+  rows.reports.place(memory);
+  return kernels::launch_reports(kernels::reports_of(request), request, rows.reports, rows.plan,
+                                 stream);
+}
+
+// Enqueues the rows of a request whose arrays are on the device. `memory`: that of the rows.
+template <class Request>
+cudaError_t enqueue_rows(Request request, RowsPlan rows, const Device &device, char *memory,
+                         CUstream_st *stream) {
+  place_rows(&request, &rows, device, memory);
+  if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
+    if (rows.reports.is_on()) return enqueue_apart(request, rows, device, memory, stream);
+  }
+  return enqueue_placed(request, rows.fast, rows.plan, device, memory, stream);
 }
 
 // Copies a request's arrays from the host to its workspace.

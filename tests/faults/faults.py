@@ -1164,6 +1164,21 @@ FAULTS = [
         [("kernels/held/sample.cuh", "is_left ? int64_t(held.rows_left[i]) : i;", "i;")],
         [stages_on_device("OfListedRows")]),
     Fault(
+        "apart_of_first_token",
+        "raw reports beside edits or windows are those of the row's first token",
+        [("kernels/stream/stream.cuh", "outcome.id = uint32_t(id);", "")],
+        [streamed_reports("OfReportsApart")]),
+    Fault(
+        "apart_of_bad_rows",
+        "bad rows have raw reports where these are streamed apart",
+        [("kernels/stream/stream.cuh", "outcome.status = request.out_row_status[this->output()];", "")],
+        [streamed_reports("OfReportsApart")]),
+    Fault(
+        "apart_without_teams",
+        "what reports leave has no teams where draws leave nothing",
+        [("src/cuda/backend.cpp", "if (rows.plan.num_teams == 0) {", "if (rows.plan.num_teams < 0) {")],
+        [streamed_reports("OfReportsApart")]),
+    Fault(
         "listed_before_dynamic_temperature",
         "rows are listed whose temperature follows from the whole row",
         [("kernels/stream/stream.cpp",

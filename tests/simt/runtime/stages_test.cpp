@@ -73,7 +73,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     bool counts, logprobs, observations;
     std::int64_t num_top = 0;
     std::vector<std::int32_t> chosen = {};  // as many for each row
-    bool ranks = false;
+    bool ranks = false, statuses = true;
   };
   // What is reported of them beyond Sampled.
   struct Beside {
@@ -107,7 +107,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
       args.report_args.out_values = wanted.logprobs ? result.values.data() : nullptr;
       args.report_args.out_observations =
           wanted.observations ? result.observations.data() : nullptr;
-      args.out_row_status = result.status.data();
+      args.out_row_status = wanted.statuses ? result.status.data() : nullptr;
       const auto memory =
           pipeline_test::workspace_of(sampler, &args, &sampler_sample_workspace_size);
       EXPECT_EQ(SAMPLER_OK, sampler_sample(sampler, &args)) << sampler_last_error();
@@ -642,31 +642,39 @@ class OwnFilters {
   sampler_row_params arrays_ = {};
 };
 
+// Long rows with few edits; `lists`: of which a filter comes first. Given probabilities are as they
+// were made.
+Problem make_long_problem(Random &random, std::uint64_t any, std::uint64_t seed, bool lists) {
+  Problem problem =
+      seed % 4 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any);
+  if (problem.kind != SAMPLER_LOGITS) return problem;
+  problem.candidate_ids.clear();
+  problem.has_counts = problem.has_allowed = problem.has_dense_bias = false;
+  problem.has_forced_tokens = false;
+  problem.guidance.clear();
+  problem.guidance_indices.clear();
+  if (lists) put_filter_first(random, &problem);
+  const std::int64_t before = problem.num_cols;
+  lengthen(random, &problem);
+  if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
+  if (random.one_in(2)) raise_edited(&problem);
+  if (random.one_in(4)) {  // many tokens are tied
+    for (float &x : problem.rows[0]) x = std::floor(x);
+  }
+  return problem;
+}
+
 // Rows whose top-k or min-p comes first: a stream lists its tokens, and all other stages see the
 // list. Rows of slots that have no such list are held.
 TEST_P(Stages, OfListedRowsEqualTheCpus) {
-  constexpr std::uint64_t kNumListed = 4 * kNumHeldProblems;
+  constexpr std::uint64_t kNumListed = 3 * kNumHeldProblems;
   int num_listed = 0, num_edited = 0, num_held = 0;
   for (std::uint64_t seed = 0; seed < kNumListed && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::uint64_t any = seeded(9000 + seed * 3 + std::uint64_t(GetParam()));
     Random random(any);
-    Problem problem =
-        seed % 4 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any);
+    Problem problem = make_long_problem(random, any, seed, true);
     if (problem.kind != SAMPLER_LOGITS) continue;
-    problem.candidate_ids.clear();
-    problem.has_counts = problem.has_allowed = problem.has_dense_bias = false;
-    problem.has_forced_tokens = false;
-    problem.guidance.clear();
-    problem.guidance_indices.clear();
-    put_filter_first(random, &problem);
-    const std::int64_t before = problem.num_cols;
-    lengthen(random, &problem);
-    if (random.one_in(2)) spread_ids(problem.num_cols / (before + 1), &problem);
-    if (random.one_in(2)) raise_edited(&problem);
-    if (random.one_in(4)) {  // many tokens are tied
-      for (float &x : problem.rows[0]) x = std::floor(x);
-    }
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
     if (!call.slots.empty() && seed % 4 == 1) {
@@ -710,6 +718,62 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
   EXPECT_GT(num_edited, int(kNumListed) / 8);
   EXPECT_GT(num_held, int(kNumListed) / 8);
   EXPECT_GT(num_good_, int(kNumListed) / 2);
+}
+
+// Draws from edited or listed rows, with reports of the rows as they are given: another stream has
+// these.
+TEST_P(Stages, OfReportsApartEqualTheCpus) {
+  const bool are_f32 = GetParam() == SAMPLER_F32;  // else the rows are held
+  const std::uint64_t num_reported = are_f32 ? 2 * kNumHeldProblems : kNumHeldProblems / 4;
+  int num_apart = 0, num_listed = 0;
+  for (std::uint64_t seed = 0; seed < num_reported && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seeded(14000 + seed * 3 + std::uint64_t(GetParam()));
+    Random random(any);
+    Problem problem = make_long_problem(random, any, seed, !random.one_in(3));
+    if (problem.kind != SAMPLER_LOGITS) continue;
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    Call call(problem, GetParam());
+    if (!call.slots.empty() && seed % 4 == 1) {
+      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
+    }
+    auto args = call.args<SampleArgs>();
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
+    OwnFilters own(random, problem.params, std::size_t(call.num_slots + problem.num_rows()));
+    if (random.one_in(3)) args.row_params = own.add_to(args.row_params);
+    Wanted wanted = {random.one_in(2), random.one_in(2), random.one_in(2)};
+    wanted.num_top = random.one_in(3) ? 0 : std::int32_t(random.between(1, 40));
+    wanted.ranks = random.one_in(2);
+    wanted.statuses = !random.one_in(3);
+    for (std::int64_t i = 0; i < problem.num_rows() && seed % 2 == 0; ++i) {
+      wanted.chosen.push_back(std::int32_t(random.between(-1, problem.num_cols)));
+      wanted.chosen.push_back(3);
+    }
+    auto drawn = args;
+    ASSERT_NO_FATAL_FAILURE(compare_draws(drawn, problem, seed, wanted));
+    const void *const reports =
+        sampler::kernels::stream_kernel_address(SAMPLER_F32, sampler::kernels::StreamKind::kAny);
+    const bool is_apart = runtime::launches().size() > 4 && has_launched(reports);
+    num_apart += is_apart;
+    num_listed += is_apart && has_launched(sampler::kernels::listed_kernel_address());
+
+    // The same, with lists of what was kept.
+    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
+    sizes.removed_by = false;
+    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
+                                                     problem, sizes.id_type);
+    const auto run = [&](sampler_t sampler) {
+      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
+    };
+    const Reported expected = run(cpu_.get());
+    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+  }
+  if (!are_f32) return;
+  EXPECT_GT(num_apart, int(num_reported) / 4);
+  EXPECT_GT(num_listed, int(num_reported) / 8);
+  EXPECT_GT(num_good_, int(num_reported) / 3);
 }
 
 // Leaves of the stages those that small kernels of held rows run: windows that cut at a value, or
