@@ -112,6 +112,7 @@ class ListedBlock : RankedList<Context, ListedShared> {
     load_list(int(head.count));
     contract::Staged kept = {{0, 1}, parameters.temperature};
     if (!contract::is_greedy(parameters.temperature)) kept = keep(parameters, slot);
+    if (may_lack(kept.window)) return leave();
     take(kept.window);
     if (stream_.lists.are_of_positions()) {
       hand_on(kept);
@@ -197,6 +198,16 @@ class ListedBlock : RankedList<Context, ListedShared> {
         num_positions > 0 ? request_.random.of(slot) : request_.stream_of(output_, slot);
     const uint32_t index = num_positions > 0 ? uint32_t(output_) % num_positions : 0;
     return contract::random_word32(random, contract::Purpose::kXtc, index);
+  }
+
+  // Whether tokens that are not in the list may be kept, too: mirostat v1 alone finds how many.
+  SAMPLER_DEVICE bool may_lack(Window kept) const {
+    return stream_.lists.by == SAMPLER_STAGE_ADAPTIVE && count() == stream_.lists.num_tokens &&
+           kept.end == count();
+  }
+  SAMPLER_DEVICE void leave() const {
+    if (ctx.thread() != 0) return;
+    stream_.left()[ctx.atomic_add(&stream_.head()->num_left, uint32_t(1))] = uint32_t(output_);
   }
 
   // Drops from the list what is not in a window.

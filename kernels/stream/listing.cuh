@@ -72,7 +72,7 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
         !keeps_all(row.top_k, request.input.num_cols) && !contract::is_greedy(row.temperature);
     int wanted = is_by_k ? row.top_k : 0;
     if (this->hands_on()) {
-      if (stream.lists.by_min_p) return bound_of_min_p(max_key);
+      if (stream.lists.by == SAMPLER_STAGE_MIN_P) return bound_of_min_p(max_key);
       wanted = stream.lists.tokens_of(row);
     }
     if (this->num_top() > wanted) wanted = this->num_top();

@@ -86,6 +86,11 @@ bool draws_from_stream(const StagedSampleRequest &request) {
   return !has_other_stages(request.stages) && are_reports_of_rows(request);
 }
 
+// Whether all slots have mirostat v1.
+bool is_mirostat_v1(const contract::AdaptiveParameters &adaptive) {
+  return !adaptive.kind.array && adaptive.kind.value == SAMPLER_ADAPTIVE_MIROSTAT_V1;
+}
+
 // The first stage that may drop tokens. *is_at_one: whether it is before the temperature.
 sampler_stage first_to_drop(const StagedSampleRequest &request, const contract::StageOrder &order,
                             bool *is_at_one) {
@@ -202,9 +207,16 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
     lists.num_tokens = int(most_listed(num_cols));
   } else if (first == SAMPLER_STAGE_MIN_P && least <= 1) {
     lists.by_slot = all.min_p.array || (!lists.min_p_is_at_one && all.temperature.array);
-    lists.by_min_p = true;
     lists.num_tokens = kMostStreamedK;
+  } else if (first == SAMPLER_STAGE_TOP_H && !stages.top_h.array &&
+             contract::fraction_is_on(stages.top_h.value)) {
+    const int64_t num = std::max<int64_t>(contract::kTopHTokens, least);
+    lists.num_tokens = num <= most_listed(num_cols) ? int(num) : 0;
+  } else if (first == SAMPLER_STAGE_ADAPTIVE && is_mirostat_v1(stages.adaptive) &&
+             least <= most_listed(num_cols)) {
+    lists.num_tokens = int(most_listed(num_cols));
   }
+  lists.by = first;
   // Only those that are the same for all slots: the others are not read here.
   const contract::RowParameters row = {all.temperature.value, all.top_k.value, all.top_p.value,
                                        all.min_p.value};

@@ -461,7 +461,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     for (int i = ctx.thread(); i < num; i += Context::kThreads) ranks[i] = shared.row.list[i];
     if (ctx.thread() != 0) return;
     set_drawn(0, num, 0);
-    const bool is_longer = stream.lists.by_min_p && !is_first && this->count() > most;
+    const bool is_longer =
+        stream.lists.by == SAMPLER_STAGE_MIN_P && !is_first && this->count() > most;
     if (is_longer || num == 0) set_left();
   }
 

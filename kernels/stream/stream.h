@@ -198,24 +198,30 @@ struct StreamedLists {
   static constexpr float kNearMinP = 7.25f;  // in bits below the largest: min-p 0.0066 at 1
 
   char *memory = nullptr;
-  int num_tokens = 0;            // that a row's token follows from, at most; 0: the stream draws it
-  int least = 0;                 // that top-k keeps
+  int num_tokens = 0;  // that a row's token follows from, at most; 0: the stream draws it
+  int least = 0;       // that top-k keeps
+  sampler_stage by = SAMPLER_STAGE_TOP_K;  // the stage that they follow from: it, or min-p, top-h,
+                                           // or mirostat v1
   bool by_slot = false;          // of some slots it may follow from no such list: those are left
-  bool by_min_p = false;         // they are those that min-p keeps; else top-k
   bool min_p_is_at_one = false;  // min-p is at temperature 1
   int32_t num_positions = 0;     // of a sequence, whose windows alone are run; 0: of no sequences
   contract::StageOrder order;    // of windows, or filters
 
   SAMPLER_HD bool is_on() const { return num_tokens > 0; }
   SAMPLER_HD bool are_of_positions() const { return num_positions > 0; }
+  // Whether not only odd rows may be left.
+  SAMPLER_HD bool leave_many() const { return by_slot || by == SAMPLER_STAGE_ADAPTIVE; }
 
   // Whether a row's token follows from a list.
   SAMPLER_HD bool have(const contract::RowParameters &row, int64_t num_cols) const {
-    if (by_min_p) return is_near(row.min_p, min_p_is_at_one ? 1.0f : row.temperature);
-    return !keeps_all(row.top_k, num_cols) && row.top_k <= num_tokens;
+    if (by == SAMPLER_STAGE_MIN_P) {
+      return is_near(row.min_p, min_p_is_at_one ? 1.0f : row.temperature);
+    }
+    return by != SAMPLER_STAGE_TOP_K ||
+           (!keeps_all(row.top_k, num_cols) && row.top_k <= num_tokens);
   }
   SAMPLER_HD int tokens_of(const contract::RowParameters &row) const {
-    return by_min_p ? num_tokens : row.top_k > least ? row.top_k : least;
+    return by != SAMPLER_STAGE_TOP_K ? num_tokens : row.top_k > least ? row.top_k : least;
   }
   // Whether min-p keeps few tokens of all but flat rows: those whose logits are near the largest.
   SAMPLER_HD static bool is_near(float min_p, float temperature) {

@@ -189,8 +189,8 @@ FastPlan fast_plan_of(const Request &request, const Device &device) {
   if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
     plan.stream = stream_of(request, device);
   }
-  // Rows of slots that have no lists are held.
-  const bool leaves_many = plan.stream.lists.by_slot;
+  // Rows that lists leave are held.
+  const bool leaves_many = plan.stream.lists.leave_many();
   if (!plan.is_on() || leaves_many) plan.held = held_of(request, device);
   if (leaves_many && plan.held.is_on() && !kernels::is_sample(plan.held.kind)) plan.stream = {};
   if constexpr (std::is_same_v<Request, contract::SampleRequest>) {

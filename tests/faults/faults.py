@@ -1179,6 +1179,17 @@ FAULTS = [
         [("src/cuda/backend.cpp", "if (rows.plan.num_teams == 0) {", "if (rows.plan.num_teams < 0) {")],
         [streamed_reports("OfReportsApart")]),
     Fault(
+        "listed_half_of_top_h",
+        "top-h looks at half of the tokens that it should, where a stream lists them",
+        [("kernels/stream/stream.cpp", "std::max<int64_t>(contract::kTopHTokens, least)",
+          "std::max<int64_t>(contract::kTopHTokens / 2, least)")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
+        "listed_mirostat_cut",
+        "mirostat v1 keeps no more tokens than a list has",
+        [("kernels/stream/listed.cuh", "if (may_lack(kept.window)) return leave();", "")],
+        [stages_on_device("OfListedRows")]),
+    Fault(
         "listed_before_dynamic_temperature",
         "rows are listed whose temperature follows from the whole row",
         [("kernels/stream/stream.cpp",

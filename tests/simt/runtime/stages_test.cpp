@@ -575,7 +575,29 @@ TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
   ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, {false, true, false}));
 }
 
-// Makes top-k, or min-p, the first stage that drops tokens, before the temperature or after it.
+// Makes top-h, or mirostat v1 without other windows, the same for all slots.
+void set_ranked_stage(Random &random, sampler_stage stage, Problem *problem) {
+  const bool is_top_h = stage == SAMPLER_STAGE_TOP_H;
+  if (!is_top_h) problem->params.top_k = 0, problem->params.top_p = 1, problem->params.min_p = 0;
+  const float top_hs[] = {0.02F, 0.4F, 0.9F}, targets[] = {1.0F, 3.0F, 12.0F};
+  const float number = is_top_h ? top_hs[random.between(0, 2)] : targets[random.between(0, 2)];
+  problem->numbers_by_slot = false;
+  problem->has_adaptive = problem->has_adaptive || !is_top_h;
+  for (Slot &slot : problem->slots) {
+    pipeline_test::Numbers &numbers = slot.numbers;
+    (is_top_h ? numbers.top_h : numbers.adaptive_target) = number;
+    if (is_top_h) continue;
+    numbers.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V1;
+    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
+    numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
+    numbers.p_less = SAMPLER_P_LESS_NONE;
+    numbers.dynamic_temperature_range = 0;
+    numbers.top_p_decay = 0;
+  }
+}
+
+// Makes top-k or min-p, of some top-h or mirostat v1, the first stage that drops tokens, before the
+// temperature or after it.
 void put_filter_first(Random &random, Problem *problem) {
   const bool is_min_p = random.one_in(3);
   sampler_params &params = problem->params;
@@ -583,6 +605,10 @@ void put_filter_first(Random &random, Problem *problem) {
   const float min_ps[] = {0.3F, 0.05F, 1.0F, 0.01F, 2.0F, INFINITY};
   params.top_k = is_min_p ? 0 : ks[random.between(0, 3)];
   if (is_min_p) params.min_p = min_ps[random.between(0, 5)];
+  if (random.one_in(4)) {
+    problem->numbers_by_slot = false;
+    for (Slot &slot : problem->slots) slot.numbers.min_keep = 7;
+  }
   if (random.one_in(3)) params.top_p = 1;  // top-p decay may lower it
   params.top_k_ties = SAMPLER_TIES_EXACT;
   const bool is_first = is_min_p && (params.top_p < 1 || random.one_in(2));
@@ -598,6 +624,11 @@ void put_filter_first(Random &random, Problem *problem) {
   params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
   params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
   std::vector<sampler_stage> first = {is_min_p ? SAMPLER_STAGE_MIN_P : SAMPLER_STAGE_TOP_K};
+  if (random.one_in(3)) {
+    first = {random.one_in(2) ? SAMPLER_STAGE_TOP_H : SAMPLER_STAGE_ADAPTIVE};
+    set_ranked_stage(random, first[0], problem);
+    if (first[0] == SAMPLER_STAGE_ADAPTIVE) return;
+  }
   first.insert(random.one_in(2) ? first.begin() : first.end(), SAMPLER_STAGE_TEMPERATURE);
   for (const sampler_stage stage : first) {
     stages.erase(std::find(stages.begin(), stages.end(), stage));
