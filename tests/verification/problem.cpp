@@ -199,6 +199,7 @@ void Call::lay_slots() {
   offsets.assign(at(num_slots), 0xBEEF);
   temperatures.assign(at(num_slots), kNan);
   top_ps.assign(at(num_slots), kNan);
+  top_ks.assign(at(num_slots), -1);
   rules.assign(at(num_slots), 99);
   draft_temperatures.assign(at(num_slots), kNan);
   frequency_penalties.assign(at(num_slots), kNan);
@@ -211,6 +212,7 @@ void Call::lay_slots() {
     offsets[slot] = sequence.offset;
     temperatures[slot] = sequence.temperature;
     top_ps[slot] = sequence.top_p;
+    top_ks[slot] = sequence.top_k;
     rules[slot] = sequence.rule;
     draft_temperatures[slot] = sequence.draft_temperature;
     frequency_penalties[slot] = sequence.frequency_penalty;
@@ -224,6 +226,7 @@ void Call::lay_slots() {
   row_params.struct_size = sizeof row_params;
   if (!layout_.has_one_temperature) row_params.temperature = temperatures.data();
   row_params.top_p = top_ps.data();
+  if (problem_.has_top_k_by_slot) row_params.top_k = top_ks.data();
   args.row_params = &row_params;
   if (problem_.has_numbers_by_slot) {
     row_params.frequency_penalty = frequency_penalties.data();

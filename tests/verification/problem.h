@@ -50,6 +50,7 @@ struct Sequence {
   std::vector<std::int64_t> forced;   // by position; -1: none
 
   float temperature = 1, top_p = 1;
+  std::int32_t top_k = 0;       // of a problem with top-k by slot
   float draft_temperature = 1;  // of a problem with draft parameters by slot
   // In a problem with numbers by slot.
   float frequency_penalty = 0, adaptive_target = 0;
@@ -79,6 +80,7 @@ struct Problem {
   std::vector<Sequence> sequences;
 
   bool has_rules_by_slot = false;  // else all have that of sequence 0
+  bool has_top_k_by_slot = false;
   sampler_sibling_rule sibling_rule = SAMPLER_SIBLINGS_INDEPENDENT;
   float typical_threshold = 0, typical_scale = 0;
   std::int32_t relaxed_top_k = 0;
@@ -174,6 +176,7 @@ class Call {
   std::vector<std::int32_t> forced32;
   std::vector<std::uint64_t> seeds, offsets;
   std::vector<float> temperatures, top_ps, draft_temperatures;
+  std::vector<std::int32_t> top_ks;
   std::vector<float> frequency_penalties, adaptive_targets;
   std::vector<std::int64_t> reset_token_ids;
   std::vector<std::uint32_t> masks;

@@ -171,6 +171,13 @@ void propose_likely(Problem *problem) {
   }
 }
 
+// Sequences have top-k of their own: some none, some more than a list holds.
+void mix_top_k(Random *random, Problem *problem) {
+  const std::int32_t ks[] = {1, 20, 300, problem->params.top_k, 0, 1500};
+  problem->has_top_k_by_slot = true;
+  for (auto &sequence : problem->sequences) sequence.top_k = ks[random->between(0, 5)];
+}
+
 // Drafts that are compared with what sampling draws: all positions are sampled at once.
 TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
   constexpr std::uint64_t kNumProblems = 120;
@@ -199,6 +206,7 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
     layout.has_candidates = false;
     layout.has_one_temperature = !matches || random.one_in(4);
     layout.has_short_history = layout.has_tight_history && random.one_in(3);
+    if (problem.params.top_k > 0 && random.one_in(3)) mix_top_k(&random, &problem);
     if (!matches) problem.sequences[0].temperature = 0;
     for (auto &sequence : problem.sequences) {
       if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
@@ -286,6 +294,7 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
       mix_rules(&random, &problem);
       layout.has_one_temperature = problem.sequences[0].temperature > 0;
     }
+    if (!is_by_min_p && random.one_in(3)) mix_top_k(&random, &problem);
     for (auto &sequence : problem.sequences) {
       if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
       if (random.one_in(12)) {  // more than a list holds
