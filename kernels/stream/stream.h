@@ -258,7 +258,7 @@ struct Stream {
   StreamedEdits edits;         // of kEdited
   StreamedLists lists;         // of kList and kEdited
   contract::Reports reports;   // of f32 rows of kAny: top and chosen tokens, ranks
-  // Of these: only they and log-probabilities are written, of tokens that launches before drew.
+  // Only these and log-probabilities are written, of tokens that launches before drew.
   bool has_drawn = false;
 
   SAMPLER_HD bool is_on() const { return kind != StreamKind::kNone; }

@@ -179,6 +179,10 @@ struct FastPlan {
   kernels::Chains chains;
 
   bool is_on() const { return stream.is_on() || held.is_on(); }
+  // Whether small kernels compute most rows.
+  bool is_small() const {
+    return stream.is_on() || (held.is_on() && !kernels::is_sample(held.kind));
+  }
   size_t bytes() const { return chains.bytes() + stream.bytes() + held.bytes(); }
 };
 
@@ -533,11 +537,10 @@ RowsPlan rows_plan_of(const Request &request, const Device &device) {
 
 // The same of a request whose reports are streamed apart; `reports` is off: they are not.
 RowsPlan apart_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  if (!kernels::may_report_apart(request) || stream_of(request, device).is_on()) return {};
+  if (!kernels::may_report_apart(request) || fast_plan_of(request, device).is_small()) return {};
   const kernels::StagedSampleRequest draws = kernels::draws_of(request);
   RowsPlan rows = rows_plan_of(draws, device);
-  const bool is_streamed = rows.fast.stream.is_on();
-  if (!is_streamed && (!rows.fast.is_on() || kernels::is_sample(rows.fast.held.kind))) return {};
+  if (!rows.fast.is_small()) return {};
   rows.reports = stream_of(kernels::reports_of(request), device);
   rows.reports.has_drawn = true;
   if (rows.plan.num_teams == 0) {  // the draws leave no rows, but the reports may

@@ -1355,7 +1355,7 @@ FAULTS = [
     Fault(
         "draws_streamed",
         "draws by weights alone are streamed where their rows could be held",
-        [("src/cuda/backend.cpp", "if (!plan.is_on()) plan.held = held_of(request, device);",
+        [("src/cuda/backend.cpp", "if (!plan.is_on() || leaves_many) plan.held = held_of(request, device);",
           "if (std::is_same_v<Request, kernels::StagedSampleRequest> && !plan.is_on()) plan.held = held_of(request, device);")],
         [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
     Fault(
@@ -1727,7 +1727,7 @@ FAULTS = [
     Fault(
         "table_of_other_tokens",
         "tokens below those of adaptive-p's table weigh nothing",
-        [("src/cpu/simd/passes/reweigh.h", "if (!kIsFrom0) others[i] = either(others[i], within(sums[i], grid, below));",
+        [("src/cpu/simd/passes/reweigh.h", "if (!kIsFrom0) others = either(others, within(sums[i], grid, below));",
           "")],
         [("simd_test", "WindowPass.WeighAdaptive")]),
     Fault(
@@ -1744,7 +1744,8 @@ FAULTS = [
     Fault(
         "tokens_left_out_unmarked",
         "adaptive-p takes tokens that filters removed for tokens of probability 0",
-        [("src/cpu/simd/passes/reweigh.h", "x = choose(vectors.has[i], x, splat(kNotKept));", "")],
+        [("src/cpu/simd/passes/reweigh.h", "x = Bounds::kMarks ? choose(negative(x), splat(kNotKept), x)",
+          "x = Bounds::kMarks || !Bounds::kMarks ? x")],
         [("simd_test", "WindowPass.WeighAndMark")]),
     Fault(
         "smoothing_without_a_cube",

@@ -751,6 +751,38 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
   EXPECT_GT(num_good_, int(kNumListed) / 2);
 }
 
+// Leaves of the stages those that small kernels of held rows run: windows that cut at a value, or
+// adaptive-p and smoothing.
+void keep_weighed_stages(Random &random, Problem *problem) {
+  sampler_params &params = problem->params;
+  params.top_k = 0, params.top_p = 1;
+  params.min_p = random.one_in(2) ? 0.0F : 1e-5F;  // no list holds what it keeps
+  params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+  problem->has_windows = problem->has_adaptive = true;
+  problem->has_forced_tokens = false;
+  problem->numbers_by_slot = random.one_in(8);
+  const bool reweighs = random.one_in(2);
+  const sampler_adaptive_kind kinds[] = {SAMPLER_ADAPTIVE_NONE, SAMPLER_ADAPTIVE_MIROSTAT_V2,
+                                         SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_SMOOTHING};
+  const sampler_adaptive_kind kind = kinds[random.between(0, 1) + (reweighs ? 2 : 0)];
+  for (Slot &slot : problem->slots) {
+    pipeline_test::Numbers &numbers = slot.numbers;
+    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
+    numbers.min_keep = 0;
+    numbers.top_p_decay = 0;
+    numbers.adaptive_kind = kind;
+    numbers.adaptive_target = random.one_in(2) ? 0.3F : 4.0F;
+    numbers.adaptive_rate = 0;
+    if (reweighs) {
+      numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
+      numbers.p_less = SAMPLER_P_LESS_NONE;
+      numbers.dynamic_temperature_range = 0;
+    } else if (random.one_in(2)) {
+      numbers.top_n_sigma = 1.5F;
+    }
+  }
+}
+
 // Draws from edited or listed rows, with reports of the rows as they are given: another stream has
 // these.
 TEST_P(Stages, OfReportsApartEqualTheCpus) {
@@ -763,6 +795,7 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     Random random(any);
     Problem problem = make_long_problem(random, any, seed, !random.one_in(3));
     if (problem.kind != SAMPLER_LOGITS) continue;
+    if (seed % 5 == 2) keep_weighed_stages(random, &problem);
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
     if (!call.slots.empty() && seed % 4 == 1) {
@@ -805,38 +838,6 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
   EXPECT_GT(num_apart, int(num_reported) / 4);
   EXPECT_GT(num_listed, int(num_reported) / 8);
   EXPECT_GT(num_good_, int(num_reported) / 3);
-}
-
-// Leaves of the stages those that small kernels of held rows run: windows that cut at a value, or
-// adaptive-p and smoothing.
-void keep_weighed_stages(Random &random, Problem *problem) {
-  sampler_params &params = problem->params;
-  params.top_k = 0, params.top_p = 1;
-  params.min_p = random.one_in(2) ? 0.0F : 1e-5F;  // no list holds what it keeps
-  params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
-  problem->has_windows = problem->has_adaptive = true;
-  problem->has_forced_tokens = false;
-  problem->numbers_by_slot = random.one_in(8);
-  const bool reweighs = random.one_in(2);
-  const sampler_adaptive_kind kinds[] = {SAMPLER_ADAPTIVE_NONE, SAMPLER_ADAPTIVE_MIROSTAT_V2,
-                                         SAMPLER_ADAPTIVE_P, SAMPLER_ADAPTIVE_SMOOTHING};
-  const sampler_adaptive_kind kind = kinds[random.between(0, 1) + (reweighs ? 2 : 0)];
-  for (Slot &slot : problem->slots) {
-    pipeline_test::Numbers &numbers = slot.numbers;
-    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
-    numbers.min_keep = 0;
-    numbers.top_p_decay = 0;
-    numbers.adaptive_kind = kind;
-    numbers.adaptive_target = random.one_in(2) ? 0.3F : 4.0F;
-    numbers.adaptive_rate = 0;
-    if (reweighs) {
-      numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
-      numbers.p_less = SAMPLER_P_LESS_NONE;
-      numbers.dynamic_temperature_range = 0;
-    } else if (random.one_in(2)) {
-      numbers.top_n_sigma = 1.5F;
-    }
-  }
 }
 
 // Rows that are weighed where shared memory holds them, after a launch that edits.
