@@ -326,11 +326,13 @@ GPU_OPERATIONS = {
     "lookup7_penalties1000": "7 looked up drafts, penalties",
     "match7": "7 drafts by sample-match",
     "penalties1000": "penalties over 1,000 tokens",
+    "penalties1000_top20": "the same, 20 log-probabilities",
     "bitmask": "bitmask",
     "top20_logprobs": "20 log-probabilities",
     "typical_p0.9": "typical-p 0.9",
     "top_n_sigma1": "top-n-sigma 1",
     "llama.cpp": "llama.cpp's stages",
+    "llama.cpp_own_k": "the same, top-k by slot",
     "mirostat_v2": "mirostat v2",
     "adaptive_p0.5": "adaptive-p 0.5",
 }

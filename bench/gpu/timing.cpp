@@ -44,11 +44,12 @@ struct Reports {
   sampler_row_status *row_status;
 };
 
-// What stages read: [kMaxRows, kHistory] tokens of histories, and a bitmask for each row.
+// What stages read: [kMaxRows, kHistory] tokens of histories; a bitmask, and top-k, for each row.
 struct Texts {
   const int64_t *offsets;
   const int32_t *tokens;
   const uint32_t *bitmasks;
+  const int32_t *top_k;
 };
 
 // The shape and data of a call.
@@ -101,6 +102,20 @@ sampler_params params_with(const Set &set) {
   return params;
 }
 
+sampler_params params_with_penalties() {
+  return params_with([](auto *of) {
+    of->top_k = 50, of->top_p = 0.9f;
+    of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
+  });
+}
+sampler_params params_of_llama_cpp() {
+  return params_with([](auto *of) {
+    if (sampler_params_preset(of, sizeof *of, "llama.cpp") != SAMPLER_OK) std::abort();
+    of->temperature = 0.8f, of->top_k = 40, of->top_p = 0.95f, of->min_p = 0.05f;
+    of->repetition_penalty = 1.1f, of->xtc_probability = 0.5f;
+  });
+}
+
 template <class Args>
 Args begin_args(const Call &call) {
   Args args = {};
@@ -145,9 +160,8 @@ sampler_status sample_and_report(sampler_t sampler, const Call &call) {
   return sampler_sample(sampler, &args);
 }
 
-// What servers report of each token.
-sampler_status sample_and_report_top(sampler_t sampler, const Call &call) {
-  sampler_sample_args args = sample_args(call);
+// What servers report of each token: of the row as it is given.
+sampler_status report_top(sampler_t sampler, const Call &call, sampler_sample_args args) {
   sampler_report_args reports = {};
   reports.struct_size = sizeof reports;
   reports.num_top_logprobs = kTop;
@@ -157,6 +171,9 @@ sampler_status sample_and_report_top(sampler_t sampler, const Call &call) {
   reports.out_logprobs = call.reports.logprobs;
   args.reports = &reports;
   return sampler_sample(sampler, &args);
+}
+sampler_status sample_and_report_top(sampler_t sampler, const Call &call) {
+  return report_top(sampler, call, sample_args(call));
 }
 sampler_pipeline pipeline_of_texts(const Call &call) {
   sampler_pipeline pipeline = {};
@@ -172,6 +189,22 @@ sampler_status sample_from_text(sampler_t sampler, const Call &call) {
   sampler_sample_args args = sample_args(call);
   const sampler_pipeline pipeline = pipeline_of_texts(call);
   args.pipeline = &pipeline;
+  return sampler_sample(sampler, &args);
+}
+sampler_status sample_from_text_and_report_top(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  const sampler_pipeline pipeline = pipeline_of_texts(call);
+  args.pipeline = &pipeline;
+  return report_top(sampler, call, args);
+}
+sampler_status sample_from_text_by_own_top_k(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  const sampler_pipeline pipeline = pipeline_of_texts(call);
+  sampler_row_params own = {};
+  own.struct_size = sizeof own;
+  own.top_k = call.texts.top_k;
+  args.pipeline = &pipeline;
+  args.row_params = &own;
   return sampler_sample(sampler, &args);
 }
 sampler_status sample_by_bitmask(sampler_t sampler, const Call &call) {
@@ -268,10 +301,9 @@ const Work kWorks[] = {
     {"all_outputs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report, params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9_probabilities", SAMPLER_PROBABILITIES, false, 1, 1, &sample,
      params(1.0f, 0, 0.9f, 0.0f)},
-    {"penalties1000", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
-       of->top_k = 50, of->top_p = 0.9f;
-       of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
-     })},
+    {"penalties1000", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with_penalties()},
+    {"penalties1000_top20", SAMPLER_LOGITS, false, 1, 1, &sample_from_text_and_report_top,
+     params_with_penalties()},
     {"bitmask", SAMPLER_LOGITS, false, 1, 1, &sample_by_bitmask, params(1.0f, 50, 0.9f, 0.0f)},
     {"top20_logprobs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report_top,
      params(1.0f, 50, 0.9f, 0.0f)},
@@ -279,11 +311,9 @@ const Work kWorks[] = {
      params_with([](auto *of) { of->typical_p = 0.9f; })},
     {"top_n_sigma1", SAMPLER_LOGITS, false, 1, 1, &sample,
      params_with([](auto *of) { of->top_n_sigma = 1.0f; })},
-    {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with([](auto *of) {
-       if (sampler_params_preset(of, sizeof *of, "llama.cpp") != SAMPLER_OK) std::abort();
-       of->temperature = 0.8f, of->top_k = 40, of->top_p = 0.95f, of->min_p = 0.05f;
-       of->repetition_penalty = 1.1f, of->xtc_probability = 0.5f;
-     })},
+    {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_of_llama_cpp()},
+    {"llama.cpp_own_k", SAMPLER_LOGITS, false, 1, 1, &sample_from_text_by_own_top_k,
+     params_of_llama_cpp()},
     {"mirostat_v2", SAMPLER_LOGITS, false, 1, 1, &sample, params_with([](auto *of) {
        of->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
        of->adaptive_target = 5.0f, of->adaptive_rate = 0.1f;
@@ -296,10 +326,7 @@ const Work kWorks[] = {
     {"lookup7_logits", SAMPLER_LOGITS, false, kNumDrafts + 1, 1, &verify_lookup,
      params(1.0f, 50, 0.9f, 0.0f)},
     {"lookup7_penalties1000", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1,
-     &verify_lookup_after_text, params_with([](auto *of) {
-       of->top_k = 50, of->top_p = 0.9f;
-       of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
-     })},
+     &verify_lookup_after_text, params_with_penalties()},
     {"match7", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1, &verify_match,
      params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9_flat", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
@@ -398,7 +425,8 @@ class Timer {
         workspace_(pool_bytes(kWorkspaceBytes, 4)),
         histories_(size_t(kMaxRows * kHistory) * sizeof(int32_t)),
         history_offsets_(size_t(kMaxRows + 1) * sizeof(int64_t)),
-        bitmasks_(size_t(kMaxRows * ((kMaxCols + 31) / 32)) * sizeof(uint32_t)) {
+        bitmasks_(size_t(kMaxRows * ((kMaxCols + 31) / 32)) * sizeof(uint32_t)),
+        top_k_(size_t(kMaxRows) * sizeof(int32_t)) {
     fill_texts();
     CUDA_CHECK(cudaMemset(draft_token_ids_.data(), 0, draft_token_ids_.bytes()));
     CUDA_CHECK(cudaMemset(small_outputs_.data(), 0, small_outputs_.bytes()));
@@ -447,6 +475,9 @@ class Timer {
     CUDA_CHECK(
         cudaMemcpy(histories_.data(), tokens.data(), histories_.bytes(), cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemset(bitmasks_.data(), 0x55, bitmasks_.bytes()));
+    std::vector<int32_t> top_k(kMaxRows, 40);
+    for (size_t i = 1; i < top_k.size(); i += 2) top_k[i] = 20;
+    CUDA_CHECK(cudaMemcpy(top_k_.data(), top_k.data(), top_k_.bytes(), cudaMemcpyHostToDevice));
   }
 
   void fill_pool(const Cell &cell) {
@@ -492,7 +523,8 @@ class Timer {
     call.reports.row_status = reinterpret_cast<sampler_row_status *>(take(1));
     call.texts = {reinterpret_cast<const int64_t *>(history_offsets_.data()),
                   reinterpret_cast<const int32_t *>(histories_.data()),
-                  reinterpret_cast<const uint32_t *>(bitmasks_.data())};
+                  reinterpret_cast<const uint32_t *>(bitmasks_.data()),
+                  reinterpret_cast<const int32_t *>(top_k_.data())};
     call.workspace = workspace_.data();
     call.workspace_bytes = workspace_.bytes();
     call.draft_token_ids = reinterpret_cast<const int32_t *>(draft_token_ids_.data());
@@ -598,7 +630,7 @@ class Timer {
   const SamplerPtr sampler_;
   const Stream stream_;
   const DeviceMemory pool_, outputs_, small_outputs_, draft_token_ids_;
-  const DeviceMemory workspace_, histories_, history_offsets_, bitmasks_;
+  const DeviceMemory workspace_, histories_, history_offsets_, bitmasks_, top_k_;
   std::tuple<int64_t, sampler_dtype, sampler_input_kind, Content> pool_content_ = {};
   std::map<std::tuple<int64_t, sampler_dtype, bool>, double> read_us_;
   const Clock::time_point begin_ = Clock::now();
