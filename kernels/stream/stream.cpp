@@ -191,7 +191,7 @@ StreamedLists plan_lists(const StagedSampleRequest &request) {
 StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
   const contract::Parameters &all = request.parameters;
-  if (!may_have_staged_stream(request) || stages.min_keep.array ||
+  if (!may_have_staged_stream(request) || request.lacks_lists || stages.min_keep.array ||
       all.rules.order == SAMPLER_FILTERS_JOINT) {
     return {};
   }
@@ -230,8 +230,8 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
 
 bool may_report_apart(const StagedSampleRequest &request) {
   const contract::Reports &wanted = request.wanted;
-  return may_have_staged_stream(request) && request.input.dtype == SAMPLER_F32 &&
-         request.logprob_kind == SAMPLER_LOGPROB_RAW &&
+  return may_have_staged_stream(request) && !request.lacks_lists &&
+         request.input.dtype == SAMPLER_F32 && request.logprob_kind == SAMPLER_LOGPROB_RAW &&
          (request.out_logprobs || request.reports_distribution()) && request.out_token_ids.data &&
          !wanted.are_lists_packed() && !wanted.out_removed_by &&
          are_reports_of_rows(reports_of(request));

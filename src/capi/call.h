@@ -122,6 +122,13 @@ inline void check_contents(Check &check, const contract::VerifyRequest &request)
 template <class Request, class F>
 void visit_other(const Request &, const F &) {}
 template <class F>
+void visit_other(const contract::SampleRequest &request, const F &f) {
+  if (!request.may_lack_lists) return;
+  contract::SampleRequest other = request;
+  other.lacks_lists = true;
+  f(other);
+}
+template <class F>
 void visit_other(const contract::VerifyRequest &request, const F &f) {
   if (!request.verification || !request.verification->keeps_verified) return;
   contract::Verification rules = *request.verification;
@@ -161,16 +168,15 @@ struct RequestParts {
   std::optional<contract::Reports> reports;
   std::optional<contract::Verification> verification;
 
-  // `keeps_verified`: of a verification, contract::Verification's.
-  RequestContext context(sampler_t handle, bool keeps_verified) {
-    return {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified};
+  RequestContext context(sampler_t handle, bool is_of_session) {
+    return {handle->fallback_token_id, &pipeline, &reports, &verification, handle, is_of_session};
   }
 };
 
 // A public operation, by its full call or, in other words for the same arguments, by a simple one.
 template <class Args>
 sampler_status call(sampler_t handle, const Args *user_args, Wording wording = Wording::kFull,
-                    bool keeps_verified = false) noexcept {
+                    bool is_of_session = false) noexcept {
   return enter(handle, [&](Entry &entry) {
     const Busy busy(&handle->owner);
     Check check(entry, true, wording);
@@ -178,7 +184,7 @@ sampler_status call(sampler_t handle, const Args *user_args, Wording wording = W
     Args args;
     if (check.read("args", user_args, &args)) {
       RequestParts parts;
-      const auto request = to_request(check, args, parts.context(handle, keeps_verified));
+      const auto request = to_request(check, args, parts.context(handle, is_of_session));
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -188,7 +194,7 @@ sampler_status call(sampler_t handle, const Args *user_args, Wording wording = W
 // The workspace that the call with these arguments needs. Cold: small, not fast.
 template <class Args>
 [[gnu::cold]] sampler_status size_workspace(Entry &entry, sampler_t handle, const Args *user_args,
-                                            size_t *out_bytes, bool keeps_verified) {
+                                            size_t *out_bytes, bool is_of_session) {
   Check arguments(entry);
   arguments.required("out_bytes", out_bytes);
   if (!arguments.ok()) return arguments.status();
@@ -196,7 +202,7 @@ template <class Args>
   Args args;
   if (!shapes.read("args", user_args, &args)) return shapes.status();
   RequestParts parts;
-  const auto request = to_request(shapes, args, parts.context(handle, keeps_verified));
+  const auto request = to_request(shapes, args, parts.context(handle, is_of_session));
   if (!shapes.ok()) return shapes.status();
   *out_bytes = needed_workspace(*handle, request);
   visit_other(request, [&](const auto &other) {
@@ -206,9 +212,9 @@ template <class Args>
 }
 template <class Args>
 sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes,
-                              bool keeps_verified = false) noexcept {
+                              bool is_of_session = false) noexcept {
   return enter(handle, [&](Entry &entry) {
-    return size_workspace(entry, handle, user_args, out_bytes, keeps_verified);
+    return size_workspace(entry, handle, user_args, out_bytes, is_of_session);
   });
 }
 

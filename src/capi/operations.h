@@ -15,6 +15,9 @@ sampler_status filter(sampler_t sampler, const sampler_filter_args *args, Wordin
 sampler_status select(sampler_t sampler, const sampler_select_args *args, Wording wording) noexcept;
 sampler_status verify(sampler_t sampler, const sampler_verify_args *args, Wording wording) noexcept;
 
+// As sampler_sample, but with less workspace than it asks for, at the cost of time.
+sampler_status sample_of_session(sampler_t sampler, const sampler_sample_args *args) noexcept;
+
 // As sampler_verify, but a bad row only ends its sequence where it is:
 // contract::Verification::keeps_verified.
 sampler_status verify_up_to_bad_rows(sampler_t sampler, const sampler_verify_args *args) noexcept;

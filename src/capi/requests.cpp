@@ -92,7 +92,9 @@ SampleRequest read_sample(Check &check, const sampler_sample_args &args,
 
 SampleRequest to_request(Check &check, const sampler_sample_args &args,
                          const RequestContext &context) {
-  return read_sample(check, args, context, Need::kRequired);
+  SampleRequest request = read_sample(check, args, context, Need::kRequired);
+  request.may_lack_lists = context.is_of_session;
+  return request;
 }
 
 SampleRequest to_request(Check &check, const sampler_score_args &args,

@@ -26,8 +26,8 @@ struct RequestContext {
   std::optional<contract::Reports> *reports;
   std::optional<contract::Verification> *verification;
   const sampler_handle *handle = nullptr;  // whose states the call may have
-  bool keeps_verified = false;             // contract::Verification::keeps_verified
-  int64_t whole_cols = 0;  // above 0: the input is a shard of rows of that many columns
+  bool is_of_session = false;  // contract::Verification::keeps_verified, or may_lack_lists
+  int64_t whole_cols = 0;      // above 0: the input is a shard of rows of that many columns
 };
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,

@@ -13,6 +13,10 @@ sampler_status sample(sampler_t sampler, const sampler_sample_args *args,
   return call(sampler, args, wording);
 }
 
+sampler_status sample_of_session(sampler_t sampler, const sampler_sample_args *args) noexcept {
+  return call(sampler, args, Wording::kFull, true);
+}
+
 sampler_status filter(sampler_t sampler, const sampler_filter_args *args,
                       Wording wording) noexcept {
   return call(sampler, args, wording);

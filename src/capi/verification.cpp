@@ -565,7 +565,7 @@ VerifyRequest to_request(Check &check, const sampler_verify_args &user_args,
   request.random = read_random(check, args.call.random, num_slots);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, shape, rules, &request);
-  rules.keeps_verified = context.keeps_verified;
+  rules.keeps_verified = context.is_of_session;
   if (!check.ok()) return request;
   read_positions(check, args, shape, context, request, &rules);
   if (check.ok() && is_extended(args, rules))

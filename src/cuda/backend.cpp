@@ -270,6 +270,10 @@ struct Layout {
   }
 };
 
+size_t status_bytes(int64_t num_rows) {
+  return size_t(num_rows + num_rows % 2) * sizeof(uint32_t);
+}
+
 size_t bitmap_bytes(int64_t num_teams) {
   return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t);
 }
@@ -505,6 +509,13 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
       kernels::largest_stream_bytes(max_rows, max_cols,
                                     *std::max_element(std::begin(device.shape.stream_blocks),
                                                       std::end(device.shape.stream_blocks)));
+  if (layout.stream_bytes > 0) {  // what follows a stream
+    kernels::Held held;
+    held.kind = kernels::HeldKind::kStaged;
+    held.num_rows = max_rows;
+    layout.stream_bytes += held.bytes();
+    layout.status_bytes = status_bytes(max_rows);
+  }
   if (device.host_parameters) {
     contract::SampleRequest request;
     request.num_rows = max_rows;
@@ -548,7 +559,7 @@ RowsPlan apart_plan_of(const kernels::StagedSampleRequest &request, const Device
     rows.layout = layout_of(draws, rows.plan, device, rows.fast.bytes());
   }
   rows.layout.stream_bytes = std::max(rows.layout.stream_bytes, rows.reports.bytes());
-  rows.layout.status_bytes = (size_t(request.num_rows) + 1) / 2 * 2 * sizeof(uint32_t);
+  rows.layout.status_bytes = status_bytes(request.num_rows);
   return rows;
 }
 RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {

@@ -55,6 +55,18 @@ class Asked {
   size_t bytes_ = 0;
 };
 
+// The place of a stage in the order of the stages; below 0: it is not there.
+int place_of(sampler_stage stage, const sampler_params &params) {
+  if (params.stages[0] == 0) {
+    const bool comes_first =
+        stage == SAMPLER_STAGE_MIN_P && params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST;
+    return comes_first ? 2 * SAMPLER_STAGE_TOP_K - 1 : 2 * stage;
+  }
+  const sampler_stage *const found =
+      std::find(std::begin(params.stages), std::end(params.stages), stage);
+  return found == std::end(params.stages) ? -1 : int(found - params.stages);
+}
+
 }  // namespace
 
 sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_bytes) const {
@@ -148,9 +160,14 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
   }
   sampler_row_params forced = extent.numbers;
   forced.forced_token_id = static_cast<int64_t *>(there);
-  // Fewer arrays may need more: those of top-k, min-p and windows turn lists off, that of the
-  // temperature turns more than greedy rows on. So may log-probabilities of another kind.
+  // Fewer arrays may need more: those of windows before top-k and min-p turn lists off, those of
+  // top-k and min-p make them long, that of the temperature turns more than greedy rows on. So may
+  // log-probabilities of another kind.
   sampler_row_params temperatures = row_params, edits = row_params, both = row_params;
+  constexpr int kFilters = 2;  // of a step: one of them, and then the other, too
+  sampler_row_params filters[kFilters][4] = {{row_params, row_params, row_params, row_params},
+                                             {row_params, row_params, row_params, row_params}};
+  const sampler_stage first[kFilters] = {SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_MIN_P};
   for (const contract::ParameterInfo &parameter : contract::kParameters) {
     const bool is_edit = contract::is_edit(parameter.stage);
     const bool is_temperature = parameter.scalar == offsetof(sampler_params, temperature);
@@ -158,11 +175,24 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
     if (is_temperature) parameter.set_array(&temperatures, array);
     if (is_edit) parameter.set_array(&edits, array);
     if (is_temperature || is_edit) parameter.set_array(&both, array);
+    for (int i = 0; i < kFilters; ++i) {
+      const int before = place_of(first[i], config_.params);
+      const bool is_it = parameter.stage == first[i];
+      const bool comes_after =
+          parameter.stage > 0 && !is_edit && place_of(parameter.stage, config_.params) > before;
+      sampler_row_params(&own)[4] = filters[i];
+      if (is_it) parameter.set_array(&own[0], array);
+      if (is_it || is_temperature) parameter.set_array(&own[1], array);
+      if (is_it || is_temperature || is_edit) parameter.set_array(&own[2], array);
+      if (is_it || is_temperature || is_edit || comes_after) parameter.set_array(&own[3], array);
+    }
   }
   sampler_report_args processed = reports;
   processed.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
-  const sampler_row_params *const some_numbers[] = {&row_params, &temperatures, &edits, &both,
-                                                    &extent.numbers};
+  const sampler_row_params *const some_numbers[] = {
+      &row_params,    &temperatures,  &edits,         &both,          &extent.numbers,
+      &filters[0][0], &filters[0][1], &filters[0][2], &filters[0][3], &filters[1][0],
+      &filters[1][1], &filters[1][2], &filters[1][3]};
   const sampler_report_args *const some_reports[] = {nullptr, &reports, &processed};
   const auto ask_group = [&](auto own) {
     for (const sampler_row_params *own_numbers : some_numbers) {

@@ -148,7 +148,7 @@ sampler_status VerifyBatch::draw(abi::Entry &entry, const sampler_session_advanc
   place_results(args, group, &reports, &call);
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
-  return requests_.call(entry, sampler_sample, call);
+  return requests_.call(entry, capi::sample_of_session, call);
 }
 
 // Verifies all sequences of a group with drafts, in one call.
@@ -233,7 +233,7 @@ sampler_status VerifyBatch::redraw(abi::Entry &entry, const sampler_session_adva
   call.slots = transfer_.in(draws->slots, draws->count);
   call.out_token_ids = transfer_.out(draws->ids, draws->count);
   sampler_status status = transfer_.upload(entry);
-  if (status == SAMPLER_OK) status = requests_.call(entry, sampler_sample, call);
+  if (status == SAMPLER_OK) status = requests_.call(entry, capi::sample_of_session, call);
   if (status == SAMPLER_OK) status = transfer_.download(entry);
   if (status != SAMPLER_OK) return status;
   for (int64_t i = 0, draw = 0; i < group.count && draw < draws->count; ++i) {

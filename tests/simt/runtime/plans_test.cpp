@@ -303,6 +303,20 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
               listed.parameters.min_p.value = 0.1f;
               ASSERT_LE(opened_.workspace_bytes(listed), room)
                   << num_rows << " listed rows of " << num_cols << " columns";
+              static const int32_t top_k[1] = {};
+              listed.parameters.min_p.value = 0.0f;
+              listed.parameters.top_k.array = top_k;
+              ASSERT_LE(opened_.workspace_bytes(listed), room)
+                  << num_rows << " listed rows, or held, of " << num_cols << " columns";
+              static int32_t ranks[1];
+              static uint32_t bits[1];
+              contract::Reports apart;
+              apart.out_ranks = ranks;
+              apart.out_kept_bitmask = bits;
+              listed.reports = &apart;
+              listed.logprob_kind = SAMPLER_LOGPROB_RAW;
+              ASSERT_LE(opened_.workspace_bytes(listed), room)
+                  << num_rows << " rows reported apart of " << num_cols << " columns";
               streamed.parameters.temperature.array = temperatures;
               ASSERT_LE(opened_.workspace_bytes(streamed), room)
                   << num_rows << " streamed rows of " << num_cols << " columns";

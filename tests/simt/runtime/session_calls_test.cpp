@@ -153,6 +153,38 @@ TEST_F(SessionCalls, NumbersOfSomeSequencesFitInTheWorkspace) {
   }
 }
 
+// One of many sequences has a top-k of its own: all rows are listed then, in the session's memory.
+TEST_F(SessionCalls, TopKOfOneOfManySequencesFitsInTheWorkspace) {
+  constexpr std::int32_t kNumSequences = 256;
+  sampler_params own = sampler_params_default();
+  own.min_keep = 7;
+  SessionOptions options = small_options(kNumSequences, 0);
+  options.vocabulary_size = 8192;
+  options.params = &own;
+  const auto logits = [](const Tokens &text) {
+    auto row = long_row(text);
+    row.resize(8192);
+    return row;
+  };
+  Driver driver(options, logits, nullptr, device_options(0), {});
+  for (std::int32_t i = 0; i < kNumSequences; ++i) {
+    Wish wish;
+    wish.prompt = {1, 2, i % 7};
+    sampler_params params = own;
+    if (i == 0) params.top_k = 40;
+    wish.draws = {{0, 1, params}};
+    wish.max_new_tokens = 1;
+    driver.add(wish, sized<sampler_session_add_args>());
+  }
+  runtime::forget_calls();
+  driver.finish();
+  int num_listed = 0;
+  for (const runtime::Launch &launch : runtime::launches()) {
+    num_listed += launch.kernel == sampler::kernels::listed_kernel_address();
+  }
+  EXPECT_GT(num_listed, 0);
+}
+
 // Sequences of all kinds of drafts and verification.
 class Mixed {
  public:

@@ -377,6 +377,59 @@ TEST(Sessions, CallsFitTheirWorkspace) {
   EXPECT_EQ(tokens.read(), expected);
 }
 
+// A session's draw does without lists where its workspace has no room for them.
+TEST(Sessions, DrawsFitTheirWorkspace) {
+  runtime::reset({runtime::kHopper});
+  const Handle sampler = make_handle(SAMPLER_DEVICE_CUDA);
+  constexpr std::int64_t kNumCols = 9000, kNumRows = 40;
+  std::vector<float> values(kNumRows * kNumCols);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i * 7919 % 1009) / 64;
+  }
+  const OnDevice<float> rows(values);
+  const OnDevice<std::int32_t> top_k(std::vector<std::int32_t>(kNumRows, 20));
+  const OnDevice<std::int32_t> tokens(std::vector<std::int32_t>(kNumRows, -7));
+  sampler_params params = sampler_params_default();
+  params.min_keep = 2;
+  sampler_row_params by_slot = {};
+  by_slot.struct_size = sizeof by_slot;
+  by_slot.top_k = top_k.data();
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = rows.data();
+  args.input.num_rows = kNumRows;
+  args.input.num_cols = kNumCols;
+  args.params = &params;
+  args.row_params = &by_slot;
+  args.out_token_ids = tokens.data();
+  std::size_t bytes = 0, least = 0;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
+  const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
+  bool is_listed = false;
+  const auto run = [&](std::size_t room) {
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = room;
+    runtime::forget_calls();
+    const sampler_status status = sampler::capi::sample_of_session(sampler.get(), &args);
+    const auto &launches = runtime::launches();
+    is_listed = std::any_of(launches.begin(), launches.end(), [](const runtime::Launch &launch) {
+      return launch.kernel == sampler::kernels::listed_kernel_address();
+    });
+    return status;
+  };
+  ASSERT_EQ(run(bytes), SAMPLER_OK) << sampler_last_error();
+  EXPECT_TRUE(is_listed);
+  const std::vector<std::int32_t> expected = tokens.read();
+  EXPECT_EQ(run(1), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
+  ASSERT_EQ(
+      std::sscanf(sampler_last_error(), "exec.workspace_bytes is 1; this call needs %zu", &least),
+      1);
+  ASSERT_LT(least, bytes);
+  ASSERT_EQ(run(least), SAMPLER_OK) << sampler_last_error();
+  EXPECT_FALSE(is_listed);
+  EXPECT_EQ(tokens.read(), expected);
+}
+
 // Arrays of the memory of chains lie where their types may, whatever the numbers.
 TEST(Chains, AreAligned) {
   for (const std::size_t id_size : {4, 8}) {
