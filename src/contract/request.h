@@ -108,8 +108,8 @@ struct SampleRequest {
   const Pipeline *pipeline = nullptr;  // null: no stages and no forced tokens
   const Reports *reports = nullptr;    // null: none
 
-  // Whether rows may be computed without lists of their first tokens, on a device whose workspace has
-  // no room for them, as a session's; and whether they are.
+  // Whether rows may be computed without lists of their first tokens, on a device whose workspace
+  // has no room for them, as a session's; and whether they are.
   bool may_lack_lists = false, lacks_lists = false;
 
   // How many tokens of its sequence each output comes after; null: none.
