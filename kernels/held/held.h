@@ -56,8 +56,8 @@ struct Held {
   int64_t num_teams = 0;
   char *memory = nullptr;  // bytes(), aligned
   StreamedEdits edits;     // of weighed kinds: what a launch before this one makes of rows
-  // The output rows of a sample, and their number, that a launch before this one has left. Null: all
-  // rows.
+  // The output rows of a sample, and their number, that a launch before this one has left. Null:
+  // all rows.
   const uint32_t *rows_left = nullptr;
   const uint32_t *num_rows_left = nullptr;
 
