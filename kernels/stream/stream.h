@@ -199,7 +199,7 @@ struct StreamedLists {
 
   char *memory = nullptr;
   int num_tokens = 0;  // that a row's token follows from, at most; 0: the stream draws it
-  int least = 0;       // that top-k keeps
+  int least = 0;       // tokens that top-k keeps at least
   sampler_stage by = SAMPLER_STAGE_TOP_K;  // the stage that they follow from: it, or min-p, top-h,
                                            // or mirostat v1
   bool by_slot = false;          // of some slots it may follow from no such list: those are left
