@@ -546,13 +546,15 @@ RowsPlan rows_plan_of(const Request &request, const Device &device) {
   return rows;
 }
 
-// The same of a request whose reports are streamed apart; `reports` is off: they are not.
-RowsPlan apart_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  if (!kernels::may_report_apart(request) || fast_plan_of(request, device).is_small()) return {};
+// The same; reports that small kernels do not write beside draws are streamed apart.
+RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
+  const RowsPlan at_once = rows_plan_of<kernels::StagedSampleRequest>(request, device);
+  if (at_once.fast.is_small() || !kernels::may_report_apart(request)) return at_once;
   const kernels::StagedSampleRequest draws = kernels::draws_of(request);
-  RowsPlan rows = rows_plan_of(draws, device);
-  if (!rows.fast.is_small()) return {};
+  RowsPlan rows = rows_plan_of<kernels::StagedSampleRequest>(draws, device);
+  if (!rows.fast.is_small()) return at_once;
   rows.reports = stream_of(kernels::reports_of(request), device);
+  if (!rows.reports.is_on()) return at_once;
   rows.reports.has_drawn = true;
   if (rows.plan.num_teams == 0) {  // the draws leave no rows, but the reports may
     rows.plan = plan_of(draws, device, true);
@@ -561,11 +563,6 @@ RowsPlan apart_plan_of(const kernels::StagedSampleRequest &request, const Device
   rows.layout.stream_bytes = std::max(rows.layout.stream_bytes, rows.reports.bytes());
   rows.layout.status_bytes = status_bytes(request.num_rows);
   return rows;
-}
-RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device &device) {
-  const RowsPlan apart = apart_plan_of(request, device);
-  return apart.reports.is_on() ? apart
-                               : rows_plan_of<kernels::StagedSampleRequest>(request, device);
 }
 
 // The same of the positions of chains, whose arrays from the host are the chains'.

@@ -163,29 +163,37 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
   // Fewer arrays may need more: those of windows before top-k and min-p turn lists off, those of
   // top-k and min-p make them long, that of the temperature turns more than greedy rows on. So may
   // log-probabilities of another kind.
-  sampler_row_params temperatures = row_params, edits = row_params, both = row_params;
-  constexpr int kFilters = 2;  // of a step: one of them, and then the other, too
-  sampler_row_params filters[kFilters][4] = {{row_params, row_params, row_params, row_params},
-                                             {row_params, row_params, row_params, row_params}};
-  const sampler_stage first[kFilters] = {SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_MIN_P};
-  for (const contract::ParameterInfo &parameter : contract::kParameters) {
-    const bool is_edit = contract::is_edit(parameter.stage);
-    const bool is_temperature = parameter.scalar == offsetof(sampler_params, temperature);
-    const void *const array = parameter.array_in<void>(extent.numbers);
-    if (is_temperature) parameter.set_array(&temperatures, array);
-    if (is_edit) parameter.set_array(&edits, array);
-    if (is_temperature || is_edit) parameter.set_array(&both, array);
-    for (int i = 0; i < kFilters; ++i) {
-      const int before = place_of(first[i], config_.params);
-      const bool is_it = parameter.stage == first[i];
-      const bool comes_after =
-          parameter.stage > 0 && !is_edit && place_of(parameter.stage, config_.params) > before;
-      sampler_row_params(&own)[4] = filters[i];
-      if (is_it) parameter.set_array(&own[0], array);
-      if (is_it || is_temperature) parameter.set_array(&own[1], array);
-      if (is_it || is_temperature || is_edit) parameter.set_array(&own[2], array);
-      if (is_it || is_temperature || is_edit || comes_after) parameter.set_array(&own[3], array);
+  using Parameter = contract::ParameterInfo;
+  const auto arrays_of = [&](const auto &is_wanted) {
+    sampler_row_params result = row_params;
+    for (const Parameter &parameter : contract::kParameters) {
+      const void *const array = parameter.array_in<void>(extent.numbers);
+      if (is_wanted(parameter)) parameter.set_array(&result, array);
     }
+    return result;
+  };
+  const auto is_edit = [](const Parameter &p) { return contract::is_edit(p.stage); };
+  const auto is_temperature = [](const Parameter &p) {
+    return p.scalar == offsetof(sampler_params, temperature);
+  };
+  const sampler_row_params temperatures = arrays_of(is_temperature), edits = arrays_of(is_edit);
+  const sampler_row_params both =
+      arrays_of([&](const Parameter &p) { return is_temperature(p) || is_edit(p); });
+  sampler_row_params filters[2][4];  // top-k's, and min-p's, with more and more others
+  for (const sampler_stage first : {SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_MIN_P}) {
+    sampler_row_params *const own = filters[first == SAMPLER_STAGE_MIN_P];
+    const auto is_first = [=](const Parameter &p) { return p.stage == first; };
+    const auto may_differ = [&](const Parameter &p) {
+      return is_first(p) || is_temperature(p) || is_edit(p);
+    };
+    own[0] = arrays_of(is_first);
+    own[1] = arrays_of([&](const Parameter &p) { return is_first(p) || is_temperature(p); });
+    own[2] = arrays_of(may_differ);
+    own[3] = arrays_of([&](const Parameter &p) {
+      const bool comes_after =
+          p.stage > 0 && place_of(p.stage, config_.params) > place_of(first, config_.params);
+      return may_differ(p) || comes_after;
+    });
   }
   sampler_report_args processed = reports;
   processed.logprob_kind = SAMPLER_LOGPROB_PROCESSED;

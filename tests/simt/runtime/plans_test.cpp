@@ -303,20 +303,6 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
               listed.parameters.min_p.value = 0.1f;
               ASSERT_LE(opened_.workspace_bytes(listed), room)
                   << num_rows << " listed rows of " << num_cols << " columns";
-              static const int32_t top_k[1] = {};
-              listed.parameters.min_p.value = 0.0f;
-              listed.parameters.top_k.array = top_k;
-              ASSERT_LE(opened_.workspace_bytes(listed), room)
-                  << num_rows << " listed rows, or held, of " << num_cols << " columns";
-              static int32_t ranks[1];
-              static uint32_t bits[1];
-              contract::Reports apart;
-              apart.out_ranks = ranks;
-              apart.out_kept_bitmask = bits;
-              listed.reports = &apart;
-              listed.logprob_kind = SAMPLER_LOGPROB_RAW;
-              ASSERT_LE(opened_.workspace_bytes(listed), room)
-                  << num_rows << " rows reported apart of " << num_cols << " columns";
               streamed.parameters.temperature.array = temperatures;
               ASSERT_LE(opened_.workspace_bytes(streamed), room)
                   << num_rows << " streamed rows of " << num_cols << " columns";
@@ -337,6 +323,43 @@ TEST_P(Plans, FitInTheHandlesWorkspace) {
         }
       }
     }
+  }
+}
+
+// So it has where rows are listed by each slot's own top-k, and held where there is no list; and
+// where their reports are streamed apart. Sizes at which little else takes memory.
+TEST_P(Plans, OfListsFitInTheHandlesWorkspace) {
+  static const float logits[1] = {};
+  static const int32_t numbers[1] = {};
+  static int32_t ids[1], ranks[1];
+  static uint32_t bits[1];
+  const int64_t sizes[][2] = {{300, 128256}, {700, 8192}, {1900, 9000}, {1900, 250000}};
+  for (const auto &[max_rows, max_cols] : sizes) {
+    SCOPED_TRACE(testing::Message() << max_rows << " rows of " << max_cols << " columns");
+    const std::size_t room = opened_.largest_workspace_bytes(max_rows, max_cols);
+    contract::Reports reports;
+    reports.out_ranks = ranks;
+    contract::SampleRequest request;
+    request.input.values = logits;
+    request.input.num_rows = 1;
+    request.input.num_cols = request.input.stride = max_cols;
+    request.row_indices = numbers;
+    request.num_rows = max_rows;
+    request.out_token_ids.data = ids;
+    request.reports = &reports;
+    contract::SampleRequest by_slot = request;
+    by_slot.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+    by_slot.parameters.top_k.array = numbers;
+    EXPECT_LE(opened_.workspace_bytes(by_slot), room) << "by slot";
+    contract::Reports raw = reports;
+    raw.out_kept_bitmask = bits;
+    raw.kept_bitmask_stride = 1;
+    contract::SampleRequest apart = request;
+    apart.reports = &raw;
+    apart.parameters.top_k.value = 40;
+    EXPECT_LE(opened_.workspace_bytes(apart), room) << "apart";
+    apart.parameters.top_k.array = numbers;
+    EXPECT_LE(opened_.workspace_bytes(apart), room) << "apart, by slot";
   }
 }
 

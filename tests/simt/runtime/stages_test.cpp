@@ -123,6 +123,21 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     ASSERT_TRUE(equal(got.chosen_logprobs, beside.chosen_logprobs));
   }
 
+  // The reports of a call, of any sizes; then runtime::launches() are those on the device.
+  void compare_random_reports(Random &random, const SampleArgs &args, const Problem &problem,
+                              std::uint64_t seed) {
+    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
+    sizes.removed_by = false;
+    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
+                                                     problem, sizes.id_type);
+    const auto run = [&](sampler_t sampler) {
+      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
+    };
+    const Reported expected = run(cpu_.get());
+    runtime::forget_calls();
+    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+  }
+
   static bool has_launched(const void *kernel) {
     const std::vector<runtime::Launch> &launches = runtime::launches();
     return std::any_of(launches.begin(), launches.end(),
@@ -401,6 +416,17 @@ void leave_filters_alone(SampleArgs *args, sampler_params *params, sampler_row_p
   args->pipeline = nullptr;
 }
 
+// The arguments of a call, some of which have a slot that does not exist.
+SampleArgs args_of(Random &random, std::uint64_t seed, Call *call) {
+  if (!call->slots.empty() && seed % 4 == 1) {
+    call->slots[0] = std::int32_t(random.one_in(2) ? -1 : call->num_slots);
+  }
+  auto args = call->args<SampleArgs>();
+  args.random.seeds = call->seeds.data();
+  args.random.num_seeds = call->num_slots;
+  return args;
+}
+
 // Rows that are streamed as they are, with a list of what edits make of some tokens.
 TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
   using sampler::kernels::StreamKind;
@@ -429,12 +455,7 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     if (random.one_in(2)) raise_edited(&problem);
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
-    if (!call.slots.empty() && seed % 4 == 1) {
-      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
-    }
-    auto args = call.args<SampleArgs>();
-    args.random.seeds = call.seeds.data();
-    args.random.num_seeds = call.num_slots;
+    auto args = args_of(random, seed, &call);
     const bool has_logprobs = random.one_in(2), counts = random.one_in(4);
     Wanted wanted = {counts, has_logprobs, false};
     sampler_params params = sampler_params_default();
@@ -575,6 +596,17 @@ TEST_P(Stages, OfTwoTotalsEqualTheCpus) {
   ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, {false, true, false}));
 }
 
+// Windows that cut at a value off, and the others.
+void stop_cuts_at_values(pipeline_test::Numbers *numbers) {
+  numbers->top_n_sigma = numbers->epsilon_cutoff = numbers->eta_cutoff = numbers->top_a = 0;
+  numbers->p_less = SAMPLER_P_LESS_NONE;
+  numbers->dynamic_temperature_range = 0;
+}
+void stop_other_windows(pipeline_test::Numbers *numbers) {
+  numbers->typical_p = numbers->top_h = numbers->min_k = numbers->xtc_probability = 0;
+  numbers->top_p_decay = 0;
+}
+
 // Makes top-h, or mirostat v1 without other windows, the same for all slots.
 void set_ranked_stage(Random &random, sampler_stage stage, Problem *problem) {
   const bool is_top_h = stage == SAMPLER_STAGE_TOP_H;
@@ -588,11 +620,8 @@ void set_ranked_stage(Random &random, sampler_stage stage, Problem *problem) {
     (is_top_h ? numbers.top_h : numbers.adaptive_target) = number;
     if (is_top_h) continue;
     numbers.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V1;
-    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
-    numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
-    numbers.p_less = SAMPLER_P_LESS_NONE;
-    numbers.dynamic_temperature_range = 0;
-    numbers.top_p_decay = 0;
+    stop_cuts_at_values(&numbers);
+    stop_other_windows(&numbers);
   }
 }
 
@@ -708,12 +737,7 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
     if (problem.kind != SAMPLER_LOGITS) continue;
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
-    if (!call.slots.empty() && seed % 4 == 1) {
-      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
-    }
-    auto args = call.args<SampleArgs>();
-    args.random.seeds = call.seeds.data();
-    args.random.num_seeds = call.num_slots;
+    auto args = args_of(random, seed, &call);
     args.report_args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
     OwnFilters own(random, problem.params, std::size_t(call.num_slots + problem.num_rows()));
     if (random.one_in(2)) args.row_params = own.add_to(args.row_params);
@@ -733,16 +757,7 @@ TEST_P(Stages, OfListedRowsEqualTheCpus) {
     auto drawn = args;
     ASSERT_NO_FATAL_FAILURE(compare_draws(drawn, problem, seed, {counts, has_logprobs, true}));
     count_launches();
-    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
-    sizes.removed_by = false;
-    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
-                                                     problem, sizes.id_type);
-    const auto run = [&](sampler_t sampler) {
-      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
-    };
-    const Reported expected = run(cpu_.get());
-    runtime::forget_calls();
-    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+    compare_random_reports(random, args, problem, seed);
     count_launches();
   }
   EXPECT_GT(num_listed, int(kNumListed) / 4);
@@ -767,16 +782,13 @@ void keep_weighed_stages(Random &random, Problem *problem) {
   const sampler_adaptive_kind kind = kinds[random.between(0, 1) + (reweighs ? 2 : 0)];
   for (Slot &slot : problem->slots) {
     pipeline_test::Numbers &numbers = slot.numbers;
-    numbers.typical_p = numbers.top_h = numbers.min_k = numbers.xtc_probability = 0;
+    stop_other_windows(&numbers);
     numbers.min_keep = 0;
-    numbers.top_p_decay = 0;
     numbers.adaptive_kind = kind;
     numbers.adaptive_target = random.one_in(2) ? 0.3F : 4.0F;
     numbers.adaptive_rate = 0;
     if (reweighs) {
-      numbers.top_n_sigma = numbers.epsilon_cutoff = numbers.eta_cutoff = numbers.top_a = 0;
-      numbers.p_less = SAMPLER_P_LESS_NONE;
-      numbers.dynamic_temperature_range = 0;
+      stop_cuts_at_values(&numbers);
     } else if (random.one_in(2)) {
       numbers.top_n_sigma = 1.5F;
     }
@@ -798,12 +810,7 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     if (seed % 5 == 2) keep_weighed_stages(random, &problem);
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
-    if (!call.slots.empty() && seed % 4 == 1) {
-      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
-    }
-    auto args = call.args<SampleArgs>();
-    args.random.seeds = call.seeds.data();
-    args.random.num_seeds = call.num_slots;
+    auto args = args_of(random, seed, &call);
     args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
     OwnFilters own(random, problem.params, std::size_t(call.num_slots + problem.num_rows()));
     if (random.one_in(3)) args.row_params = own.add_to(args.row_params);
@@ -824,15 +831,7 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     num_listed += is_apart && has_launched(sampler::kernels::listed_kernel_address());
 
     // The same, with lists of what was kept.
-    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
-    sizes.removed_by = false;
-    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
-                                                     problem, sizes.id_type);
-    const auto run = [&](sampler_t sampler) {
-      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
-    };
-    const Reported expected = run(cpu_.get());
-    expect_equal(run(seed % 7 == 0 ? reads_host_.get() : device_.get()), expected);
+    compare_random_reports(random, args, problem, seed);
   }
   if (!are_f32) return;
   EXPECT_GT(num_apart, int(num_reported) / 4);
@@ -862,12 +861,7 @@ TEST_P(Stages, OfWeighedRowsEqualTheCpus) {
     if (seed % 8 == 3) edit_many(random, &problem);
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     Call call(problem, GetParam());
-    if (!call.slots.empty() && seed % 4 == 1) {
-      call.slots[0] = std::int32_t(random.one_in(2) ? -1 : call.num_slots);
-    }
-    auto args = call.args<SampleArgs>();
-    args.random.seeds = call.seeds.data();
-    args.random.num_seeds = call.num_slots;
+    auto args = args_of(random, seed, &call);
     args.report_args.logprob_kind =
         random.one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
     const bool counts = random.one_in(3), has_logprobs = !random.one_in(4);

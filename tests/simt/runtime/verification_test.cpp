@@ -323,6 +323,40 @@ TEST_P(Verification, OfTreesWithStagesEqualsTheCpus) {
   compare(kind(true, true, true), 150, 15000);
 }
 
+// The bytes that a session's call asks for, and the least that it needs. It runs `kernel` only
+// where it has the former, and writes the same tokens where it has not.
+struct Room {
+  std::size_t asked = 0, least = 0;
+};
+template <class Args, class Ask, class Call>
+void find_room(sampler_t sampler, Args args, const Ask &ask, const Call &call, const void *kernel,
+               const OnDevice<std::int32_t> &tokens, Room *out) {
+  ASSERT_EQ(ask(sampler, &args, &out->asked), SAMPLER_OK);
+  const OnDevice<char> workspace(std::vector<char>(out->asked, 'x'));
+  bool has_run = false;
+  const auto run = [&](std::size_t room) {
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = room;
+    runtime::forget_calls();
+    const sampler_status status = call(sampler, &args);
+    const auto &launches = runtime::launches();
+    has_run = std::any_of(launches.begin(), launches.end(),
+                          [=](const runtime::Launch &launch) { return launch.kernel == kernel; });
+    return status;
+  };
+  ASSERT_EQ(run(out->asked), SAMPLER_OK) << sampler_last_error();
+  EXPECT_TRUE(has_run);
+  const std::vector<std::int32_t> expected = tokens.read();
+  EXPECT_EQ(run(1), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
+  ASSERT_EQ(std::sscanf(sampler_last_error(), "exec.workspace_bytes is 1; this call needs %zu",
+                        &out->least),
+            1);
+  ASSERT_LE(out->least, out->asked);
+  ASSERT_EQ(run(out->least), SAMPLER_OK) << sampler_last_error();
+  EXPECT_FALSE(has_run);
+  EXPECT_EQ(tokens.read(), expected);
+}
+
 // A session's call reads positions one after the other where its workspace has no room for all.
 TEST(Sessions, CallsFitTheirWorkspace) {
   runtime::reset({runtime::kHopper});
@@ -347,34 +381,10 @@ TEST(Sessions, CallsFitTheirWorkspace) {
   args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
   args.out_token_ids = tokens.data();
   args.out_emitted_counts = counts.data();
-  bool is_at_once = false;
-  std::size_t bytes = 0;
-  ASSERT_EQ(sampler::capi::verify_up_to_bad_rows_workspace_size(sampler.get(), &args, &bytes),
-            SAMPLER_OK);
-  const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
-  const auto run = [&](std::size_t room) {
-    args.exec.workspace = workspace.data();
-    args.exec.workspace_bytes = room;
-    runtime::forget_calls();
-    const sampler_status status = sampler::capi::verify_up_to_bad_rows(sampler.get(), &args);
-    const auto &launches = runtime::launches();
-    is_at_once = std::any_of(launches.begin(), launches.end(), [](const runtime::Launch &launch) {
-      return launch.kernel == sampler::kernels::match_kernel_address();
-    });
-    return status;
-  };
-  ASSERT_EQ(run(bytes), SAMPLER_OK) << sampler_last_error();
-  EXPECT_TRUE(is_at_once);
-  const std::vector<std::int32_t> expected = tokens.read();
-  EXPECT_EQ(run(1), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
-  std::size_t least = 0;
-  ASSERT_EQ(
-      std::sscanf(sampler_last_error(), "exec.workspace_bytes is 1; this call needs %zu", &least),
-      1);
-  ASSERT_LE(least, bytes);
-  ASSERT_EQ(run(least), SAMPLER_OK) << sampler_last_error();
-  EXPECT_FALSE(is_at_once);
-  EXPECT_EQ(tokens.read(), expected);
+  Room room;
+  find_room(sampler.get(), args, sampler::capi::verify_up_to_bad_rows_workspace_size,
+            sampler::capi::verify_up_to_bad_rows, sampler::kernels::match_kernel_address(), tokens,
+            &room);
 }
 
 // A session's draw does without lists where its workspace has no room for them.
@@ -402,32 +412,10 @@ TEST(Sessions, DrawsFitTheirWorkspace) {
   args.params = &params;
   args.row_params = &by_slot;
   args.out_token_ids = tokens.data();
-  std::size_t bytes = 0, least = 0;
-  ASSERT_EQ(sampler_sample_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
-  const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
-  bool is_listed = false;
-  const auto run = [&](std::size_t room) {
-    args.exec.workspace = workspace.data();
-    args.exec.workspace_bytes = room;
-    runtime::forget_calls();
-    const sampler_status status = sampler::capi::sample_of_session(sampler.get(), &args);
-    const auto &launches = runtime::launches();
-    is_listed = std::any_of(launches.begin(), launches.end(), [](const runtime::Launch &launch) {
-      return launch.kernel == sampler::kernels::listed_kernel_address();
-    });
-    return status;
-  };
-  ASSERT_EQ(run(bytes), SAMPLER_OK) << sampler_last_error();
-  EXPECT_TRUE(is_listed);
-  const std::vector<std::int32_t> expected = tokens.read();
-  EXPECT_EQ(run(1), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
-  ASSERT_EQ(
-      std::sscanf(sampler_last_error(), "exec.workspace_bytes is 1; this call needs %zu", &least),
-      1);
-  ASSERT_LT(least, bytes);
-  ASSERT_EQ(run(least), SAMPLER_OK) << sampler_last_error();
-  EXPECT_FALSE(is_listed);
-  EXPECT_EQ(tokens.read(), expected);
+  Room room;
+  find_room(sampler.get(), args, sampler_sample_workspace_size, sampler::capi::sample_of_session,
+            sampler::kernels::listed_kernel_address(), tokens, &room);
+  EXPECT_LT(room.least, room.asked);
 }
 
 // Arrays of the memory of chains lie where their types may, whatever the numbers.
