@@ -325,6 +325,7 @@ GPU_OPERATIONS = {
     "lookup7_logits": "7 looked up drafts, logits",
     "lookup7_penalties1000": "7 looked up drafts, penalties",
     "match7": "7 drafts by sample-match",
+    "threshold7": "7 drafts by threshold",
     "penalties1000": "penalties over 1,000 tokens",
     "penalties1000_top20": "the same, 20 log-probabilities",
     "bitmask": "bitmask",

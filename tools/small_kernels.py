@@ -6,7 +6,7 @@ UNIT is stream, edits, listed, chains, decided or held, OBJECT the object file o
 report beside it (kernel_resources.py). For each architecture, 90 for sm_90, there is a kernel for each type and kind
 (of some kinds, one for all types), with 64 registers at most (80 of "edited", "given", "listed" and WEIGHED, and of
 "any" before sm_90; 128 of "edits", and of "listed" from sm_100 on), no stack frame and nothing spilled; and with so
-much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 512 bytes of stack at most; "staged"
+much code at most as LIMITS has it for the kind. CALLERS have 128 registers and 576 bytes of stack at most; "staged"
 has 800, and spills up to 216 bytes in a function. Exit status 77: the CUDA toolkit lacks cuobjdump, with which the
 kernels of one architecture are taken from OBJECT."""
 
@@ -21,7 +21,7 @@ from kernel_resources import read_kernels
 MOST_REGISTERS = 64  # so that 32 warps share a multiprocessor
 MOST_REGISTERS_OF_ANY = 80  # before 9.0, where it would spill some of 64; of edited, given, listed and weighed rows
 MOST_REGISTERS_OF_EDITS = 128
-MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 512
+MOST_REGISTERS_OF_CALLERS, MOST_STACK_OF_CALLERS = 128, 576
 # The walk from one stage to the next, which is outside of all passes over rows, may spill a little.
 MOST_STACK_OF_STAGED, MOST_SPILLED_OF_STAGED = 800, 216
 LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
@@ -34,9 +34,9 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10, "reweighed": 76 << 10, "values": 104 << 10,
-             "typical": 132 << 10},
+             "typical": 132 << 10, "verify-extended": 352 << 10},
 }
-CALLERS = ("verify", "report", "edited-report", "staged", "decide")  # kinds that call functions
+CALLERS = ("verify", "verify-extended", "report", "edited-report", "staged", "decide")  # kinds that call functions
 WEIGHED = ("reweighed", "values", "typical")
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
 ONE_TYPE = ("given", "edits", "listed", "place", "match", "filter", "select", *WEIGHED, *CALLERS)

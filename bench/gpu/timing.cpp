@@ -261,14 +261,21 @@ sampler_status verify_lookup_after_text(sampler_t sampler, const Call &call) {
   args.pipeline = &pipeline;
   return sampler_verify(sampler, &args);
 }
-// By the tokens that a sampling of all positions draws.
-sampler_status verify_match(sampler_t sampler, const Call &call) {
+sampler_status verify_by(sampler_t sampler, const Call &call, sampler_acceptance rule) {
   sampler_verify_args args = verify_args(call);
   sampler_acceptance_params acceptance = {};
   acceptance.struct_size = sizeof acceptance;
-  acceptance.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  acceptance.rule = rule;
   args.acceptance = &acceptance;
   return sampler_verify(sampler, &args);
+}
+// By the tokens that a sampling of all positions draws.
+sampler_status verify_match(sampler_t sampler, const Call &call) {
+  return verify_by(sampler, call, SAMPLER_ACCEPT_SAMPLE_MATCH);
+}
+// As SGLang verifies, by the target's probabilities alone.
+sampler_status verify_threshold(sampler_t sampler, const Call &call) {
+  return verify_by(sampler, call, SAMPLER_ACCEPT_THRESHOLD);
 }
 
 sampler_status residual(sampler_t sampler, const Call &call) {
@@ -329,6 +336,8 @@ const Work kWorks[] = {
      &verify_lookup_after_text, params_with_penalties()},
     {"match7", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1, &verify_match,
      params(1.0f, 50, 0.9f, 0.0f)},
+    {"threshold7", SAMPLER_PROBABILITIES, false, kNumDrafts + 1, 1, &verify_threshold,
+     params(1.0f, 0, 1.0f, 0.0f)},
     {"top_p0.9_flat", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
      Content::kFlat},
     {"top_p0.9_equal", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),

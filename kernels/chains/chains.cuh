@@ -120,6 +120,7 @@ class MatchedRows {
   SAMPLER_DEVICE void append(int64_t, int64_t, float) const {}
 
   SAMPLER_DEVICE uint32_t begin_text(int64_t slot) const { return status_of_text(request_, slot); }
+  SAMPLER_DEVICE bool gives_up() const { return false; }
 
   SAMPLER_DEVICE uint32_t load(const contract::TargetPlace &place, const contract::RowParameters &,
                                bool) {

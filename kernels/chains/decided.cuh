@@ -6,6 +6,7 @@
 
 #include "chains/chains.cuh"
 #include "chains/chains.h"
+#include "chains/plain_rows.cuh"
 #include "contract/draw.h"
 #include "contract/entropy.h"
 #include "contract/rank.h"
@@ -23,10 +24,8 @@ namespace sampler::kernels {
 // The rows of a sequence as contract::Verifier asks for them, one loaded at a time. After a change
 // each token of the list has a new probability, and all others none.
 template <class Context>
-class DecidedRows : RankedList<Context, ListedShared> {
+class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
  public:
-  static constexpr bool kMatches = false;
-
   SAMPLER_DEVICE DecidedRows(const Context &context, const ExtendedVerifyRequest &request,
                              const Stream &stream)
       : List(context, context.template shared<ListedShared>()),
@@ -40,9 +39,8 @@ class DecidedRows : RankedList<Context, ListedShared> {
   // ---- The text: a position's edits know the drafts before it.
 
   SAMPLER_DEVICE bool has_pipeline() const { return request_.has_pipeline; }
-  SAMPLER_DEVICE bool is_adaptive() const { return false; }
   SAMPLER_DEVICE uint32_t begin_text(int64_t slot) const { return status_of_text(request_, slot); }
-  SAMPLER_DEVICE void append(int64_t, int64_t, float) const {}
+  SAMPLER_DEVICE bool gives_up() const { return false; }
 
   // ---- The target's row
 
@@ -102,49 +100,17 @@ class DecidedRows : RankedList<Context, ListedShared> {
   // For greedy rows by RELAXED, whose chains are not decided here.
   SAMPLER_DEVICE void distribute_all() const {}
 
-  // ---- Outputs: chains with reports are not decided here.
-
-  SAMPLER_DEVICE bool has_outputs() const { return false; }
-  SAMPLER_DEVICE bool keeps_loaded() const { return true; }
-  SAMPLER_DEVICE float observation(int64_t) const { return contract::quiet_nan(); }
-  SAMPLER_DEVICE void report(int64_t, int64_t) const {}
-  SAMPLER_DEVICE void report_nothing(int64_t) const {}
-
   // ---- The drafter's row, of given probabilities
 
-  // Checks all of it. The row may be 0 everywhere.
   SAMPLER_DEVICE_CALL uint32_t load_draft(const contract::RowView &view,
                                           const contract::RowParameters &,
                                           const contract::FilterRules &) {
-    draft_ = stored_row(view);
-    if (!contract::has_valid_count(draft_, request_.target.num_cols)) {
+    if (!contract::has_valid_count(view, request_.target.num_cols)) {
       return SAMPLER_ROW_INVALID_CANDIDATE;
     }
-    GivenCheck check;
-    const int lead = (kQuad - draft_.lead % kQuad) % kQuad;
-    const int begin = lead < draft_.count ? lead : draft_.count;  // of whole vectors
-    const int num_quads = (draft_.count - begin) / kQuad;
-    SAMPLER_SOME_UNROLLED
-    for (int i = ctx.thread(); i < num_quads; i += Context::kThreads) {
-      float q[kQuad];
-      draft_.load(ctx, begin + i * kQuad, q);
-      SAMPLER_UNROLLED
-      for (int j = 0; j < kQuad; ++j) check.take(0.0f, q[j]);
-    }
-    const int end = begin + num_quads * kQuad, num_others = begin + (draft_.count - end);
-    if (ctx.thread() < num_others) {
-      const int other = ctx.thread() < begin ? ctx.thread() : end + ctx.thread() - begin;
-      check.take(0.0f, draft_.value(other));
-    }
-    return ctx.block_count(!check.is_valid()) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;
+    const bool is_valid = this->take_draft(workers(), view);
+    return ctx.block_count(!is_valid) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;
   }
-  SAMPLER_DEVICE float draft_probability(int64_t id) const {
-    return id < draft_.count ? draft_.value(int(id)) : 0.0f;
-  }
-  // For siblings without replacement, whose trees are not decided here.
-  SAMPLER_DEVICE void begin_exclusion() const {}
-  SAMPLER_DEVICE void exclude(int64_t) const {}
-  SAMPLER_DEVICE void end_exclusion() const {}
 
   // ---- Changes of the target's row
 
@@ -222,7 +188,6 @@ class DecidedRows : RankedList<Context, ListedShared> {
   contract::RowScale scale_ = {};
   uint64_t weight_ = 0;  // of the list, or of the changed row
   bool greedy_ = false;
-  StoredRow draft_ = {};
 };
 
 // Decides a sequence, or leaves it to the general kernel. Called by a block.

@@ -99,22 +99,25 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   }
 
   SAMPLER_DEVICE const contract::FilterRules &rules() const { return request.parameters.rules; }
-  SAMPLER_DEVICE int64_t num_cols() const {
-    if constexpr (std::is_same_v<Request, contract::VerifyRequest>) {
-      return request.target.num_cols;
+  static constexpr bool kVerifies = std::is_base_of_v<contract::VerifyRequest, Request>;
+
+  SAMPLER_DEVICE const contract::Rows &input() const {
+    if constexpr (kVerifies) {
+      return request.target;
     } else {
-      return request.input.num_cols;
+      return request.input;
     }
   }
+  SAMPLER_DEVICE int64_t num_cols() const { return input().num_cols; }
   SAMPLER_DEVICE bool counts_kept() const {
-    if constexpr (std::is_same_v<Request, contract::VerifyRequest>)
+    if constexpr (kVerifies)
       return false;
     else
       return request.out_kept_counts != nullptr;
   }
 
   SAMPLER_DEVICE sampler_input_kind kind() const {
-    if constexpr (kAnyKind) return request.input.kind;
+    if constexpr (kAnyKind) return input().kind;
     return SAMPLER_LOGITS;
   }
   // The key of the lowest value that a token has.

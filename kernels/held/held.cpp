@@ -146,6 +146,26 @@ HeldKind held_kind(const contract::VerifyRequest &request) {
   return can_hold(all, target.num_cols) ? HeldKind::kVerify : HeldKind::kNone;
 }
 
+HeldKind held_kind(const ExtendedVerifyRequest &request) {
+  const contract::Rows &target = request.target, &draft = request.draft;
+  const contract::Parameters &all = request.parameters;
+  const contract::Verification &rules = request.rules;
+  const bool has_draft = draft.values != nullptr;
+  const bool is_deferred =
+      !rules.acceptance.array && rules.acceptance.value == SAMPLER_ACCEPT_DEFERRED;
+  const bool draws =
+      request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
+  if (!is_dense(target, target.kind) || !is_wide(target.num_cols) || !draws || is_deferred ||
+      (has_draft && (!is_dense(draft, SAMPLER_PROBABILITIES) || rules.excludes_siblings())) ||
+      request.has_pipeline || request.has_outputs || rules.reads_one_by_one) {
+    return HeldKind::kNone;
+  }
+  if (target.kind == SAMPLER_PROBABILITIES) return HeldKind::kVerifyExtended;
+  if (may_have_two_scales(all)) return HeldKind::kNone;
+  const bool may_hold = all.differ_by_slot() || can_hold(all, target.num_cols);
+  return may_hold ? HeldKind::kVerifyExtended : HeldKind::kNone;
+}
+
 HeldKind held_kind(const StagedSampleRequest &request) {
   const contract::Pipeline &stages = request.stages;
   const contract::Parameters &all = request.parameters;
@@ -211,6 +231,12 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
     if (at_once == 0) return Held();
     held.num_teams = std::min(num_rows, at_once);
   }
+  return held;
+}
+
+Held plan_held(const ExtendedVerifyRequest &request, const DeviceShape &device) {
+  Held held = plan_held(held_kind(request), request.num_rows, request.target.num_cols, device);
+  held.tree_numbers = contract::TreeMemory::num_numbers(request.rules, request.num_drafts + 1);
   return held;
 }
 

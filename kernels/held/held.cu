@@ -10,9 +10,9 @@ namespace {
 
 // Blocks per multiprocessor, which leave 64 registers a thread; or 80, or 128.
 template <HeldKind kKind>
-constexpr int kHeldBlocks = is_sample(kKind) || kKind == HeldKind::kVerify ? 2
-                            : is_weighed(kKind)                            ? 3
-                                                                           : 4;
+constexpr int kHeldBlocks = is_sample(kKind) || verifies_rows(kKind) ? 2
+                            : is_weighed(kKind)                      ? 3
+                                                                     : 4;
 
 template <sampler_dtype kDtype, HeldKind kKind>
 __global__ void __launch_bounds__(kBlockThreads, kHeldBlocks<kKind>)

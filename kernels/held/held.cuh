@@ -22,6 +22,7 @@
 #include "held/typical.cuh"
 #include "held/values.cuh"
 #include "held/verify.cuh"
+#include "held/verify_extended.cuh"
 
 namespace sampler::kernels {
 
@@ -50,6 +51,8 @@ SAMPLER_DEVICE void run_held(const Context &ctx, const HeldRequest<kKind> &reque
     SelectBlock<Context>(ctx, request, held).run();
   } else if constexpr (kKind == HeldKind::kVerify) {
     VerifyBlock<Context>(ctx, request, held).run();
+  } else if constexpr (kKind == HeldKind::kVerifyExtended) {
+    ExtendedVerifyBlock<Context>(ctx, request, held).run();
   } else {
     constexpr bool kEdits = kKind != HeldKind::kReport;
     constexpr bool kStages = kKind == HeldKind::kStaged;

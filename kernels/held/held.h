@@ -22,21 +22,22 @@ constexpr uint32_t kWeighedByTable = 512;  // lowest probabilities that adaptive
 
 // What a launch computes.
 enum class HeldKind : int {
-  kNone,          // rows are not held
-  kSoftmax,       // probabilities of all tokens
-  kFilter,        // probabilities, or values, of the tokens that filters keep
-  kChain,         // the tokens of chains of drafts, of given probabilities
-  kVerify,        // the tokens of chains of drafts, of the target's logits
-  kSelect,        // the first tokens
-  kReport,        // draws from rows as given, and reports
-  kEditedReport,  // draws from edited rows, and reports
-  kStaged,        // the same with windows and adaptive stages
-  kDraw,          // draws by the weights of all tokens, or of those that min-p keeps
-  kReweighed,     // the same by weights that adaptive-p or smoothing gives
-  kValues,        // draws from what windows keep that cut a row at a value
-  kTypical,       // draws from what typical-p keeps
+  kNone,            // rows are not held
+  kSoftmax,         // probabilities of all tokens
+  kFilter,          // probabilities, or values, of the tokens that filters keep
+  kChain,           // the tokens of chains of drafts, of given probabilities
+  kVerify,          // the tokens of chains of drafts, of the target's logits
+  kSelect,          // the first tokens
+  kReport,          // draws from rows as given, and reports
+  kEditedReport,    // draws from edited rows, and reports
+  kStaged,          // the same with windows and adaptive stages
+  kDraw,            // draws by the weights of all tokens, or of those that min-p keeps
+  kReweighed,       // the same by weights that adaptive-p or smoothing gives
+  kValues,          // draws from what windows keep that cut a row at a value
+  kTypical,         // draws from what typical-p keeps
+  kVerifyExtended,  // the tokens of chains and trees of drafts, by any rule
 };
-constexpr int kNumHeldKinds = 13;
+constexpr int kNumHeldKinds = 14;
 
 SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
   return kind == HeldKind::kReport || kind == HeldKind::kEditedReport || kind == HeldKind::kStaged;
@@ -44,6 +45,11 @@ SAMPLER_HD constexpr bool is_sample(HeldKind kind) {
 // Draws by weights after stages. Only rows of too many edits are left, and some of typical-p.
 SAMPLER_HD constexpr bool is_weighed(HeldKind kind) {
   return kind == HeldKind::kReweighed || kind == HeldKind::kValues || kind == HeldKind::kTypical;
+}
+
+// Verifies drafts by rows of which filters may keep a part.
+SAMPLER_HD constexpr bool verifies_rows(HeldKind kind) {
+  return kind == HeldKind::kVerify || kind == HeldKind::kVerifyExtended;
 }
 
 // Layout of a launch, chosen by plan_held, read by host and device. A row has a team, and each of
@@ -54,8 +60,9 @@ struct Held {
   int tiles_of_block = 0;
   int64_t num_rows = 0;
   int64_t num_teams = 0;
-  char *memory = nullptr;  // bytes(), aligned
-  StreamedEdits edits;     // of weighed kinds: what a launch before this one makes of rows
+  char *memory = nullptr;    // bytes(), aligned
+  StreamedEdits edits;       // of weighed kinds: what a launch before this one makes of rows
+  int64_t tree_numbers = 0;  // of kVerifyExtended: of a row's contract::TreeMemory
   // The output rows of a sample, and their number, that a launch before this one has left. Null:
   // all rows.
   const uint32_t *rows_left = nullptr;
@@ -73,23 +80,30 @@ struct Held {
   SAMPLER_HD uint32_t *left() const {
     return reinterpret_cast<uint32_t *>(memory + sizeof(StreamHead));
   }
+  SAMPLER_HD int32_t *tree(int64_t row) const {
+    return reinterpret_cast<int32_t *>(memory + offset_of_rest()) + row * tree_numbers;
+  }
   SAMPLER_HD size_t bytes() const {
     if (!leaves_rows()) return 0;
-    return offset_of_edits() + (edits.is_on() ? size_t(num_rows) * edits.row_bytes() : 0);
+    const size_t of_row =
+        edits.is_on() ? edits.row_bytes() : size_t(tree_numbers) * sizeof(int32_t);
+    return offset_of_rest() + lines(size_t(num_rows) * of_row);
   }
   void place(char *workspace) {
     if (!workspace) return;
     memory = workspace;
-    edits.memory = workspace + offset_of_edits();
+    edits.memory = workspace + offset_of_rest();
   }
   // Dynamic shared memory of a block.
   SAMPLER_HD size_t shared_bytes() const;
 
  private:
-  SAMPLER_HD size_t offset_of_edits() const {
+  SAMPLER_HD static size_t lines(size_t bytes) {
     constexpr size_t kLine = kStreamAlignment;
-    const size_t lines = (size_t(num_rows) * sizeof(uint32_t) + kLine - 1) / kLine;
-    return sizeof(StreamHead) + lines * kLine;
+    return (bytes + kLine - 1) / kLine * kLine;
+  }
+  SAMPLER_HD size_t offset_of_rest() const {
+    return sizeof(StreamHead) + lines(size_t(num_rows) * sizeof(uint32_t));
   }
 };
 
@@ -213,8 +227,8 @@ SAMPLER_HD inline size_t Held::shared_bytes() const {
                         : kind == HeldKind::kReweighed ? sizeof(HeldReweighed)
                         : kind == HeldKind::kValues    ? sizeof(HeldValues)
                         : kind == HeldKind::kTypical   ? sizeof(HeldTypical)
-                        : is_sample(kind)              ? sizeof(HeldSample)
-                                                       : sizeof(HeldVerify);
+                        : kind == HeldKind::kVerify    ? sizeof(HeldVerify)
+                                                       : sizeof(HeldSample);
   return before + size_t(tiles_of_block) * kTile * sizeof(float);
 }
 
@@ -244,6 +258,7 @@ void for_each_held_kernel(const F &f) {
   f(F32(), std::integral_constant<HeldKind, HeldKind::kReweighed>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kValues>());
   f(F32(), std::integral_constant<HeldKind, HeldKind::kTypical>());
+  f(F32(), std::integral_constant<HeldKind, HeldKind::kVerifyExtended>());
 }
 
 // The request of a kind's kernels.
@@ -259,6 +274,10 @@ struct HeldRequestOf<HeldKind::kChain> {
 template <>
 struct HeldRequestOf<HeldKind::kVerify> {
   using Type = contract::VerifyRequest;
+};
+template <>
+struct HeldRequestOf<HeldKind::kVerifyExtended> {
+  using Type = ExtendedVerifyRequest;
 };
 template <>
 struct HeldRequestOf<HeldKind::kSelect> {
@@ -279,13 +298,15 @@ SAMPLER_HD inline bool has_bound(int32_t top_k, int64_t num_cols) {
 // The kind of launch for all rows of a request; kNone: not held.
 HeldKind held_kind(const contract::FilterRequest &request);
 HeldKind held_kind(const contract::VerifyRequest &request);
+HeldKind held_kind(const ExtendedVerifyRequest &request);
 HeldKind held_kind(const StagedSampleRequest &request);
 HeldKind held_kind(const contract::SelectRequest &request);
 HeldKind held_kind(const contract::SampleRequest &request);
 
 // kNone without rows, or if a team's shared memory does not hold them.
 Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceShape &device);
-// With the room that edits take.
+// With the room that edits take, or trees.
 Held plan_held(const StagedSampleRequest &request, const DeviceShape &device);
+Held plan_held(const ExtendedVerifyRequest &request, const DeviceShape &device);
 
 }  // namespace sampler::kernels

@@ -19,6 +19,7 @@ class VerifyBlock : CutBlock<Context, HeldVerify, contract::VerifyRequest> {
   SAMPLER_DEVICE void run() {
     if (ctx.thread() == 0) {
       shared.chain = contract::make_chain(request, this->index());
+      shared.distributions[kDraft] = {};  // of no row
       shared.is_left = false;
     }
     ctx.sync();

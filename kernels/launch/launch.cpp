@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "chains/chains.h"
 #include "held/held.h"
@@ -113,10 +114,11 @@ cudaError_t launch_stream_and_rest(const Request &request, const Stream &stream,
 // The type of the rows that are read.
 template <class Request>
 sampler_dtype dtype_of(const Request &request) {
-  return request.input.dtype;
-}
-sampler_dtype dtype_of(const contract::VerifyRequest &request) {
-  return request.target.dtype;
+  if constexpr (std::is_base_of_v<contract::VerifyRequest, Request>) {
+    return request.target.dtype;
+  } else {
+    return request.input.dtype;
+  }
 }
 
 template <class Request>
@@ -240,6 +242,10 @@ cudaError_t launch(const contract::SelectRequest &request, const Held &held, con
   return launch_held_and_rest(request, held, rest, stream);
 }
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream) {
+  return launch_held_and_rest(request, held, rest, stream);
+}
+cudaError_t launch(const ExtendedVerifyRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream) {
   return launch_held_and_rest(request, held, rest, stream);
 }

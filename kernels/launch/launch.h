@@ -104,6 +104,8 @@ cudaError_t launch(const contract::FilterRequest &request, const Held &held, con
                    cudaStream_t stream);
 cudaError_t launch(const contract::VerifyRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
+cudaError_t launch(const ExtendedVerifyRequest &request, const Held &held, const Plan &rest,
+                   cudaStream_t stream);
 cudaError_t launch(const StagedSampleRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
 cudaError_t launch(const contract::SelectRequest &request, const Held &held, const Plan &rest,

@@ -53,6 +53,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     return all_.has_pipeline && all_.positions.stages.adaptive.may_have_window();
   }
   SAMPLER_DEVICE bool has_outputs() const { return all_.has_outputs; }
+  SAMPLER_DEVICE bool gives_up() const { return false; }
 
   SAMPLER_DEVICE uint32_t begin_text(int64_t slot) {
     if (!all_.has_pipeline) return SAMPLER_ROW_OK;

@@ -39,6 +39,7 @@ enum class RowState {
 //   has_pipeline(), is_adaptive(), has_outputs()
 //                          whether there are stages; stages that observations update; per-token
 //                          outputs
+//   gives_up()             whether a row could not be read: nothing is written
 //   begin_text(slot)       resets the history to the slot's own
 //   append(slot, id, observation)
 //                          appends a token to the history
@@ -90,10 +91,11 @@ class Verifier {
     uint32_t status = begin(sequence, INT32_MAX);
     if (status == SAMPLER_ROW_OK) status = verify();
     while (status != SAMPLER_ROW_OK && keeps_verified() && judges_whole_chain()) {
-      if (bad_position_ <= 0) break;
+      if (bad_position_ <= 0 || models_.gives_up()) break;
       status = begin(sequence, bad_position_ - 1);
       if (status == SAMPLER_ROW_OK) status = verify();
     }
+    if (models_.gives_up()) return;
     if (status != SAMPLER_ROW_OK && (!keeps_verified() || judges_whole_chain())) depth_ = 0;
     write(status);
   }

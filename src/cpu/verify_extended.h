@@ -43,6 +43,7 @@ class VerifiedRows {
   bool has_pipeline() const { return pipeline_ != nullptr; }
   bool is_adaptive() const { return pipeline_ && pipeline_->adaptive.may_have_window(); }
   bool has_outputs() const { return positions_.reports_anything(); }
+  static bool gives_up() { return false; }
 
   uint32_t begin_text(int64_t slot) {
     if (!pipeline_) return SAMPLER_ROW_OK;

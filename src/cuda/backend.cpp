@@ -124,7 +124,8 @@ template <class Request>
 constexpr bool kMayBeHeld =
     kMayBeStreamed<Request> || std::is_same_v<Request, contract::FilterRequest> ||
     std::is_same_v<Request, contract::SelectRequest> ||
-    std::is_same_v<Request, contract::VerifyRequest>;
+    std::is_same_v<Request, contract::VerifyRequest> ||
+    std::is_same_v<Request, kernels::ExtendedVerifyRequest>;
 
 // The plans of requests whose rows are streamed, or held; default: they are not.
 template <class Request>
@@ -143,7 +144,7 @@ kernels::Stream stream_of(const Request &request, const Device &device) {
 
 template <class Request>
 kernels::Held held_of(const Request &request, const Device &device) {
-  if constexpr (std::is_same_v<Request, kernels::StagedSampleRequest>) {
+  if constexpr (kMayBeHeld<Request> && kernels::kHasStages<Request>) {
     return kernels::plan_held(request, device.shape);
   } else if constexpr (kMayBeHeld<Request>) {
     const kernels::Extent extent = kernels::extent_of(request);
@@ -204,7 +205,10 @@ FastPlan fast_plan_of(const Request &request, const Device &device) {
     const kernels::Chains chains = kernels::plan_chains(request);
     if (chains.kind == kernels::ChainsKind::kDecided) {
       plan.stream = stream_of(request, chains, device);
-      if (plan.stream.is_on()) plan.chains = chains;
+      if (plan.stream.is_on()) {
+        plan.chains = chains;
+        plan.held = {};
+      }
     }
   }
   return plan;

@@ -2172,7 +2172,7 @@ FAULTS = [
     Fault(
         "parts_of_chains_judged_whole",
         "of a chain with a bad row block verification keeps nothing",
-        [("src/contract/verify_extended.h", "      if (bad_position_ <= 0) break;",
+        [("src/contract/verify_extended.h", "      if (bad_position_ <= 0 || models_.gives_up()) break;",
           "      break;")],
         [session("SessionRules.WhatCameBeforeABadRowStays")]),
     Fault(
@@ -2402,9 +2402,48 @@ FAULTS = [
         "listed_draft_rows_unchecked",
         "values that are no probabilities are taken from a draft's row",
         [("kernels/chains/decided.cuh",
-          "return ctx.block_count(!check.is_valid()) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;",
+          "return ctx.block_count(!is_valid) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;",
           "return SAMPLER_ROW_OK;")],
         [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "held_draft_rows_checked_by_one_block",
+        "a team takes a drafter's row for valid that one of its blocks has seen not to be",
+        [("kernels/held/verify_extended.cuh", "return this->sum(this->exchange(bad)[0]) == 0 ?",
+          "return this->exchange(bad)[0][0] == 0 ?")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "a_few_of_a_drafters_row_unchecked",
+        "the elements beside a drafter's whole vectors may be anything",
+        [("kernels/chains/plain_rows.cuh", "check.take(0.0f, draft_.value(other));", "")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "held_given_rows_normalised",
+        "given probabilities are divided by their sum",
+        [("kernels/held/verify_extended.cuh", "if (is_given(which)) return x;", "")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Typical")]),
+    Fault(
+        "held_residual_without_the_draft",
+        "the row after a rejection is the target's",
+        [("kernels/held/verify_extended.cuh", "p = contract::residual_probability(p, q[j]);", "")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "held_block_ratio_forgotten",
+        "block verification subtracts from the target's row as it is",
+        [("kernels/held/verify_extended.cuh", "p *= factor;", "")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Block")]),
+    Fault(
+        "held_ties_of_the_first_token",
+        "of several largest tokens the last one is the first",
+        [("kernels/held/verify_extended.cuh", "if (x == state().max && ~uint32_t(index) > own) own",
+          "if (x == state().max) own")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "changed_rows_by_their_old_weight",
+        "the residual's sum is that of the row before its change",
+        [("kernels/held/verify_extended.cuh",
+          "set_distribution(contract::probabilities_row_scale(contract::value_of_key(key)), all, 0);",
+          "set_distribution(contract::probabilities_row_scale(contract::value_of_key(key)), all, weight_);")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Block")]),
     Fault(
         "left_chains_decided",
         "chains with a row that no list shows are decided from lists",

@@ -637,49 +637,55 @@ Costs chain(const Case &setup, const Values &values, const Values &of_draft,
   return costs_of(setup, request);
 }
 
-// A chain whose drafts are the row's likeliest token, by a rule that keeps it: all positions are
-// listed, and decided from their lists.
-Costs listed_chain(const Case &setup, const Values &values, sampler_acceptance rule,
-                   int64_t num_drafts) {
-  const Stored target(setup, values, SAMPLER_LOGITS, num_drafts + 1);
-  const auto likeliest = int32_t(std::max_element(values.begin(), values.end()) - values.begin());
-  const std::vector<int32_t> drafts = std::vector<int32_t>(size_t(num_drafts), likeliest);
-  std::vector<int32_t> tokens(size_t(num_drafts) + 1);
-  uint32_t status = 0;
-  Verification rules;
-  rules.acceptance.value = rule;
-  rules.numbers = {1e-9f, 0.3f, 10, 0.6f, 1e-9f, 1e-9f, 8, 8, 1.0f, nullptr};
-  rules.draft_token_stride = num_drafts;
-  rules.positions.input = target.rows;
-  VerifyRequest request;
-  request.target = target.rows;
-  request.target_row_stride = (num_drafts + 1) * target.rows.stride;
-  request.num_rows = 1;
-  request.num_drafts = num_drafts;
-  request.draft_token_ids = drafts.data();
-  request.random.seed.value = 11;
-  request.verification = &rules;
-  set_parameters(&request.parameters, 50, 0.95f, 0.0f);
-  request.out_token_ids.data = tokens.data();
-  request.out_row_status = &status;
-
-  const kernels::ExtendedVerifyRequest extended(request);
-  kernels::Chains chains = kernels::plan_chains(extended);
+// Positions that are listed, and decided from their lists.
+Costs costs_of_listed(const Case &setup, const kernels::ExtendedVerifyRequest &request) {
+  kernels::Chains chains = kernels::plan_chains(request);
   Costs costs;
-  if (setup.by != By::kStreamed || chains.kind != kernels::ChainsKind::kDecided) return costs;
+  if (chains.kind != kernels::ChainsKind::kDecided) return costs;
   std::vector<char> of_chains(chains.bytes() + kernels::Chains::kAlignment);
   chains.memory = of_chains.data() + -uintptr_t(of_chains.data()) % kernels::Chains::kAlignment;
-  const kernels::StagedSampleRequest positions = kernels::positions_of(extended, chains);
+  const kernels::StagedSampleRequest positions = kernels::positions_of(request, chains);
   kernels::Stream stream = kernels::plan_stream(kernels::StreamKind::kList, false,
                                                 positions.num_rows, setup.num_cols, 132, true);
   stream.lists = kernels::plan_lists_alone(positions);
   stream.lists.num_positions = chains.num_positions;
   const std::vector<char> memory = stream_memory(&stream);
-  add_blocks(setup, 1, 0, 0, &costs, [&](auto &ctx) { kernels::run_place(ctx, extended, chains); });
+  add_blocks(setup, 1, 0, 0, &costs, [&](auto &ctx) { kernels::run_place(ctx, request, chains); });
   add_stream(setup, positions, stream, &costs);
   add_blocks(setup, chains.num_sequences, 0, sizeof(kernels::ListedShared), &costs,
-             [&](auto &ctx) { kernels::run_decide(ctx, extended, stream, chains); });
+             [&](auto &ctx) { kernels::run_decide(ctx, request, stream, chains); });
   costs.num_left = *chains.num_left();
+  return costs;
+}
+
+// A chain of a draft by a rule that keeps the row's likeliest token, or by STANDARD, which rejects
+// the least likely.
+Costs verified(const Case &setup, const Values &values, sampler_input_kind kind,
+               sampler_acceptance rule, int32_t top_k, float top_p) {
+  const Stored target(setup, values, kind, 2);
+  const auto likeliest = int32_t(std::max_element(values.begin(), values.end()) - values.begin());
+  const int32_t draft = rule == SAMPLER_ACCEPT_STANDARD ? int32_t(lowest_of(values)) : likeliest;
+  int32_t tokens[2] = {};
+  uint32_t status = 0;
+  Verification rules;
+  rules.acceptance.value = rule;
+  rules.numbers = {1e-9f, 0.3f, 10, 0.6f, 1e-9f, 1e-9f, 8, 8, 1.0f, nullptr};
+  rules.draft_token_stride = 1;
+  rules.positions.input = target.rows;
+  VerifyRequest request;
+  request.target = target.rows;
+  request.target_row_stride = 2 * target.rows.stride;
+  request.num_rows = 1;
+  request.num_drafts = 1;
+  request.draft_token_ids = &draft;
+  request.random.seed.value = 11;
+  request.verification = &rules;
+  set_parameters(&request.parameters, top_k, top_p, 0.0f);
+  request.out_token_ids.data = tokens;
+  request.out_row_status = &status;
+  const kernels::ExtendedVerifyRequest extended(request);
+  const bool is_listed = setup.by == By::kStreamed;
+  const Costs costs = is_listed ? costs_of_listed(setup, extended) : costs_of_held(setup, extended);
   EXPECT_EQ(SAMPLER_ROW_OK, status);
   return costs;
 }
@@ -1015,8 +1021,19 @@ const std::vector<Operation> kListedOperations = {
                   .filters(0, 1, 0.05f)
                   .windows({SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TYPICAL_P})
                   .costs()),
-    OPERATION("a draft by TYPICAL", listed_chain(s, x, SAMPLER_ACCEPT_TYPICAL, 1)),
-    OPERATION("a draft by BLOCK", listed_chain(s, x, SAMPLER_ACCEPT_BLOCK, 1)),
+    OPERATION("a draft by TYPICAL",
+              verified(s, x, SAMPLER_LOGITS, SAMPLER_ACCEPT_TYPICAL, 50, 0.95f)),
+    OPERATION("a draft by BLOCK", verified(s, x, SAMPLER_LOGITS, SAMPLER_ACCEPT_BLOCK, 50, 0.95f)),
+};
+
+// By rows that are held.
+const std::vector<Operation> kHeldOperations = {
+    OPERATION("a rejected draft, probabilities",
+              verified(s, x, SAMPLER_PROBABILITIES, SAMPLER_ACCEPT_STANDARD, 0, 1)),
+    OPERATION("a draft by TYPICAL, probabilities",
+              verified(s, x, SAMPLER_PROBABILITIES, SAMPLER_ACCEPT_TYPICAL, 0, 1)),
+    OPERATION("a draft by THRESHOLD, top-p 0.95",
+              verified(s, x, SAMPLER_LOGITS, SAMPLER_ACCEPT_THRESHOLD, 0, 0.95f)),
 };
 
 // Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
@@ -1094,7 +1111,8 @@ const Cost kCosts[] = {
 };
 
 const Operation &operation_of(const std::string &name) {
-  for (const auto *operations : {&kOperations, &kStagedOperations, &kListedOperations}) {
+  for (const auto *operations :
+       {&kOperations, &kStagedOperations, &kListedOperations, &kHeldOperations}) {
     for (const Operation &operation : *operations) {
       if (name == operation.name) return operation;
     }
@@ -1167,7 +1185,10 @@ TEST_P(HardRows, CostAtMostTwiceAnOrdinaryOne) {
   const int num_streamed = setup.dtype == SAMPLER_F32 ? 14 : 13;  // of f32 also probabilities
   const int num_counted[] = {int(kOperations.size()), 12, num_streamed};
   expect_at_most_twice(setup, part, kOperations, num_counted[int(setup.by)]);
-  if (setup.by == By::kHeld) expect_at_most_twice(setup, part, kStagedOperations, 13);
+  if (setup.by == By::kHeld) {
+    expect_at_most_twice(setup, part, kStagedOperations, 13);
+    expect_at_most_twice(setup, part, kHeldOperations, int(kHeldOperations.size()));
+  }
   if (setup.by != By::kStreamed) return;
   const int num_staged = setup.dtype == SAMPLER_F32 ? 5 : 3;  // of f32 also with reports
   expect_at_most_twice(setup, part, kStagedOperations, num_staged);

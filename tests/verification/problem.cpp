@@ -565,6 +565,7 @@ void Call::lay_outputs() {
   status.assign(count, 0x7777);
   args.out_token_ids = layout_.has_i64_ids ? static_cast<void *>(tokens.data()) : tokens32.data();
   if (layout_.has_accepted_counts) args.out_accepted_counts = accepted.data();
+  args.accumulate_counts = layout_.adds_counts;
   args.out_emitted_counts = emitted.data();
   args.out_row_status = status.data();
   if (layout_.has_positions) {

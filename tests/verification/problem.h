@@ -126,6 +126,7 @@ struct Layout {
   bool has_positions = true;         // out_positions and KV indices are asked for
   bool has_new_outputs = true;       // reports
   bool has_accepted_counts = true;
+  bool adds_counts = false;  // to what stood there
   bool has_i64_ids = false;
   bool has_candidates = false;           // rows are lists, in random order
   bool omits_impossible = false;         // lists are without tokens that have no probability

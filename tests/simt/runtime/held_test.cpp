@@ -18,6 +18,7 @@
 #include "contract/elements.h"
 #include "handles.h"
 #include "launch/launch.h"
+#include "nothing_later.h"
 #include "sampler/sampler.h"
 
 namespace {
@@ -26,6 +27,7 @@ using namespace sampler;
 using kernels::Held;
 using kernels::HeldKind;
 namespace runtime = simt::runtime;
+using simt_test::NothingIsComputedLater;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kUntouched = -77.0f;
@@ -288,22 +290,6 @@ TEST_P(HeldRows, OfFiltersEqualTheCpu) {
   EXPECT_GE(num_held[int(HeldKind::kSoftmax)], 1);
   EXPECT_GE(num_held[int(HeldKind::kFilter)], 10);
 }
-
-// For its lifetime the general kernel, which would compute what was left, does nothing.
-class NothingIsComputedLater {
- public:
-  explicit NothingIsComputedLater(kernels::Operation operation = kernels::Operation::kRows)
-      : kernel_(runtime::kernel_at(kernels::general_kernel_address(operation))), before_(kernel_) {
-    kernel_.bind = [](const runtime::Grid &, void **) -> runtime::Work {
-      return [](std::uint64_t) {};
-    };
-  }
-  ~NothingIsComputedLater() { kernel_ = before_; }
-
- private:
-  runtime::Kernel &kernel_;
-  const runtime::Kernel before_;
-};
 
 TEST_P(HeldRows, OfModelsAreNotLeft) {
   const NothingIsComputedLater nothing;

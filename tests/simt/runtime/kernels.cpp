@@ -280,7 +280,8 @@ void add_held() {
   for_each_held_kernel([](auto dtype, auto kind) {
     runtime::Kernel kernel;
     constexpr HeldKind kKind = decltype(kind)::value;
-    const bool is_large = sampler::kernels::is_sample(kKind) || kKind == HeldKind::kVerify;
+    const bool is_large =
+        sampler::kernels::is_sample(kKind) || sampler::kernels::verifies_rows(kKind);
     kernel.num_registers = is_large ? kHalfOfRegisters : is_weighed(kKind) ? 80 : 64;
     kernel.max_threads = kBlockThreads;
     kernel.static_shared_bytes = 112;

@@ -16,7 +16,9 @@
 #include "capi/operations.h"
 #include "chains/chains.h"
 #include "handles.h"
+#include "held/held.h"
 #include "launch/launch.h"
+#include "nothing_later.h"
 #include "on_device.h"
 #include "problem.h"
 #include "random_problem.h"
@@ -64,7 +66,9 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
       const bool is_decided = launch.kernel == sampler::kernels::decide_kernel_address();
       num_matched_ += is_matched;
       num_decided_ += is_decided;
-      num_trees_ += problem.is_tree && (is_matched || is_decided);
+      const bool is_held = launch.kernel == kHeldKernel;
+      num_held_ += is_held;
+      num_trees_ += problem.is_tree && (is_matched || is_decided || is_held);
     }
     const auto expected = verify(cpu_.get(), problem, layout);
     for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
@@ -89,8 +93,10 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
     EXPECT_GT(num_good_, int(num_problems / kDear));
   }
 
+  const void *const kHeldKernel = sampler::kernels::held_kernel_address(
+      SAMPLER_F32, sampler::kernels::HeldKind::kVerifyExtended);
   int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0, num_matched_ = 0, num_decided_ = 0,
-      num_trees_ = 0;
+      num_held_ = 0, num_trees_ = 0;
 };
 
 TEST_P(Verification, OfChainsEqualsTheCpus) {
@@ -318,6 +324,68 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
 
+// Rows that a team holds: given probabilities, as vLLM's and SGLang's verifications have them, and
+// logits without a filter whose first tokens a stream would list.
+TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
+  constexpr std::uint64_t kNumProblems = 160;
+  // Two rules are held only as some sequences', and of DEFERRED all are left.
+  const bool is_deferred = GetParam() == SAMPLER_ACCEPT_DEFERRED;
+  const bool is_plain = !is_deferred && GetParam() != SAMPLER_ACCEPT_SAMPLE_MATCH;
+  int num_not_left = 0;
+  for (std::uint64_t seed = 19000; seed < 19000 + kNumProblems / kDear; ++seed) {
+    Random random(seeded(seed));
+    Kind held = kind(has_trees() && seed % 2 == 0, false, false);
+    held.has_forced_tokens = random.one_in(6);
+    Problem problem = random_problem(&random, held);
+    lengthen(random, &problem);
+    sampler_params &params = problem.params;
+    if (problem.kind == SAMPLER_LOGITS) {
+      params.top_k = 0;
+      params.min_p = random.one_in(4) ? 0.02F : 0.0F;
+      params.top_p = random.one_in(3) ? 1.0F : random.one_in(2) ? 0.9F : 0.5F;
+      if (random.one_in(4)) mix_top_k(&random, &problem);
+    }
+    give_draft_rows(&problem);
+    if (!random.one_in(6)) problem.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+    if (problem.is_tree && random.one_in(2)) propose_likely(&problem);
+    Layout layout = random_layout(&random, problem);
+    layout.has_candidates = layout.has_new_outputs = false;
+    layout.has_accepted_counts = random.one_in(3);
+    layout.adds_counts = random.one_in(4);
+    if (random.one_in(5) == is_plain) mix_rules(&random, &problem);
+    for (auto &sequence : problem.sequences) {
+      if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
+      auto &row = sequence.target[verification_test::at(
+          random.between(0, static_cast<std::int64_t>(sequence.target.size()) - 1))];
+      if (random.one_in(12)) std::fill(row.begin(), row.end(), 0.5F);
+      if (random.one_in(12)) std::fill(row.begin(), row.end(), 0.0F);
+      if (random.one_in(12)) row.back() = -0.5F;  // no probability
+      if (!sequence.draft.empty() && random.one_in(4)) {
+        auto &draft = sequence.draft[verification_test::at(
+            random.between(0, static_cast<std::int64_t>(sequence.draft.size()) - 1))];
+        const auto last = static_cast<std::int64_t>(draft.size()) - 1;
+        draft[verification_test::at(random.one_in(4) ? last : random.between(0, last))] = -0.5F;
+      }
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    const int num_held_before = num_held_;
+    compare(problem, layout, seed);
+    if (HasFatalFailure()) return;
+    if (problem.kind == SAMPLER_PROBABILITIES && num_held_ > num_held_before && !is_deferred) {
+      const NothingIsComputedLater nothing(sampler::kernels::Operation::kVerify);
+      compare(problem, layout, seed);
+      ++num_not_left;
+      if (HasFatalFailure()) return;
+    }
+  }
+  if (kDear == 1) {
+    EXPECT_EQ(num_not_left > int(kNumProblems / 8), !is_deferred);
+    EXPECT_GT(num_held_ - 2 * num_not_left, int(kNumProblems / 8));
+    EXPECT_EQ(num_trees_ > 3, has_trees());
+  }
+  EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
+}
+
 TEST_P(Verification, OfTreesWithStagesEqualsTheCpus) {
   if (!has_trees()) return;
   compare(kind(true, true, true), 150, 15000);
@@ -442,6 +510,28 @@ TEST(Chains, AreAligned) {
         }
       }
     }
+  }
+}
+
+// Trees of held sequences lie apart, in the memory that is planned.
+TEST(HeldTrees, LieApart) {
+  using sampler::kernels::Held;
+  alignas(sampler::kernels::kStreamAlignment) static char memory[1 << 16];
+  for (std::int64_t num_sequences = 1; num_sequences < 40; ++num_sequences) {
+    Held held;
+    held.kind = sampler::kernels::HeldKind::kVerifyExtended;
+    held.num_rows = num_sequences;
+    held.tree_numbers = 5 * num_sequences + 1;
+    ASSERT_LE(held.bytes(), sizeof memory);
+    held.place(memory);
+    const char *end = reinterpret_cast<const char *>(held.left() + num_sequences);
+    for (std::int64_t i = 0; i < num_sequences; ++i) {
+      const char *const begin = reinterpret_cast<const char *>(held.tree(i));
+      EXPECT_GE(begin, end);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(begin) % alignof(std::int32_t), 0u);
+      end = reinterpret_cast<const char *>(held.tree(i) + held.tree_numbers);
+    }
+    EXPECT_LE(end, memory + held.bytes());
   }
 }
 
