@@ -139,7 +139,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     if (rest != StreamRest::kDone) return;
     ctx.sync();
     if constexpr (kWeighs) {
-      if (this->has_second_total()) this->load_second_total();
+      if (!stream.has_drawn && this->has_second_total()) this->load_second_total();
     }
     if constexpr (Base::kReports) {
       if (stream.has_drawn && ctx.thread() == 0) take_drawn();

@@ -111,8 +111,12 @@ SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters
   };
   const auto all = row.everything();
   switch (rules.order) {
-    case SAMPLER_FILTERS_JOINT:
-      return row.shorter(top_k(all), row.shorter(top_p(all), min_p(all)));
+    case SAMPLER_FILTERS_JOINT: {  // one after the other: compilers order arguments as they like
+      const auto by_top_k = top_k(all);
+      const auto by_top_p = top_p(all);
+      const auto by_min_p = min_p(all);
+      return row.shorter(by_top_k, row.shorter(by_top_p, by_min_p));
+    }
     case SAMPLER_FILTERS_MIN_P_FIRST:
       return top_p(top_k(min_p(all)));
     default:

@@ -340,8 +340,8 @@ FAULTS = [
         "joint_filters_in_sequence",
         "JOINT does what SEQUENTIAL does",
         [("src/contract/filters.h",
-          "return row.shorter(top_k(all), row.shorter(top_p(all), min_p(all)));",
-          "return min_p(top_p(top_k(all)));")],
+          "return row.shorter(by_top_k, row.shorter(by_top_p, by_min_p));",
+          "return row.shorter(min_p(top_p(by_top_k)), row.shorter(by_top_p, by_min_p));")],
         [statistics("Distribution.FiltersJointly")]),
     # ---- Rows
     Fault(
