@@ -299,7 +299,8 @@ typedef struct sampler_verify_args {
 /* Verifies each sequence's drafts and emits between 1 and num_drafts + 1 tokens. */
 SAMPLER_API sampler_status sampler_verify(sampler_t sampler, const sampler_verify_args *args);
 
-/* As sampler_sample_workspace_size. */
+/* As sampler_sample_workspace_size. A handle's workspace may have less for long dense chains by the
+ * standard rule: their positions are then read one after the other, which takes longer. */
 SAMPLER_API sampler_status sampler_verify_workspace_size(sampler_t sampler,
                                                          const sampler_verify_args *args,
                                                          size_t *out_bytes);

@@ -77,10 +77,24 @@ int64_t most_outputs(const ExtendedVerifyRequest &request) {
 
 }  // namespace
 
+contract::Verification rules_of_chains(const contract::VerifyRequest &request) {
+  contract::Verification rules = {};
+  rules.draft_parameters = request.parameters;
+  rules.draft_token_stride = request.num_drafts;
+  contract::SampleRequest &positions = rules.positions;
+  positions.input = request.target;
+  positions.num_rows = request.num_rows * (request.num_drafts + 1);
+  positions.slots = request.slots;
+  positions.parameters = request.parameters;
+  positions.random = request.random;
+  positions.out_token_ids = request.out_token_ids;
+  return rules;
+}
+
 Chains plan_chains(const ExtendedVerifyRequest &request) {
   const contract::Rows &target = request.target;
   Chains chains;
-  if (request.rules.reads_one_by_one) return chains;
+  if (request.reads_one_by_one) return chains;
   const bool has_rows = request.num_rows > 0 && !target.ids && !target.counts && target.stride > 0;
   if (!has_rows || !is_of_drafts(request)) return chains;
   const bool is_matched = compares(request);

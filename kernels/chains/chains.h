@@ -71,6 +71,9 @@ struct Chains {
   }
 };
 
+// What a request of dense chains by the standard rule is as one of any chains.
+contract::Verification rules_of_chains(const contract::VerifyRequest &request);
+
 Chains plan_chains(const ExtendedVerifyRequest &request);
 
 // The sampling of all positions.

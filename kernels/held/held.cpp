@@ -157,7 +157,7 @@ HeldKind held_kind(const ExtendedVerifyRequest &request) {
       request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
   if (!is_dense(target, target.kind) || !is_wide(target.num_cols) || !draws || is_deferred ||
       (has_draft && (!is_dense(draft, SAMPLER_PROBABILITIES) || rules.excludes_siblings())) ||
-      request.has_pipeline || request.has_outputs || rules.reads_one_by_one) {
+      request.has_pipeline || request.has_outputs || request.reads_one_by_one) {
     return HeldKind::kNone;
   }
   if (target.kind == SAMPLER_PROBABILITIES) return HeldKind::kVerifyExtended;

@@ -117,24 +117,23 @@ inline void check_contents(Check &check, const contract::VerifyRequest &request)
                request.num_drafts);
 }
 
-// Calls f with another request for the same, which may need less workspace. Sessions alone have
-// one: their workspace is from before they know which numbers will differ by sequence.
+// Calls f with another request for the same, which may need less workspace. There is one for
+// sessions, whose workspace is from before they know which numbers will differ by sequence; and for
+// dense chains, where the workspace is the handle's: `is_of_handle`.
 template <class Request, class F>
-void visit_other(const Request &, const F &) {}
+void visit_other(const Request &, bool, const F &) {}
 template <class F>
-void visit_other(const contract::SampleRequest &request, const F &f) {
+void visit_other(const contract::SampleRequest &request, bool, const F &f) {
   if (!request.may_lack_lists) return;
   contract::SampleRequest other = request;
   other.lacks_lists = true;
   f(other);
 }
 template <class F>
-void visit_other(const contract::VerifyRequest &request, const F &f) {
-  if (!request.verification || !request.verification->keeps_verified) return;
-  contract::Verification rules = *request.verification;
-  rules.reads_one_by_one = true;
+void visit_other(const contract::VerifyRequest &request, bool is_of_handle, const F &f) {
+  if (request.verification ? !request.verification->keeps_verified : !is_of_handle) return;
   contract::VerifyRequest other = request;
-  other.verification = &rules;
+  other.reads_one_by_one = true;
   f(other);
 }
 
@@ -154,7 +153,7 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
   const size_t needed_bytes = needed_workspace(handle, request);
   bool has_run = false;
   if (needed_bytes > room) {
-    visit_other(request, [&](const Request &other) {
+    visit_other(request, !exec.workspace, [&](const Request &other) {
       run(other, needed_workspace(handle, other));
       has_run = true;
     });
@@ -205,7 +204,7 @@ template <class Args>
   const auto request = to_request(shapes, args, parts.context(handle, is_of_session));
   if (!shapes.ok()) return shapes.status();
   *out_bytes = needed_workspace(*handle, request);
-  visit_other(request, [&](const auto &other) {
+  visit_other(request, false, [&](const auto &other) {
     *out_bytes = std::max(*out_bytes, needed_workspace(*handle, other));
   });
   return shapes.status();

@@ -180,6 +180,9 @@ struct VerifyRequest {
   int64_t bad_row_token = -1;
   const Verification *verification = nullptr;  // null: dense chains, standard rule. In host memory
 
+  // Whether a device reads positions one after the other: its workspace has no room for all.
+  bool reads_one_by_one = false;
+
   TokenIds out_token_ids;
   int32_t *out_accepted_counts = nullptr;
   int32_t *out_emitted_counts = nullptr;

@@ -65,9 +65,6 @@ struct Verification {
   // before the bad row; the sequence is bad only if its first row is.
   bool keeps_verified = false;
 
-  // The same, on a device whose workspace is too small to read all positions at once.
-  bool reads_one_by_one = false;
-
   SAMPLER_HD bool has_trees() const { return parents || first_children; }
   SAMPLER_HD bool excludes_siblings() const {
     return has_trees() && sibling_rule == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;

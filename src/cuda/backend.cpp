@@ -407,11 +407,28 @@ kernels::Chains matched_of(const kernels::ExtendedVerifyRequest &request, const 
   return is_fast ? chains : kernels::Chains();
 }
 
-// Calls f(request) with the request type of its kernels. Requests with stages have other kernels.
+// The same for chains whose positions are sampled, or listed, at once.
+bool reads_at_once(const kernels::ExtendedVerifyRequest &request, const Device &device) {
+  const kernels::Chains chains = kernels::plan_chains(request);
+  if (chains.kind == kernels::ChainsKind::kMatched) return matched_of(request, device).is_on();
+  return chains.is_on() && stream_of(request, chains, device).is_on();
+}
+
+// Calls f(request) with the request type of its kernels. Requests with stages have other kernels,
+// and so have dense chains whose positions are read at once.
 template <class F>
 auto visit(const contract::AnyRequest &any, const Device &device, const F &f) {
   return any.visit([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
+    if constexpr (std::is_same_v<Request, contract::VerifyRequest>) {
+      if (!request.verification && !request.reads_one_by_one && request.num_rows > 0) {
+        const contract::Verification rules = kernels::rules_of_chains(request);
+        contract::VerifyRequest chains = request;
+        chains.verification = &rules;
+        const kernels::ExtendedVerifyRequest extended(chains);
+        if (reads_at_once(extended, device)) return f(extended);
+      }
+    }
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
                   std::is_same_v<Request, contract::FilterRequest> ||
                   std::is_same_v<Request, contract::VerifyRequest>) {
@@ -502,35 +519,6 @@ bool is_host_memory(const Device &device, const void *address) {
          attributes.type != cudaMemoryTypeDevice;
 }
 
-size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
-  Layout layout;
-  if (max_cols > kernels::kListCapacity) {
-    layout.bitmap_bytes =
-        bitmap_bytes(std::min<int64_t>(max_rows, device.shape.num_multiprocessors));
-  }
-  layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);
-  layout.stream_bytes =
-      kernels::largest_stream_bytes(max_rows, max_cols,
-                                    *std::max_element(std::begin(device.shape.stream_blocks),
-                                                      std::end(device.shape.stream_blocks)));
-  if (layout.stream_bytes > 0) {  // what follows a stream
-    kernels::Held held;
-    held.kind = kernels::HeldKind::kStaged;
-    held.num_rows = max_rows;
-    layout.stream_bytes += held.bytes();
-    layout.status_bytes = status_bytes(max_rows);
-  }
-  if (device.host_parameters) {
-    contract::SampleRequest request;
-    request.num_rows = max_rows;
-    // Only non-null matters.
-    visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
-    request.random.seed.per_slot = request.random.offset.per_slot = true;
-    layout.parameter_bytes = host_array_bytes(request);
-  }
-  return layout.bytes();
-}
-
 namespace {
 
 // How the rows of a request are computed.
@@ -593,6 +581,54 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
     }
     return rows_plan_of(request, device).layout.bytes();
   });
+}
+
+namespace {
+
+// Of chains of a few drafts, whose positions are read at once where they fit.
+size_t chains_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
+  constexpr int64_t kDrafts = 7;
+  constexpr int32_t kTopK = 100;
+  contract::VerifyRequest request;
+  request.target.values = &request;  // only non-null matters
+  request.target.num_cols = request.target.stride = max_cols;
+  request.target.num_rows = max_rows * (kDrafts + 1);
+  request.target_row_stride = (kDrafts + 1) * max_cols;
+  request.num_rows = max_rows;
+  request.num_drafts = kDrafts;
+  request.parameters.top_k.value = kTopK;
+  return max_cols > 0 ? workspace_bytes(contract::AnyRequest(request), device) : 0;
+}
+
+}  // namespace
+
+size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
+  Layout layout;
+  if (max_cols > kernels::kListCapacity) {
+    layout.bitmap_bytes =
+        bitmap_bytes(std::min<int64_t>(max_rows, device.shape.num_multiprocessors));
+  }
+  layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);
+  layout.stream_bytes =
+      kernels::largest_stream_bytes(max_rows, max_cols,
+                                    *std::max_element(std::begin(device.shape.stream_blocks),
+                                                      std::end(device.shape.stream_blocks)));
+  if (layout.stream_bytes > 0) {  // what follows a stream
+    kernels::Held held;
+    held.kind = kernels::HeldKind::kStaged;
+    held.num_rows = max_rows;
+    layout.stream_bytes += held.bytes();
+    layout.status_bytes = status_bytes(max_rows);
+  }
+  if (device.host_parameters) {
+    contract::SampleRequest request;
+    request.num_rows = max_rows;
+    // Only non-null matters.
+    visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
+    request.random.seed.per_slot = request.random.offset.per_slot = true;
+    layout.parameter_bytes = host_array_bytes(request);
+  }
+  return std::max(layout.bytes(), chains_bytes(max_rows, max_cols, device));
 }
 
 namespace {

@@ -2406,6 +2406,16 @@ FAULTS = [
           "return SAMPLER_ROW_OK;")],
         [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
     Fault(
+        "dense_chains_share_drafts",
+        "all dense chains that are read at once have the first one's drafts",
+        [("kernels/chains/chains.cpp", "  rules.draft_token_stride = request.num_drafts;\n", "")],
+        [held_rows("OfChainsOfLogitsEqualTheCpu")]),
+    Fault(
+        "handles_without_room_for_chains",
+        "a handle has no room for all positions of a few drafts",
+        [("src/cuda/backend.cpp", "request.num_drafts = kDrafts;", "request.num_drafts = 1;")],
+        [("plans_simt_test", "On/Plans.OfChainsFitInTheHandlesWorkspace/sm_90")]),
+    Fault(
         "held_draft_rows_checked_by_one_block",
         "a team takes a drafter's row for valid that one of its blocks has seen not to be",
         [("kernels/held/verify_extended.cuh", "return this->sum(this->exchange(bad)[0]) == 0 ?",

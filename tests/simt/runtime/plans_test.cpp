@@ -107,6 +107,7 @@ void for_each_request(const Shape &shape, const Use &use) {
   chain.target.kind = chain.draft.kind = SAMPLER_PROBABILITIES;
   chain.parameters.temperature.value = 0.0f;
   chain.num_rows = shape.num_rows;
+  chain.reads_one_by_one = true;
   contract::ResidualRequest residual;
   residual.target = residual.draft = rows;
   residual.num_rows = shape.num_rows;
@@ -360,6 +361,33 @@ TEST_P(Plans, OfListsFitInTheHandlesWorkspace) {
     EXPECT_LE(opened_.workspace_bytes(apart), room) << "apart";
     apart.parameters.top_k.array = numbers;
     EXPECT_LE(opened_.workspace_bytes(apart), room) << "apart, by slot";
+  }
+}
+
+// So have chains of a few drafts, whose positions are read at once; longer ones need no more than
+// chains did that are read position by position.
+TEST_P(Plans, OfChainsFitInTheHandlesWorkspace) {
+  static const float logits[1] = {};
+  for (const int64_t max_cols : {9000, 128256}) {
+    for (const int64_t max_rows : {1, 64, 1000}) {
+      SCOPED_TRACE(testing::Message() << max_rows << " chains of " << max_cols << " columns");
+      const std::size_t room = opened_.largest_workspace_bytes(max_rows, max_cols);
+      contract::VerifyRequest chains;
+      chains.target.values = logits;
+      chains.target.num_cols = chains.target.stride = max_cols;
+      chains.parameters.top_k.value = 50;
+      chains.num_rows = max_rows;
+      const auto bytes_of = [&](int64_t num_drafts) {
+        chains.num_drafts = num_drafts;
+        chains.target.num_rows = max_rows * (num_drafts + 1);
+        chains.target_row_stride = (num_drafts + 1) * max_cols;
+        return opened_.workspace_bytes(chains);
+      };
+      for (const int64_t num_drafts : {1, 3, 7}) EXPECT_LE(bytes_of(num_drafts), room);
+      EXPECT_GT(bytes_of(200), room);
+      chains.reads_one_by_one = true;
+      EXPECT_LE(bytes_of(200), room);
+    }
   }
 }
 

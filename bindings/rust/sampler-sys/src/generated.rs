@@ -2448,7 +2448,8 @@ functions! {
     fn sampler_chain_speculative(sampler: sampler_t, target: *const sampler_rows, draft: *const sampler_rows, draft_token_ids: *const i32, num_drafts: i64, seed: u64, offset: u64, out_token_ids: *mut i32, out_accepted_counts: *mut i32, out_emitted_counts: *mut i32, stream: sampler_stream) -> sampler_status;
     /// Verifies each sequence's drafts and emits between 1 and num_drafts + 1 tokens.
     fn sampler_verify(sampler: sampler_t, args: *const sampler_verify_args) -> sampler_status;
-    /// As sampler_sample_workspace_size.
+    /// As sampler_sample_workspace_size. A handle's workspace may have less for long dense chains by the
+    /// standard rule: their positions are then read one after the other, which takes longer.
     fn sampler_verify_workspace_size(sampler: sampler_t, args: *const sampler_verify_args, out_bytes: *mut usize) -> sampler_status;
     /// Writes the distribution after a rejection in sampler_verify: max(p - q, 0) of each row,
     /// renormalised, or p where that is 0 everywhere.
