@@ -585,7 +585,7 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
 
 namespace {
 
-// Of chains of a few drafts, whose positions are read at once where they fit.
+// What chains of a few drafts need whose positions are read at once.
 size_t chains_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
   constexpr int64_t kDrafts = 7;
   constexpr int32_t kTopK = 100;

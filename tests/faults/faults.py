@@ -1124,7 +1124,7 @@ FAULTS = [
     Fault(
         "one_total_of_streamed_rows",
         "raw log-probabilities of streamed rows are of the weights by which top-p cuts",
-        [("kernels/stream/stream.cuh", "if (this->has_second_total()) this->load_second_total();", "")],
+        [("kernels/stream/stream.cuh", "if (!stream.has_drawn && this->has_second_total()) this->load_second_total();", "")],
         [streamed_reports()]),
     Fault(
         "list_of_what_top_k_keeps",
