@@ -23,20 +23,13 @@ bool compares(const ExtendedVerifyRequest &request) {
          !request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
 }
 
-// Whether a lists' kernel can decide: rows of logits, whose drafts' rows, if any, are given. Lists
-// have no more of a greedy row than its first token, and the random numbers of all rules but
-// SAMPLE_MATCH for XTC.
+// Whether kernels of rows of logits can decide, where the drafts' rows, if any, are given.
 bool can_decide(const ExtendedVerifyRequest &request) {
-  const contract::PerSlot<sampler_acceptance> &rule = request.rules.acceptance;
   const contract::Rows &draft = request.draft;
-  const bool may_be_greedy = request.parameters.temperature.array || are_greedy(request.parameters);
-  const bool may_be_relaxed = rule.array || rule.value == SAMPLER_ACCEPT_RELAXED;
   const bool has_draft = draft.values != nullptr;
   const bool is_given = draft.kind == SAMPLER_PROBABILITIES && !draft.ids && !draft.counts;
-  const bool has_xtc = request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
-  return request.target.kind == SAMPLER_LOGITS && !(may_be_greedy && may_be_relaxed) &&
-         !(rule.array && has_xtc) && (!has_draft || is_given) && !request.has_outputs &&
-         request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+  return request.target.kind == SAMPLER_LOGITS && (!has_draft || is_given) &&
+         !request.has_outputs && request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
 }
 
 // Trees whose nodes have their parents' numbers, and no outputs by depth. Each node looks for its
@@ -76,6 +69,14 @@ int64_t most_outputs(const ExtendedVerifyRequest &request) {
 }
 
 }  // namespace
+
+bool may_be_listed(const ExtendedVerifyRequest &request) {
+  const contract::PerSlot<sampler_acceptance> &rule = request.rules.acceptance;
+  const bool may_be_greedy = request.parameters.temperature.array || are_greedy(request.parameters);
+  const bool may_be_relaxed = rule.array || rule.value == SAMPLER_ACCEPT_RELAXED;
+  const bool has_xtc = request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
+  return !(may_be_greedy && may_be_relaxed) && !(rule.array && has_xtc);
+}
 
 contract::Verification rules_of_chains(const contract::VerifyRequest &request) {
   contract::Verification rules = {};

@@ -16,7 +16,7 @@ namespace sampler::kernels {
 enum class ChainsKind : int {
   kNone,     // positions are not read at once
   kMatched,  // each draft is compared with the token that its position draws
-  kDecided,  // decided from lists of the positions' first tokens, by any rule
+  kDecided,  // decided by any rule from lists of the positions' first tokens, or from held rows
 };
 
 // Layout of a call's memory, chosen by plan_chains, read by host and device: arrays by output,
@@ -70,6 +70,10 @@ struct Chains {
     return reinterpret_cast<int32_t *>(memory + offset_of_numbers());
   }
 };
+
+// Whether lists show all that rules need to know: they have no more of a greedy row than its first
+// token, and the random numbers of all rules but SAMPLE_MATCH for XTC.
+bool may_be_listed(const ExtendedVerifyRequest &request);
 
 // What a request of dense chains by the standard rule is as one of any chains.
 contract::Verification rules_of_chains(const contract::VerifyRequest &request);

@@ -146,7 +146,10 @@ HeldKind held_kind(const contract::VerifyRequest &request) {
   return can_hold(all, target.num_cols) ? HeldKind::kVerify : HeldKind::kNone;
 }
 
-HeldKind held_kind(const ExtendedVerifyRequest &request) {
+namespace {
+
+// Whether the rows, as given or edited, are for kVerifyExtended, and the rules.
+bool can_verify(const ExtendedVerifyRequest &request) {
   const contract::Rows &target = request.target, &draft = request.draft;
   const contract::Parameters &all = request.parameters;
   const contract::Verification &rules = request.rules;
@@ -157,13 +160,24 @@ HeldKind held_kind(const ExtendedVerifyRequest &request) {
       request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request.random.are_watermarks;
   if (!is_dense(target, target.kind) || !is_wide(target.num_cols) || !draws || is_deferred ||
       (has_draft && (!is_dense(draft, SAMPLER_PROBABILITIES) || rules.excludes_siblings())) ||
-      request.has_pipeline || request.has_outputs || request.reads_one_by_one) {
-    return HeldKind::kNone;
+      request.has_outputs || request.reads_one_by_one) {
+    return false;
   }
-  if (target.kind == SAMPLER_PROBABILITIES) return HeldKind::kVerifyExtended;
-  if (may_have_two_scales(all)) return HeldKind::kNone;
-  const bool may_hold = all.differ_by_slot() || can_hold(all, target.num_cols);
-  return may_hold ? HeldKind::kVerifyExtended : HeldKind::kNone;
+  if (target.kind == SAMPLER_PROBABILITIES) return true;
+  return !may_have_two_scales(all) && (all.differ_by_slot() || can_hold(all, target.num_cols));
+}
+
+// Whether stages are edits that a launch lists.
+bool has_few_edits(const contract::Pipeline &stages) {
+  return are_edits_few(stages) && !stages.has_windows && !stages.adaptive.may_have_window() &&
+         !stages.adaptive.may_decay() && !stages.min_keep.array && stages.min_keep.value <= 1;
+}
+
+}  // namespace
+
+HeldKind held_kind(const ExtendedVerifyRequest &request) {
+  const bool is_held = !request.has_pipeline && can_verify(request);
+  return is_held ? HeldKind::kVerifyExtended : HeldKind::kNone;
 }
 
 HeldKind held_kind(const StagedSampleRequest &request) {
@@ -240,6 +254,19 @@ Held plan_held(const ExtendedVerifyRequest &request, const DeviceShape &device) 
   return held;
 }
 
+Held plan_held(const ExtendedVerifyRequest &request, const Chains &chains,
+               const DeviceShape &device) {
+  if (!request.has_pipeline || !has_few_edits(request.positions.stages) || !can_verify(request)) {
+    return {};
+  }
+  Held held =
+      plan_held(HeldKind::kVerifyExtended, request.num_rows, request.target.num_cols, device);
+  held.tree_numbers = contract::TreeMemory::num_numbers(request.rules, request.num_drafts + 1);
+  held.edits = plan_edits(positions_of(request, chains), device.edits_bytes);
+  held.num_edited = chains.num_outputs();
+  return held.edits.capacity >= 0 ? held : Held();
+}
+
 Held plan_held(const StagedSampleRequest &request, const DeviceShape &device) {
   const auto plan = [&](HeldKind kind) {
     return plan_held(kind, request.num_rows, request.input.num_cols, device);
@@ -247,6 +274,7 @@ Held plan_held(const StagedSampleRequest &request, const DeviceShape &device) {
   Held held = plan(held_kind(request));
   if (!is_weighed(held.kind) || !request.stages.has_edits()) return held;
   held.edits = plan_edits(request, device.edits_bytes);
+  held.num_edited = request.num_rows;
   const bool is_limited = !request.num_before;  // as in plan_lists_alone()
   const bool fits = held.edits.capacity >= 0 && (!is_limited || held.bytes() <= kMostBytesOfEdits);
   return fits ? held : plan(HeldKind::kStaged);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "chains/chains.h"
 #include "contract/request.h"
 #include "contract/verify_chain.h"
 #include "machine/device_shape.h"
@@ -60,8 +61,10 @@ struct Held {
   int tiles_of_block = 0;
   int64_t num_rows = 0;
   int64_t num_teams = 0;
-  char *memory = nullptr;    // bytes(), aligned
-  StreamedEdits edits;       // of weighed kinds: what a launch before this one makes of rows
+  char *memory = nullptr;  // bytes(), aligned
+  // Of weighed kinds and kVerifyExtended: what a launch before this one makes of num_edited rows.
+  StreamedEdits edits;
+  int64_t num_edited = 0;
   int64_t tree_numbers = 0;  // of kVerifyExtended: of a row's contract::TreeMemory
   // The output rows of a sample, and their number, that a launch before this one has left. Null:
   // all rows.
@@ -81,18 +84,16 @@ struct Held {
     return reinterpret_cast<uint32_t *>(memory + sizeof(StreamHead));
   }
   SAMPLER_HD int32_t *tree(int64_t row) const {
-    return reinterpret_cast<int32_t *>(memory + offset_of_rest()) + row * tree_numbers;
+    return reinterpret_cast<int32_t *>(memory + offset_of_trees()) + row * tree_numbers;
   }
   SAMPLER_HD size_t bytes() const {
     if (!leaves_rows()) return 0;
-    const size_t of_row =
-        edits.is_on() ? edits.row_bytes() : size_t(tree_numbers) * sizeof(int32_t);
-    return offset_of_rest() + lines(size_t(num_rows) * of_row);
+    return offset_of_edits() + (edits.is_on() ? size_t(num_edited) * edits.row_bytes() : 0);
   }
   void place(char *workspace) {
     if (!workspace) return;
     memory = workspace;
-    edits.memory = workspace + offset_of_rest();
+    edits.memory = workspace + offset_of_edits();
   }
   // Dynamic shared memory of a block.
   SAMPLER_HD size_t shared_bytes() const;
@@ -102,8 +103,11 @@ struct Held {
     constexpr size_t kLine = kStreamAlignment;
     return (bytes + kLine - 1) / kLine * kLine;
   }
-  SAMPLER_HD size_t offset_of_rest() const {
+  SAMPLER_HD size_t offset_of_trees() const {
     return sizeof(StreamHead) + lines(size_t(num_rows) * sizeof(uint32_t));
+  }
+  SAMPLER_HD size_t offset_of_edits() const {
+    return offset_of_trees() + lines(size_t(num_rows * tree_numbers) * sizeof(int32_t));
   }
 };
 
@@ -308,5 +312,8 @@ Held plan_held(HeldKind kind, int64_t num_rows, int64_t num_cols, const DeviceSh
 // With the room that edits take, or trees.
 Held plan_held(const StagedSampleRequest &request, const DeviceShape &device);
 Held plan_held(const ExtendedVerifyRequest &request, const DeviceShape &device);
+// With few edits, of positions that a launch finds.
+Held plan_held(const ExtendedVerifyRequest &request, const Chains &chains,
+               const DeviceShape &device);
 
 }  // namespace sampler::kernels

@@ -1,5 +1,5 @@
 // Chains and trees of drafts, by any rule but DEFERRED: the target's rows that decide are held, one
-// after another.
+// after another. Few edits may change them, of a launch before this one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "contract/rank.h"
 #include "contract/verify_extended.h"
 #include "contract/weight.h"
-#include "held/cut.cuh"
+#include "held/edits.cuh"
 #include "row/entropy.cuh"
 
 namespace sampler::kernels {
@@ -18,17 +18,18 @@ namespace sampler::kernels {
 // The rows of a sequence as contract::Verifier asks for them. A change replaces the held values by
 // probabilities.
 template <class Context>
-class ExtendedVerifyBlock : CutBlock<Context, HeldSample, ExtendedVerifyRequest, true>,
+class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyRequest, true>,
                             public PlainRows {
  public:
-  using Cut = CutBlock<Context, HeldSample, ExtendedVerifyRequest, true>;
-  using Cut::Cut;
+  using Edited = EditedBlock<Context, HeldSample, ExtendedVerifyRequest, true>;
+  using Cut = typename Edited::Cut;
+  using Edited::Edited;
 
   SAMPLER_DEVICE void run() {
     ctx.wait_for_launch_before();
     const int64_t sequence = this->index();
     const contract::TreeMemory tree =
-        contract::TreeMemory::of(request.rules, request.num_drafts + 1, this->held.tree(sequence));
+        contract::TreeMemory::of(request.rules, request.num_drafts + 1, held.tree(sequence));
     contract::Verifier<ExtendedVerifyBlock> verifier(request, request.rules, tree, *this);
     verifier.run_sequence(sequence);
     if (!is_left_) return;
@@ -41,8 +42,9 @@ class ExtendedVerifyBlock : CutBlock<Context, HeldSample, ExtendedVerifyRequest,
             ctx.team_size() * Context::kThreads};
   }
 
-  SAMPLER_DEVICE bool has_pipeline() const { return false; }
-  SAMPLER_DEVICE uint32_t begin_text(int64_t) const { return SAMPLER_ROW_OK; }
+  // A position's edits know the drafts before it.
+  SAMPLER_DEVICE bool has_pipeline() const { return request.has_pipeline; }
+  SAMPLER_DEVICE uint32_t begin_text(int64_t slot) const { return status_of_text(request, slot); }
   SAMPLER_DEVICE bool gives_up() const { return is_left_; }
 
   // ---- The target's row
@@ -58,7 +60,19 @@ class ExtendedVerifyBlock : CutBlock<Context, HeldSample, ExtendedVerifyRequest,
       this->set_parameters(parameters);
     }
     this->load_as_f32(row_);
-    this->set_maximum(this->checked(row_, this->max_of_team(this->largest_by_bins(row_))));
+    uint32_t key = this->max_of_team(this->largest_by_bins(row_));
+    if (held.edits.is_on()) {
+      const uint32_t output = uint32_t(place.mask_output);
+      const EditsHead edits = this->edits_head(output);
+      uint32_t status = edits.number_status;
+      if (status == SAMPLER_ROW_OK) status = status_of_key(key);
+      if (status == SAMPLER_ROW_OK) status = edits.status;
+      if (status != SAMPLER_ROW_OK) return status;
+      if (edits.num_edited == EditsHead::kLeft) return give_up();
+      this->edit(row_, edits, output);
+      key = this->max_of_team(this->largest_by_bins(row_));
+    }
+    this->set_maximum(this->checked(row_, key));
     ctx.sync();
     if (state().status != SAMPLER_ROW_OK) return state().status;
     if (contract::is_greedy(parameters.temperature)) {
@@ -68,8 +82,7 @@ class ExtendedVerifyBlock : CutBlock<Context, HeldSample, ExtendedVerifyRequest,
     } else if (!this->is_other() && this->cut(row_, true)) {
       set_distribution(this->scale(), shared.cut, shared.kept_weight);
     } else {
-      is_left_ = true;
-      return SAMPLER_ROW_INVALID_VALUE;  // ends the walk
+      return give_up();
     }
     return SAMPLER_ROW_OK;
   }
@@ -208,10 +221,17 @@ class ExtendedVerifyBlock : CutBlock<Context, HeldSample, ExtendedVerifyRequest,
 
  private:
   using Cut::ctx;
+  using Cut::held;
   using Cut::request;
   using Cut::shared;
   using Cut::state;
   using Row = typename Cut::Row;
+
+  // Ends the walk, and leaves the sequence.
+  SAMPLER_DEVICE uint32_t give_up() {
+    is_left_ = true;
+    return SAMPLER_ROW_INVALID_VALUE;
+  }
 
   // Given probabilities are taken as they are.
   SAMPLER_DEVICE bool is_given(contract::RowState which) const {

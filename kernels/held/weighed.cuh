@@ -8,7 +8,7 @@
 #include "contract/draw.h"
 #include "contract/entropy.h"
 #include "contract/log2.h"
-#include "held/cut.cuh"
+#include "held/edits.cuh"
 #include "operations/report_outputs.cuh"
 #include "operations/sample.cuh"
 #include "stages/staged.h"
@@ -16,9 +16,9 @@
 namespace sampler::kernels {
 
 template <class Context, class Shared>
-class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
+class WeighedBlock : protected EditedBlock<Context, Shared, StagedSampleRequest> {
  public:
-  using Base = CutBlock<Context, Shared, StagedSampleRequest>;
+  using Base = EditedBlock<Context, Shared, StagedSampleRequest>;
   using Base::Base;
 
  protected:
@@ -59,7 +59,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint32_t status = shared.status;
     EditsHead edits = {};
     if (held.edits.is_on()) {
-      edits = edits_head();
+      edits = this->edits_head(uint32_t(this->index()));
       if (status == SAMPLER_ROW_OK) status = edits.number_status;
       if (status == SAMPLER_ROW_OK && edits.num_edited == EditsHead::kLeft) {
         return this->leave(this->index());
@@ -71,7 +71,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     const float max = contract::value_of_key(key);
     const Given given = {max, has_raw_logprobs() ? raw_weight(row, max) : 0};
     if (held.edits.is_on()) {
-      edit(row, edits);
+      this->edit(row, edits, uint32_t(this->index()));
       key = this->max_of_team(this->key_of_part(row));
       status = status_of_key(key);
       if (status != SAMPLER_ROW_OK) return write_bad(status);
@@ -95,19 +95,11 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
 
   // ---- Passes
 
-  // Calls f(slot, quad) for the lane's vectors of a tile.
-  template <class F>
-  SAMPLER_DEVICE void for_each_quad(int tile, const F &f) const {
-    SAMPLER_KEEP_ROLLED
-    for (int slot = 0; slot < Block::kSlots; ++slot) {
-      f(slot, ctx.load_shared(this->place(tile, slot)));
-    }
-  }
   // Calls f(x) for each of the thread's elements.
   template <class F>
   SAMPLER_DEVICE void for_each_element(const Row &row, const F &f) const {
     this->for_each_tile(row, [&](int tile) {
-      for_each_quad(tile, [&](int, const Vector &quad) {
+      this->for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) f(contract::float_of(quad.word[j]));
       });
@@ -119,7 +111,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t own = 0;
     this->for_each_tile(row, [&](int tile) {
       contract::WeightSum weights;
-      for_each_quad(tile, [&](int, const Vector &quad) {
+      this->for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) weights.add(relative(contract::float_of(quad.word[j])));
       });
@@ -133,7 +125,7 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t own = 0, own_surprise = 0;
     this->for_each_tile(row, [&](int tile) {
       contract::WeightSum weights, surprises;
-      for_each_quad(tile, [&](int, const Vector &quad) {
+      this->for_each_quad(tile, [&](int, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const float x = contract::float_of(quad.word[j]);
@@ -155,18 +147,6 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
     uint64_t count = 0;
     for_each_element(row, [&](float x) { count += x > kept.below ? 1 : 0; });
     return int32_t(this->weight_of_team(count));
-  }
-
-  // A token's value, as edits leave it.
-  SAMPLER_DEVICE float edited_value(const Row &row, int id) const {
-    if (!held.edits.is_on() || edits_head().num_edited == 0) return row.value(id);
-    const uint32_t output = uint32_t(this->index()), position = uint32_t(id + row.lead);
-    const uint32_t word = ctx.load_fresh(&held.edits.bits(output)[position / 32]);
-    const uint32_t bit = uint32_t(1) << (position % 32);
-    if ((word & bit) == 0) return row.value(id);
-    const uint32_t before = ctx.load_fresh(&held.edits.before(output)[position / 32]);
-    const uint32_t place = before + uint32_t(Context::count_bits(word & (bit - 1)));
-    return ctx.load_fresh(&held.edits.values(output)[place]);
   }
 
   // ---- Output
@@ -207,48 +187,9 @@ class WeighedBlock : protected CutBlock<Context, Shared, StagedSampleRequest> {
   }
 
  private:
-  SAMPLER_DEVICE EditsHead edits_head() const {
-    const auto *const head =
-        reinterpret_cast<const Vector *>(held.edits.head(uint32_t(this->index())));
-    const Vector raw = ctx.load_fresh(head);
-    return {raw.word[0], raw.word[1], int32_t(raw.word[2]), raw.word[3]};
-  }
-
   SAMPLER_DEVICE uint64_t raw_weight(const Row &row, float max) {
     const contract::RowScale scale = contract::logits_row_scale(max, 1.0f);
     return weight_of(row, [=](float x) { return contract::relative_for_weight(scale, x); });
-  }
-
-  // Edits the block's part of the row.
-  SAMPLER_DEVICE void edit(const Row &row, const EditsHead &of_row) const {
-    const StreamedEdits &edits = held.edits;
-    const uint32_t output = uint32_t(this->index());
-    const uint32_t *const mask = edits.mask_of(of_row);
-    this->for_each_tile(row, [&](int tile) {
-      if (of_row.num_edited != 0 && ctx.lane() < kWordsOfTile) {
-        const int index = (this->begin_ + tile) * kWordsOfTile + ctx.lane();
-        uint32_t left = ctx.load_fresh(&edits.bits(output)[index]);
-        if (left != 0) {
-          const float *value = edits.values(output) + ctx.load_fresh(&edits.before(output)[index]);
-          SAMPLER_KEEP_ROLLED
-          for (; left != 0; left &= left - 1, ++value) {
-            const int in_tile = 32 * ctx.lane() + Context::lowest_bit(left);
-            this->values()[this->place_of(tile, in_tile)] = ctx.load_fresh(value);
-          }
-        }
-      }
-      ctx.warp_sync();
-      if (!mask) return;
-      for_each_quad(tile, [&](int slot, Vector quad) {
-        const uint32_t allowed = edits.allowed_from(mask, this->index_of(row, tile, slot * kQuad));
-        SAMPLER_UNROLLED
-        for (int j = 0; j < kQuad; ++j) {
-          const float x = contract::float_of(quad.word[j]);
-          quad.word[j] = contract::bits_of(contract::ban(x, (allowed >> j & 1) == 0));
-        }
-        ctx.store_vector(this->place(tile, slot), quad);
-      });
-    });
   }
 
   // Called by one thread.

@@ -289,6 +289,17 @@ cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, c
   return launch_one(operation_of(request), &request, plan, cuda_stream);
 }
 
+cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Held &held,
+                   const Plan &rest, cudaStream_t stream) {
+  Stream head;  // without slots
+  head.memory = held.memory;
+  head.edits = held.edits;
+  cudaError_t error = launch_place(request, chains, stream);
+  if (error == cudaSuccess) error = launch_first(positions_of(request, chains), head, stream);
+  if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
+  return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
+}
+
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
                          cudaStream_t stream) {
   constexpr int64_t kRows = kBlockThreads / 32;  // rows per block

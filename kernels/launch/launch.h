@@ -121,6 +121,10 @@ cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &cha
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,
                    const Plan &rest, cudaStream_t cuda_stream);
 
+// The same for chains whose edited positions are held.
+cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Held &held,
+                   const Plan &rest, cudaStream_t stream);
+
 // Enqueues a call of state.h, on num_rows rows of its request.
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
                          cudaStream_t stream);

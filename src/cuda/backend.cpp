@@ -157,6 +157,7 @@ kernels::Held held_of(const Request &request, const Device &device) {
 // The stream that lists the first tokens of chains' positions.
 kernels::Stream stream_of(const kernels::ExtendedVerifyRequest &request,
                           const kernels::Chains &chains, const Device &device) {
+  if (!kernels::may_be_listed(request)) return {};
   const kernels::StagedSampleRequest positions = kernels::positions_of(request, chains);
   const kernels::StreamedLists lists = kernels::plan_lists_alone(positions);
   if (!lists.is_on()) return {};
@@ -173,7 +174,7 @@ kernels::Stream stream_of(const kernels::ExtendedVerifyRequest &request,
 }
 
 // The plan of a request whose rows are streamed or held; neither: the general kernel has all.
-// Chains that are decided from streamed lists have memory of their own before the stream's.
+// Chains whose positions a launch finds have memory of their own before the others'.
 struct FastPlan {
   kernels::Stream stream;
   kernels::Held held;
@@ -206,9 +207,11 @@ FastPlan fast_plan_of(const Request &request, const Device &device) {
     if (chains.kind == kernels::ChainsKind::kDecided) {
       plan.stream = stream_of(request, chains, device);
       if (plan.stream.is_on()) {
-        plan.chains = chains;
         plan.held = {};
+      } else if (request.has_pipeline) {
+        plan.held = kernels::plan_held(request, chains, device.shape);
       }
+      if (plan.stream.is_on() || plan.held.edits.is_on()) plan.chains = chains;
     }
   }
   return plan;
@@ -662,6 +665,10 @@ cudaError_t enqueue_placed(const Request &request, FastPlan fast, const kernels:
       fast.stream.place(memory + fast.chains.bytes());
       if (fast.stream.is_on()) {
         return kernels::launch(request, fast.chains, fast.stream, plan, stream);
+      }
+      if (fast.chains.is_on()) {
+        fast.held.place(memory + fast.chains.bytes());
+        return kernels::launch(request, fast.chains, fast.held, plan, stream);
       }
     }
     if constexpr (kMayBeStreamed<Request>) {

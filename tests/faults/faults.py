@@ -2416,6 +2416,18 @@ FAULTS = [
         [("src/cuda/backend.cpp", "request.num_drafts = kDrafts;", "request.num_drafts = 1;")],
         [("plans_simt_test", "On/Plans.OfChainsFitInTheHandlesWorkspace/sm_90")]),
     Fault(
+        "held_positions_with_one_s_edits",
+        "all positions of a sequence are edited as its first one is",
+        [("kernels/held/verify_extended.cuh", "const uint32_t output = uint32_t(place.mask_output);",
+          "const uint32_t output = uint32_t(place.mask_output) / uint32_t(request.num_drafts + 1) * "
+          "uint32_t(request.num_drafts + 1);")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "held_positions_unedited",
+        "edits of a held position are forgotten",
+        [("kernels/held/verify_extended.cuh", "this->edit(row_, edits, output);", "")],
+        [verification_on_device("OfHeldPositionsEqualsTheCpus/Typical")]),
+    Fault(
         "held_draft_rows_checked_by_one_block",
         "a team takes a drafter's row for valid that one of its blocks has seen not to be",
         [("kernels/held/verify_extended.cuh", "return this->sum(this->exchange(bad)[0]) == 0 ?",

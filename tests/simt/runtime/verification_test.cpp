@@ -324,21 +324,33 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
 
+// Of stages edits alone.
+void drop_windows(sampler_params *params) {
+  const sampler_params all = sampler_params_default();
+  params->typical_p = all.typical_p;
+  params->top_n_sigma = all.top_n_sigma;
+  params->dynamic_temperature_range = all.dynamic_temperature_range;
+  params->xtc_probability = all.xtc_probability;
+  params->adaptive_kind = all.adaptive_kind;
+  params->top_p_decay = all.top_p_decay;
+}
+
 // Rows that a team holds: given probabilities, as vLLM's and SGLang's verifications have them, and
-// logits without a filter whose first tokens a stream would list.
+// logits without a filter whose first tokens a stream would list; with edits, too.
 TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
-  constexpr std::uint64_t kNumProblems = 160;
+  constexpr std::uint64_t kNumProblems = 120;
   // Two rules are held only as some sequences', and of DEFERRED all are left.
   const bool is_deferred = GetParam() == SAMPLER_ACCEPT_DEFERRED;
   const bool is_plain = !is_deferred && GetParam() != SAMPLER_ACCEPT_SAMPLE_MATCH;
-  int num_not_left = 0;
+  int num_not_left = 0, num_edited = 0;
   for (std::uint64_t seed = 19000; seed < 19000 + kNumProblems / kDear; ++seed) {
     Random random(seeded(seed));
-    Kind held = kind(has_trees() && seed % 2 == 0, false, false);
+    Kind held = kind(has_trees() && seed % 2 == 0, seed % 3 == 0, false);
     held.has_forced_tokens = random.one_in(6);
     Problem problem = random_problem(&random, held);
     lengthen(random, &problem);
     sampler_params &params = problem.params;
+    if (problem.has_pipeline && !random.one_in(6)) drop_windows(&params);
     if (problem.kind == SAMPLER_LOGITS) {
       params.top_k = 0;
       params.min_p = random.one_in(4) ? 0.02F : 0.0F;
@@ -350,6 +362,7 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     if (problem.is_tree && random.one_in(2)) propose_likely(&problem);
     Layout layout = random_layout(&random, problem);
     layout.has_candidates = layout.has_new_outputs = false;
+    if (problem.has_pipeline && problem.is_tree) layout.tree = Layout::Tree::kParents;
     layout.has_accepted_counts = random.one_in(3);
     layout.adds_counts = random.one_in(4);
     if (random.one_in(5) == is_plain) mix_rules(&random, &problem);
@@ -369,8 +382,10 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
     const int num_held_before = num_held_;
+    num_edited -= problem.has_pipeline ? num_held_ : 0;
     compare(problem, layout, seed);
     if (HasFatalFailure()) return;
+    num_edited += problem.has_pipeline ? num_held_ : 0;
     if (problem.kind == SAMPLER_PROBABILITIES && num_held_ > num_held_before && !is_deferred) {
       const NothingIsComputedLater nothing(sampler::kernels::Operation::kVerify);
       compare(problem, layout, seed);
@@ -382,6 +397,9 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     EXPECT_EQ(num_not_left > int(kNumProblems / 8), !is_deferred);
     EXPECT_GT(num_held_ - 2 * num_not_left, int(kNumProblems / 8));
     EXPECT_EQ(num_trees_ > 3, has_trees());
+    if (is_plain) {
+      EXPECT_GT(num_edited, int(kNumProblems / 12));
+    }
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
