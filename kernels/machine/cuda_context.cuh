@@ -189,6 +189,11 @@ class CudaContext {
   }
 
   template <class T>
+  __device__ void store_same(T *address, T value) const {
+    *address = value;
+  }
+
+  template <class T>
   __device__ void publish(T *address, const T &value) const {
     *address = value;
   }

@@ -24,6 +24,8 @@
 //   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32), atomic_max(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
+//   store_same(T *, T)                a store of 4 bytes, of a value that other threads of the team
+//                                     may store there at the same time
 //   add_to_shared(u32 *, u32), add_to_shared(TwoWords *, u64)
 //                                     the same in the block's own shared memory, without the old
 //                                     value

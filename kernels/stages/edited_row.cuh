@@ -45,7 +45,12 @@ class TeamEditedRow {
   }
 
   SAMPLER_DEVICE void ban(int element) const {
-    if (element >= 0) self().value(element) = contract::ban(self().value(element), true);
+    if (element >= 0) team.ctx.store_same(&self().value(element), contract::negative_infinity());
+  }
+
+  // Any number of threads may set an element's word to the same value.
+  SAMPLER_DEVICE void set_mark(int element, uint32_t value) const {
+    team.ctx.store_same(&marks[element], value);
   }
 
   // Marks as one bit per element. clear_bits() ends with a barrier. keep_marked() replaces unmarked

@@ -112,7 +112,7 @@ class TeamEdits {
           has_bad_context ||
           (pipeline_.bias_contexts && !pipeline_.bias_contexts.find(list.begin + i, &context));
     });
-    row_.for_each_listed(list, [&](int element, int64_t) { row_.marks[element] = 0; });
+    row_.for_each_listed(list, [&](int element, int64_t) { row_.set_mark(element, 0); });
     if (row_.any(is_invalid)) return SAMPLER_ROW_INVALID_PARAMETER;
     if (row_.any(has_bad_context)) return SAMPLER_ROW_INVALID_LIST;
     row_.for_each_listed(list, [&](int element, int64_t i) {

@@ -101,13 +101,14 @@ class TextEdits {
 
     contract::Penalties penalties = numbers_.penalties;
     if (!repetition) penalties.repetition = 0.0f;
-    for_each_in_history(begin, end, [&](int element) { row_.marks[element] = 0; });
+    for_each_in_history(begin, end, [&](int element) { row_.set_mark(element, 0); });
     if (counts) {
       for_each_in_history(first, end,
                           [&](int element) { ctx.atomic_add(&row_.marks[element], 1u); });
     }
     if (unpenalized.count > 0) {
-      row_.for_each_listed(unpenalized, [&](int element, int64_t) { row_.marks[element] = kDone; });
+      row_.for_each_listed(unpenalized,
+                           [&](int element, int64_t) { row_.set_mark(element, kDone); });
     }
     for_each_in_history(begin, end, [&](int element) {
       const uint32_t count = ctx.atomic_or(&row_.marks[element], kDone);
@@ -122,7 +123,7 @@ class TextEdits {
     TokenList stop;
     if (!pipeline_.stop.find_by_slot(slot, &stop)) return SAMPLER_ROW_INVALID_LIST;
     if (gain == 0.0f) return SAMPLER_ROW_OK;
-    row_.for_each_listed(stop, [&](int element, int64_t) { row_.marks[element] = 0; });
+    row_.for_each_listed(stop, [&](int element, int64_t) { row_.set_mark(element, 0); });
     row_.for_each_listed(stop, [&](int element, int64_t) {
       if (row_.team.ctx.atomic_or(&row_.marks[element], kDone) >= kDone) return;
       row_.value(element) = contract::raise_stop(row_.value(element), gain);
@@ -144,7 +145,7 @@ class TextEdits {
 
     // A mark is 1 + the longest repeat that a token would continue.
     Context &ctx = row_.team.ctx;
-    for_each_in_history(first + 1, text_.length(), [&](int element) { row_.marks[element] = 0; });
+    for_each_in_history(first + 1, text_.length(), [&](int element) { row_.set_mark(element, 0); });
     visit_repeats(row_.team, text_, length, limit, [&](int k, int repeat) {
       if (repeat < dry.allowed_length) return;
       const int element = row_.find(text_[k - 1]);

@@ -188,7 +188,7 @@ SAMPLER_HD void run_state_row(const Request &request, int64_t row, const Workers
   if (request.state_slots.has(slot)) {
     const StateSlot sequence = request.state_slots[slot];
     status = run_row(request, row, sequence, workers);
-    length = sequence.length();
+    if (workers.index == 0) length = sequence.length();
   } else if (workers.index == 0) {
     write_bad_row(request, row);
   }
