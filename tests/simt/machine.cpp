@@ -302,6 +302,16 @@ std::uint64_t Machine::meet(Thread &self, const Site &site, std::uint64_t input,
   return self.output;
 }
 
+void Machine::fence(Thread &self) {
+  self.block->publications.arrive();
+  self.publications.arrive();
+  const sanitizers::Unwatched unwatched;
+  sanitizers::release(&self.block->fence_token);
+  for (Block &block : blocks_) {
+    if (&block != self.block) sanitizers::acquire(&block.fence_token);
+  }
+}
+
 Scope &Machine::scope_of(const Thread &thread, Kind kind) {
   if (kind == Kind::kTeamSync) return scopes_.back();
   if (is_of_warp(kind)) return scopes_[std::size_t(thread.ordinal / kWarpSize)];
@@ -455,6 +465,7 @@ void Machine::yield(Thread &self) {
 
 void Machine::pause(Thread &self, Place place) {
   constexpr std::int64_t kPausesOfAThread = 1000;
+  const sanitizers::Unwatched unwatched;
   if (++num_pauses_ > kPausesOfAThread * scopes_.back().num_threads) {
     fail(ErrorKind::kEndlessWait, place, self, "what it waits for does not come");
   }

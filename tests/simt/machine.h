@@ -198,12 +198,14 @@ class Machine;
 class Copies {
  public:
   void clear() {
+    const sanitizers::Unwatched unwatched;
     copies_.clear();
     groups_.clear();
     num_open_ = 0;
   }
 
   void start(void *to, const void *from, std::size_t bytes) {
+    const sanitizers::Unwatched unwatched;
     copies_.push_back({to, from, bytes});
     ++num_open_;
   }
@@ -238,13 +240,15 @@ class Copies {
 class Publications {
  public:
   void add(void *to, const void *value, std::size_t bytes) {
+    const sanitizers::Unwatched unwatched;
     const auto *from = static_cast<const std::byte *>(value);
     stores_.push_back({to, std::vector<std::byte>(from, from + bytes)});
   }
 
   void arrive() {
     for (const Store &store : stores_)
-      std::memcpy(store.to, store.value.data(), store.value.size());
+      sanitizers::store_shared(store.to, store.value.data(), store.value.size());
+    const sanitizers::Unwatched unwatched;
     stores_.clear();
   }
 
@@ -267,6 +271,7 @@ struct Block {
   int num_ended = 0;
   std::unique_ptr<SharedMemory> shared;
   Publications publications;  // of its threads, before its last barrier
+  char fence_token = 0;       // orders blocks for ThreadSanitizer
 };
 
 struct Thread {
@@ -312,7 +317,15 @@ class Machine {
   std::uint64_t meet(Thread &self, const Site &site, std::uint64_t input = 0, int source_lane = 0);
 
   // Whether an asynchronous copy or a publication arrives at once.
-  bool is_early() { return random_.below(2) == 0; }
+  bool is_early() {
+    const sanitizers::Unwatched unwatched;
+    return random_.below(2) == 0;
+  }
+
+  // Lets the thread's publications arrive, and those of its block before its last barrier. What
+  // was before a fence in one block is before what follows a later fence in another: kernels are
+  // to make sure which one is later. Threads of one block have barriers for that.
+  void fence(Thread &self);
 
   // Now and then lets others run.
   SIMT_UNWATCHED_FUNCTION void tick(Thread &self) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -129,6 +131,44 @@ class Unwatched {
   Unwatched(const Unwatched &) = delete;
   Unwatched &operator=(const Unwatched &) = delete;
 };
+
+// A copy of words of memory that threads share. To ThreadSanitizer each is an atomic load, or
+// store, that orders nothing: it races with plain accesses alone.
+template <class Word>
+void load_shared_words(void *to, const void *from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) {
+    const Word word = __atomic_load_n(static_cast<const Word *>(from) + i, __ATOMIC_RELAXED);
+    std::memcpy(static_cast<char *>(to) + i * sizeof word, &word, sizeof word);
+  }
+}
+template <class Word>
+void store_shared_words(void *to, const void *from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) {
+    Word word;
+    std::memcpy(&word, static_cast<const char *>(from) + i * sizeof word, sizeof word);
+    __atomic_store_n(static_cast<Word *>(to) + i, word, __ATOMIC_RELAXED);
+  }
+}
+
+inline void load_shared(void *to, const void *from, std::size_t bytes) {
+#if defined(SIMT_TSAN)
+  if (bytes % sizeof(std::uint32_t) == 0) return load_shared_words<std::uint32_t>(to, from, bytes);
+  if (bytes % sizeof(std::uint16_t) == 0) return load_shared_words<std::uint16_t>(to, from, bytes);
+  load_shared_words<std::uint8_t>(to, from, bytes);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
+inline void store_shared(void *to, const void *from, std::size_t bytes) {
+#if defined(SIMT_TSAN)
+  if (bytes % sizeof(std::uint32_t) == 0) return store_shared_words<std::uint32_t>(to, from, bytes);
+  if (bytes % sizeof(std::uint16_t) == 0) return store_shared_words<std::uint16_t>(to, from, bytes);
+  store_shared_words<std::uint8_t>(to, from, bytes);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
 
 inline void forbid_access([[maybe_unused]] const void *memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(SIMT_ASAN)

@@ -171,15 +171,17 @@ class SimtContext {
     static_assert(std::is_trivially_copyable_v<T>);
     machine_.tick(thread_);
     if (machine_.is_early()) {
-      *address = value;
+      sanitizers::store_shared(address, &value, sizeof value);
     } else {
       thread_.publications.add(address, &value, sizeof value);
     }
   }
 
-  void fence() const {
-    thread_.block->publications.arrive();
-    thread_.publications.arrive();
+  void fence() const { machine_.fence(thread_); }
+
+  template <class T>
+  void store_same(T *address, T value) const {
+    sanitizers::store_shared(address, &value, sizeof value);
   }
 
   template <class T>
@@ -187,7 +189,7 @@ class SimtContext {
     static_assert(std::is_trivially_copyable_v<T>);
     machine_.tick(thread_);
     T value;
-    std::memcpy(&value, address, sizeof value);
+    sanitizers::load_shared(&value, address, sizeof value);
     return value;
   }
 

@@ -118,5 +118,100 @@ TEST(RaceDeathTest, AtomicsOrderNothing) {
   EXPECT_EXIT(run(kernel), kIsRace, "data race");
 }
 
+TEST(RaceDeathTest, StoresOfTheSameDoNot) {
+  std::uint32_t word = 0;
+  const auto kernel = [&](auto &context) { context.store_same(&word, 7u); };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, StoresOfTheSameOrderNothing) {
+  std::uint32_t word = 0;
+  const auto kernel = [&](auto &context) {
+    context.store_same(&word, 7u);
+    if (context.thread() == 0) ++word;
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+TEST(RaceDeathTest, AsynchronousCopiesNeedABarrier) {
+  struct alignas(8) Pair {
+    std::uint32_t word[2];
+  };
+  const Pair from = {{1, 2}};
+  const auto kernel = [&](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    context.copy_async(reinterpret_cast<Pair *>(&shared.words[context.thread()]), &from);
+    context.commit_copies();
+    context.template wait_for_copies<0>();
+    neighbour(context, shared) += 1;
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+// The last of a team's blocks to count itself reads what all have published.
+struct Handed {
+  std::uint32_t words[128] = {};
+  std::uint32_t count = 0;
+  std::uint32_t sum = 0;
+};
+template <class Context>
+bool is_last(Context &context, Handed &handed, Shared &shared, bool has_fences) {
+  context.sync();
+  if (context.thread() == 0) {
+    if (has_fences) context.fence();
+    shared.sum = context.atomic_add(&handed.count, 1u) % 2;
+    if (has_fences) context.fence();
+  }
+  context.sync();
+  return shared.sum == 1;
+}
+template <class Context>
+int place(Context &context) {
+  return context.cluster_rank() * 64 + context.thread();
+}
+
+TEST(RaceDeathTest, FencesOrderBlocks) {
+  Handed handed;
+  const auto kernel = [&](auto &context) {
+    context.publish(&handed.words[place(context)], 1u);
+    if (!is_last(context, handed, context.template shared<Shared>(), true)) return;
+    if (context.thread() == 0) {
+      for (const std::uint32_t word : handed.words) handed.sum += word;
+    }
+  };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, BlocksNeedFences) {
+  Handed handed;
+  const auto kernel = [&](auto &context) {
+    context.publish(&handed.words[place(context)], 1u);
+    if (!is_last(context, handed, context.template shared<Shared>(), false)) return;
+    if (context.thread() == 0) {
+      for (const std::uint32_t word : handed.words) handed.sum += word;
+    }
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+TEST(RaceDeathTest, FreshLoadsDoNot) {
+  Handed handed;
+  const auto kernel = [&](auto &context) {
+    context.publish(&handed.words[place(context)], 1u);
+    context.load_fresh(&handed.words[127 - place(context)]);
+  };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, FencesDoNotOrderABlock) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    shared.words[context.thread()] = 1;
+    context.fence();
+    neighbour(context, shared) += 1;
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
 }  // namespace
 }  // namespace simt
