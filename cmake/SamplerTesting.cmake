@@ -87,7 +87,7 @@ endfunction()
 
 # sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
 #                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [DAILY <n>] [COMPUTES]
-#                   [UNSANITIZED <pattern>...] [UNEMULATED <pattern>...])
+#                   [UNSANITIZED <pattern>...] [UNEMULATED <pattern>...] [RACES <pattern>...])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
 # parts, src/ among the include directories and the contract's compiler options. It becomes the ctest
@@ -105,11 +105,13 @@ endfunction()
 # UNSANITIZED and UNEMULATED: googletest's patterns of cases that are left out under sanitizers and
 # under emulation, where they are dear and show nothing that the others do not. Not beside FILTER.
 #
+# RACES: googletest's patterns of the cases that run under ThreadSanitizer, instead of all.
+#
 # COMPUTES: inner parts of the library, or what takes as long, are compiled into it; it is compiled as
 # the library is. Programs without it see sampler_drives_library().
 function(sampler_add_gtest name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS;DAILY"
-                        "SOURCES;LABELS;LINK;UNSANITIZED;UNEMULATED")
+                        "SOURCES;LABELS;LINK;UNSANITIZED;UNEMULATED;RACES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -140,6 +142,9 @@ function(sampler_add_gtest name)
   if(left_out)
     list(JOIN left_out : patterns)
     set(arg_FILTER -${patterns})
+  endif()
+  if(arg_RACES AND SAMPLER_SANITIZE MATCHES "thread")
+    list(JOIN arg_RACES : arg_FILTER)
   endif()
 
   add_executable(${name} ${arg_SOURCES})

@@ -35,7 +35,7 @@ using verification_test::Outcome;
 using verification_test::Problem;
 using verification_test::Random;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kDear = 10;
 #else
 constexpr std::uint64_t kDear = 1;
