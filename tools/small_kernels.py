@@ -34,7 +34,7 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
              "draw": 48 << 10, "reweighed": 76 << 10, "values": 104 << 10,
-             "typical": 132 << 10, "verify-extended": 352 << 10},
+             "typical": 132 << 10, "verify-extended": 360 << 10},
 }
 CALLERS = ("verify", "verify-extended", "report", "edited-report", "staged", "decide")  # kinds that call functions
 WEIGHED = ("reweighed", "values", "typical")
