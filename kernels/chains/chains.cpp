@@ -80,7 +80,6 @@ bool may_be_listed(const ExtendedVerifyRequest &request) {
 
 contract::Verification rules_of_chains(const contract::VerifyRequest &request) {
   contract::Verification rules = {};
-  rules.draft_parameters = request.parameters;
   rules.draft_token_stride = request.num_drafts;
   contract::SampleRequest &positions = rules.positions;
   positions.input = request.target;

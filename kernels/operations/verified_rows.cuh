@@ -314,9 +314,14 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     Row row(team_.ctx, seen_, this->row_cache_);
     summary_ = load_row(team_, row, wanted_group_maxima(this->parameters_, seen_.count));
     is_loaded_ = true;
-    if (summary_.status != SAMPLER_ROW_OK) return summary_.status;
+    const bool is_empty = summary_.status == SAMPLER_ROW_EMPTY;
+    if (summary_.status != SAMPLER_ROW_OK && !is_empty) return summary_.status;
     // The distribution below has a barrier before elements are queried.
     if (!stages_.changes_rows()) this->look_at(row, summary_);
+    if (is_empty) {  // a forced token is looked for in it
+      team_.ctx.team_sync();
+      return SAMPLER_ROW_EMPTY;
+    }
     list_ = ListState();
     this->wanted_ = {this->wanted_of_kept().count || reports_.wanted_of_kept().count, true};
     distribution_ = make_distribution(team_, row, summary_, this->parameters_,

@@ -115,6 +115,8 @@ class Verifier {
     is_counting_ = false;
     forget_rows();
     slot_ = request_.slots[sequence];
+    const bool is_found = find_sequence(request_, extended_, sequence, &place_);
+    if (is_found) take_drafts();
     uint32_t status = read_parameters(request_, slot_, &chain_.parameters);
     if (status != SAMPLER_ROW_OK) return status;
     rule_ = extended_.acceptance[slot_];
@@ -127,16 +129,20 @@ class Verifier {
       status = check_parameters(request_.draft.kind, draft_parameters_);
     }
     if (status != SAMPLER_ROW_OK) return status;
-    if (!find_sequence(request_, extended_, sequence, &place_)) return SAMPLER_ROW_INVALID_LIST;
+    if (!is_found) return SAMPLER_ROW_INVALID_LIST;
+    num_drafts_ = chain_.length;
+    if (chain_.length > most_drafts) chain_.length = most_drafts;
+    if (extended_.has_trees() && !make_tree()) return SAMPLER_ROW_INVALID_TREE;
+    return models_.begin_text(slot_);
+  }
+
+  // The number of drafts, and whether that and they are valid.
+  SAMPLER_HD void take_drafts() {
     const int32_t num_drafts = int32_t(request_.num_drafts), length = place_.length;
     chain_.length = length < 0 ? 0 : length > num_drafts ? num_drafts : length;
     bool is_valid = chain_.length == length;
     for (int32_t i = 0; i < chain_.length; ++i) is_valid = is_valid && is_token(draft_id(i));
     if (!is_valid) chain_.draft_status = SAMPLER_ROW_INVALID_DRAFT;
-    num_drafts_ = chain_.length;
-    if (chain_.length > most_drafts) chain_.length = most_drafts;
-    if (extended_.has_trees() && !make_tree()) return SAMPLER_ROW_INVALID_TREE;
-    return models_.begin_text(slot_);
   }
 
   SAMPLER_HD bool make_tree() {

@@ -590,14 +590,15 @@ namespace {
 
 // What chains of a few drafts need whose positions are read at once.
 size_t chains_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
-  constexpr int64_t kDrafts = 7;
+  constexpr int64_t kDrafts = 7, kMostChains = 1024;
   constexpr int32_t kTopK = 100;
+  const int64_t num_chains = std::min(max_rows, kMostChains);
   contract::VerifyRequest request;
   request.target.values = &request;  // only non-null matters
   request.target.num_cols = request.target.stride = max_cols;
-  request.target.num_rows = max_rows * (kDrafts + 1);
+  request.target.num_rows = num_chains * (kDrafts + 1);
   request.target_row_stride = (kDrafts + 1) * max_cols;
-  request.num_rows = max_rows;
+  request.num_rows = num_chains;
   request.num_drafts = kDrafts;
   request.parameters.top_k.value = kTopK;
   return max_cols > 0 ? workspace_bytes(contract::AnyRequest(request), device) : 0;

@@ -2416,6 +2416,13 @@ FAULTS = [
         [("src/cuda/backend.cpp", "request.num_drafts = kDrafts;", "request.num_drafts = 1;")],
         [("plans_simt_test", "On/Plans.OfChainsFitInTheHandlesWorkspace/sm_90")]),
     Fault(
+        "empty_rows_without_a_forced_token",
+        "the general kernel finds no forced token in a row of given probabilities that are all 0",
+        [("kernels/operations/verified_rows.cuh",
+          "if (summary_.status != SAMPLER_ROW_OK && !is_empty) return summary_.status;",
+          "if (summary_.status != SAMPLER_ROW_OK) return summary_.status;")],
+        [verification_on_device("OfForcedTokensEqualsTheCpus/Standard")]),
+    Fault(
         "held_positions_with_one_s_edits",
         "all positions of a sequence are edited as its first one is",
         [("kernels/held/verify_extended.cuh", "const uint32_t output = uint32_t(place.mask_output);",

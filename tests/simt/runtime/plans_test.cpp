@@ -384,6 +384,7 @@ TEST_P(Plans, OfChainsFitInTheHandlesWorkspace) {
         return opened_.workspace_bytes(chains);
       };
       for (const int64_t num_drafts : {1, 3, 7}) EXPECT_LE(bytes_of(num_drafts), room);
+      EXPECT_LT(opened_.largest_workspace_bytes(1 << 30, max_cols), std::size_t(18) << 30);
       EXPECT_GT(bytes_of(200), room);
       chains.reads_one_by_one = true;
       EXPECT_LE(bytes_of(200), room);

@@ -83,7 +83,13 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
     num_kept_ = num_good_ = 0;
     for (std::uint64_t seed = first_seed; seed < first_seed + num_problems / kDear; ++seed) {
       Random random(seeded(seed));
-      const Problem problem = random_problem(&random, kind);
+      Problem problem = random_problem(&random, kind);
+      if (kind.has_forced_tokens && problem.kind == SAMPLER_PROBABILITIES) {
+        for (auto &sequence : problem.sequences) {
+          auto &row = sequence.target[0];
+          if (random.one_in(3)) std::fill(row.begin(), row.end(), 0.0F);
+        }
+      }
       const Layout layout = random_layout(&random, problem);
       SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
       compare(problem, layout, seed);
@@ -502,6 +508,57 @@ TEST(Sessions, DrawsFitTheirWorkspace) {
   find_room(sampler.get(), args, sampler_sample_workspace_size, sampler::capi::sample_of_session,
             sampler::kernels::listed_kernel_address(), tokens, &room);
   EXPECT_LT(room.least, room.asked);
+}
+
+// Whatever else is bad: dense chains, which a device reads at once, and others.
+class BadDrafts : public testing::Test, protected Handles {};
+
+TEST_F(BadDrafts, AreToldBesideBadParameters) {
+  constexpr std::int64_t kNumCols = 9000;
+  std::vector<float> target(2 * kNumCols);
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = static_cast<float>(i * 7919 % 1009);
+  const std::int32_t draft = -1, slot = 7;
+  const float temperature = verification_test::kNan;
+  for (const bool has_bad_slot : {false, true}) {
+    for (const bool is_dense : {true, false}) {
+      for (const Handle *sampler : {&cpu_, &device_}) {
+        sampler_params params = sampler_params_default();
+        params.top_k = 50;
+        sampler_row_params of_slot = {};
+        of_slot.struct_size = sizeof of_slot;
+        of_slot.temperature = &temperature;
+        std::int32_t tokens[2] = {-7, -7}, positions[2] = {};
+        sampler_row_status status = 0;
+        VerifyArgs args;
+        args.target.values = target.data();
+        args.target.num_rows = 2;
+        args.target.num_cols = kNumCols;
+        args.num_drafts = 1;
+        args.draft_token_ids = &draft;
+        args.params = &params;
+        if (has_bad_slot) {
+          args.slots = &slot;
+          args.num_slots = 1;
+        } else {
+          args.row_params = &of_slot;
+        }
+        args.out_token_ids = tokens;
+        args.out_row_status = &status;
+        if (!is_dense) args.out_positions = positions;
+        std::size_t bytes = 0;
+        ASSERT_EQ(sampler_verify_workspace_size(sampler->get(), &args, &bytes), SAMPLER_OK);
+        std::vector<char> workspace(bytes + 1, 'x');
+        args.exec.workspace = workspace.data();
+        args.exec.workspace_bytes = bytes;
+        ASSERT_EQ(sampler_verify(sampler->get(), &args), SAMPLER_OK) << sampler_last_error();
+        EXPECT_EQ(status, sampler_row_status((has_bad_slot ? SAMPLER_ROW_INVALID_SLOT
+                                                           : SAMPLER_ROW_INVALID_PARAMETER) |
+                                             SAMPLER_ROW_INVALID_DRAFT))
+            << is_dense;
+        EXPECT_EQ(tokens[0], -1);
+      }
+    }
+  }
 }
 
 // Arrays of the memory of chains lie where their types may, whatever the numbers.
