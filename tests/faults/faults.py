@@ -1335,12 +1335,12 @@ FAULTS = [
     Fault(
         "weighed_by_given_values",
         "held rows that are weighed are not edited",
-        [("kernels/held/weighed.cuh", "this->values()[this->place_of(tile, in_tile)] = ctx.load_fresh(value);", "")],
+        [("kernels/held/edits.cuh", "this->values()[this->place_of(tile, in_tile)] = ctx.load_fresh(value);", "")],
         [stages_on_device("OfWeighedRows")]),
     Fault(
         "weighed_without_masks",
         "bitmasks of held rows that are weighed are not read",
-        [("kernels/held/weighed.cuh", "contract::ban(x, (allowed >> j & 1) == 0)", "x")],
+        [("kernels/held/edits.cuh", "contract::ban(x, (allowed >> j & 1) == 0)", "x")],
         [stages_on_device("OfWeighedRows")]),
     Fault(
         "weighed_raw_of_edited",
