@@ -62,7 +62,7 @@ struct Held {
   int64_t num_rows = 0;
   int64_t num_teams = 0;
   char *memory = nullptr;  // bytes(), aligned
-  // Of weighed kinds and kVerifyExtended: what a launch before this one makes of num_edited rows.
+  // What a launch before this one makes of num_edited rows: of weighed kinds and kVerifyExtended.
   StreamedEdits edits;
   int64_t num_edited = 0;
   int64_t tree_numbers = 0;  // of kVerifyExtended: of a row's contract::TreeMemory

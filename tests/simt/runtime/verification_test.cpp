@@ -330,7 +330,7 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
 
-// Of stages edits alone.
+// Leaves edits alone of the stages.
 void drop_windows(sampler_params *params) {
   const sampler_params all = sampler_params_default();
   params->typical_p = all.typical_p;
