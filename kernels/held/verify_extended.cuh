@@ -123,9 +123,7 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
         this->kind() == SAMPLER_PROBABILITIES ? 0.0f : contract::negative_infinity();
     contract::EntropySums own;
     this->for_each_tile(row_, [&](int tile) {
-      SAMPLER_KEEP_ROLLED
-      for (int slot = 0; slot < Cut::Block::kSlots; ++slot) {
-        const Vector quad = ctx.load_shared(this->place(tile, slot));
+      this->for_each_quad(tile, [&](int slot, const Vector &quad) {
         float x[kQuad];
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
@@ -133,7 +131,7 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
           if (!kept.has(x[j], this->index_of(row_, tile, slot * kQuad + j))) x[j] = nothing;
         }
         add_entropy_of_kind(scale, x, &own);
-      }
+      });
     });
     const uint64_t values[] = {this->sum_of_threads(own.weight, 1),
                                this->sum_of_threads(own.surprise, 0)};
@@ -144,10 +142,8 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
     return this->count_of(row_, Cut::kept_from(rank)) - 1;
   }
   SAMPLER_DEVICE_CALL void distribute_all() {
-    const Rank all = contract::lowest_cut(this->kind());
-    const contract::RowScale scale = contract::row_scale(this->kind(), state().max, 1.0f);
-    set_distribution(scale, all,
-                     this->weight_of_team(this->weigh(row_, scale, contract::key_of_rank(all))));
+    set_distribution(contract::row_scale(this->kind(), state().max, 1.0f),
+                     contract::lowest_cut(this->kind()), 0);
   }
   // DEFERRED alone has it.
   SAMPLER_DEVICE float entropy_of_first(int64_t) {
@@ -173,13 +169,11 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
     ctx.team_sync();  // all have read what changes
     if (!is_as_given || factor != 1.0f || subtracts_draft) {
       this->for_each_tile(row_, [&](int tile) {
-        SAMPLER_KEEP_ROLLED
-        for (int slot = 0; slot < Cut::Block::kSlots; ++slot) {
+        this->for_each_quad(tile, [&](int slot, Vector raw) {
           const int first = this->index_of(row_, tile, slot * kQuad);
           const bool is_whole = first >= 0 && first + kQuad <= row_.count;
           float q[kQuad] = {};
           if (subtracts_draft && is_whole) draft_.load(ctx, first, q);
-          Vector raw = ctx.load_shared(this->place(tile, slot));
           SAMPLER_UNROLLED
           for (int j = 0; j < kQuad; ++j) {
             const int index = first + j;
@@ -197,7 +191,7 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
             raw.word[j] = contract::bits_of(p);
           }
           ctx.store_vector(this->place(tile, slot), raw);
-        }
+        });
       });
     }
     ctx.team_sync();
@@ -270,15 +264,13 @@ class ExtendedVerifyBlock : EditedBlock<Context, HeldSample, ExtendedVerifyReque
   template <class F>
   SAMPLER_DEVICE void for_each_element(const F &f) const {
     this->for_each_tile(row_, [&](int tile) {
-      SAMPLER_KEEP_ROLLED
-      for (int slot = 0; slot < Cut::Block::kSlots; ++slot) {
-        const Vector quad = ctx.load_shared(this->place(tile, slot));
+      this->for_each_quad(tile, [&](int slot, const Vector &quad) {
         SAMPLER_UNROLLED
         for (int j = 0; j < kQuad; ++j) {
           const int index = this->index_of(row_, tile, slot * kQuad + j);
           if (uint32_t(index) < uint32_t(row_.count)) f(contract::float_of(quad.word[j]), index);
         }
-      }
+      });
     });
   }
 

@@ -129,14 +129,20 @@ cudaError_t launch_held(const Request &request, const Held &held, bool may_overl
   return enqueue(held_kernel_address(dtype_of(request), held.kind), config, &request, &held);
 }
 
+// The launch before held rows: clears what they count, and edits `edited`.
+template <class Request>
+cudaError_t launch_before(const Request &edited, const Held &held, cudaStream_t stream) {
+  Stream head;  // without slots
+  head.memory = held.memory;
+  head.edits = held.edits;
+  return launch_first(edited, head, stream);
+}
+
 template <class Request>
 cudaError_t launch_held_and_rest(const Request &request, const Held &held, const Plan &rest,
                                  cudaStream_t stream) {
   if (!held.leaves_rows()) return launch_held(request, held, false, stream);
-  Stream head;  // without slots
-  head.memory = held.memory;
-  head.edits = held.edits;
-  cudaError_t error = launch_first(request, head, stream);
+  cudaError_t error = launch_before(request, held, stream);
   if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
   return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
 }
@@ -291,11 +297,8 @@ cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, c
 
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Held &held,
                    const Plan &rest, cudaStream_t stream) {
-  Stream head;  // without slots
-  head.memory = held.memory;
-  head.edits = held.edits;
   cudaError_t error = launch_place(request, chains, stream);
-  if (error == cudaSuccess) error = launch_first(positions_of(request, chains), head, stream);
+  if (error == cudaSuccess) error = launch_before(positions_of(request, chains), held, stream);
   if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
   return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
 }
