@@ -51,7 +51,7 @@ class StreamItems : protected RankedList<Context, StreamShared> {
   static constexpr sampler_input_kind kInput =
       kKind == StreamKind::kGiven ? SAMPLER_PROBABILITIES : SAMPLER_LOGITS;
   static constexpr bool kIsGiven = kInput == SAMPLER_PROBABILITIES;
-  static constexpr bool kReports = kDtype == SAMPLER_F32 && kKind == StreamKind::kAny;
+  static constexpr bool kReports = kKind == StreamKind::kAny;
   // Whether a block takes an item while it works on another. Of a row that is weighed the other
   // blocks would wait while this one completes another row.
   static constexpr bool kTakesAhead = !kWeighs;

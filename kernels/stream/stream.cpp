@@ -72,8 +72,7 @@ bool are_reports_of_rows(const StagedSampleRequest &request) {
   const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
   if (request.stages.has_edits()) return !has_more && !(is_raw && request.out_logprobs);
   const int64_t num_top = wanted.wants_top() ? wanted.num_top : 0;
-  return !has_more ||
-         (request.input.dtype == SAMPLER_F32 && num_top <= most_listed(request.input.num_cols));
+  return num_top <= most_listed(request.input.num_cols);
 }
 
 // Whether rows of the request are read as streams are, as they are given or with few edits.
@@ -231,7 +230,7 @@ StreamedLists plan_lists_alone(const StagedSampleRequest &request) {
 bool may_report_apart(const StagedSampleRequest &request) {
   const contract::Reports &wanted = request.wanted;
   return may_have_staged_stream(request) && !request.lacks_lists &&
-         request.input.dtype == SAMPLER_F32 && request.logprob_kind == SAMPLER_LOGPROB_RAW &&
+         request.logprob_kind == SAMPLER_LOGPROB_RAW &&
          (request.out_logprobs || request.reports_distribution()) && request.out_token_ids.data &&
          !wanted.are_lists_packed() && !wanted.out_removed_by &&
          are_reports_of_rows(reports_of(request));

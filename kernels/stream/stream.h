@@ -257,7 +257,7 @@ struct Stream {
   StreamHead *next = nullptr;  // that of a launch for the rows that this one leaves; cleared, too
   StreamedEdits edits;         // of kEdited
   StreamedLists lists;         // of kList and kEdited
-  contract::Reports reports;   // of f32 rows of kAny: top and chosen tokens, ranks
+  contract::Reports reports;   // of kAny: top and chosen tokens, ranks
   // Only these and log-probabilities are written, of tokens that launches before drew.
   bool has_drawn = false;
 
@@ -470,8 +470,8 @@ StreamedLists plan_lists(const StagedSampleRequest &request);
 // The same, whatever follows from them.
 StreamedLists plan_lists_alone(const StagedSampleRequest &request);
 
-// Reports of rows of f32 as they are given, where others are drawn from: whether these may be
-// streamed alone, after the draws. Then the draws, and the reports of the tokens that they wrote.
+// Reports of rows as they are given, where others are drawn from: whether these may be streamed
+// alone, after the draws. Then the draws, and the reports of the tokens that they wrote.
 bool may_report_apart(const StagedSampleRequest &request);
 StagedSampleRequest draws_of(const StagedSampleRequest &request);
 StagedSampleRequest reports_of(const StagedSampleRequest &request);

@@ -482,12 +482,7 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     }
   }
   EXPECT_GT(num_streams, int(kNumStreamed) / 18);
-  // Those of rows of 16 bits are held.
-  if (GetParam() == SAMPLER_F32) {
-    EXPECT_GT(num_reporting, int(kNumStreamed) / 18);
-  } else {
-    EXPECT_EQ(num_reporting, 0);
-  }
+  EXPECT_GT(num_reporting, int(kNumStreamed) / 18);
   EXPECT_GT(num_good_, int(kNumHeldProblems));
 }
 
@@ -798,10 +793,9 @@ void keep_weighed_stages(Random &random, Problem *problem) {
 // Draws from edited or listed rows, with reports of the rows as they are given: another stream has
 // these.
 TEST_P(Stages, OfReportsApartEqualTheCpus) {
-  const bool are_f32 = GetParam() == SAMPLER_F32;  // else the rows are held
-  const std::uint64_t num_reported = are_f32 ? 2 * kNumHeldProblems : kNumHeldProblems / 4;
+  constexpr std::uint64_t kNumReported = 2 * kNumHeldProblems;
   int num_apart = 0, num_listed = 0;
-  for (std::uint64_t seed = 0; seed < num_reported && !HasFatalFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < kNumReported && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::uint64_t any = seeded(14000 + seed * 3 + std::uint64_t(GetParam()));
     Random random(any);
@@ -825,7 +819,7 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     auto drawn = args;
     ASSERT_NO_FATAL_FAILURE(compare_draws(drawn, problem, seed, wanted));
     const void *const reports =
-        sampler::kernels::stream_kernel_address(SAMPLER_F32, sampler::kernels::StreamKind::kAny);
+        sampler::kernels::stream_kernel_address(GetParam(), sampler::kernels::StreamKind::kAny);
     const bool is_apart = runtime::launches().size() > 4 && has_launched(reports);
     num_apart += is_apart;
     num_listed += is_apart && has_launched(sampler::kernels::listed_kernel_address());
@@ -833,10 +827,9 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     // The same, with lists of what was kept.
     compare_random_reports(random, args, problem, seed);
   }
-  if (!are_f32) return;
-  EXPECT_GT(num_apart, int(num_reported) / 8);
-  EXPECT_GT(num_listed, int(num_reported) / 16);
-  EXPECT_GT(num_good_, int(num_reported) / 3);
+  EXPECT_GT(num_apart, int(kNumReported) / 8);
+  EXPECT_GT(num_listed, int(kNumReported) / 16);
+  EXPECT_GT(num_good_, int(kNumReported) / 3);
 }
 
 // Rows that are weighed where shared memory holds them, after a launch that edits.
