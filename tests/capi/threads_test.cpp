@@ -390,7 +390,7 @@ TEST(Handle, OfEachThreadIsIndependent) {
     threads.emplace_back([&, i] {
       std::vector<Expected> calls = expected_calls(few_specs(), 5 + i);
       const Sampler sampler = roomy_sampler(1 + i % 3);
-      for (int repetition = 0; repetition < 10; ++repetition) {
+      for (int repetition = 0; repetition < 3; ++repetition) {
         for (Expected &expected : calls) {
           expected.call.reset_outputs();
           num_wrong += expected.call.run(sampler.get()) != SAMPLER_OK;
