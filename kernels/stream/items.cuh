@@ -260,6 +260,9 @@ class StreamItems : protected RankedList<Context, StreamShared> {
            kernels::has_second_total(state().parameters, state().need);
   }
 
+  // Whether the row's entropy is reported.
+  SAMPLER_DEVICE bool has_entropy() const { return kReports && stream.reports.out_entropies; }
+
   // Whether the row is weighed for its list.
   SAMPLER_DEVICE static bool has_total(StreamNeed need) {
     return need == StreamNeed::kTotal || need == StreamNeed::kRaw;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "contract/elements.h"
+#include "contract/entropy.h"
 #include "contract/rank.h"
 #include "contract/reports.h"
 #include "contract/weight.h"
@@ -24,6 +25,7 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
   using Base::count, Base::ctx, Base::item, Base::num_top, Base::output, Base::raw_scale,
       Base::request, Base::shared, Base::slot, Base::stream, Base::sum_of_counts;
   using typename Base::Row;
+  using typename Base::TilePatch;
 
   // Whether the row has been listed: a list without room for all its tokens is none.
   SAMPLER_DEVICE bool has_list() const {
@@ -36,6 +38,34 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
     if (ctx.warp() != 0 || !is_good()) return;
     const uint64_t total = this->total_weight(2 * kMostChunks);
     if (ctx.lane() == 0) shared.total_of_row = total;
+  }
+
+  // The chunk's part of the row's entropy, a vector of a tile after the other. Lane 0 of each warp
+  // has the warp's.
+  SAMPLER_DEVICE uint64_t surprise_of_chunk() const {
+    const contract::RowScale scale = raw_scale();
+    uint64_t own = 0;
+    this->template for_each_tile<Row::kVectors>(
+        [&](int, const Vector(&of_tile)[Row::kVectors], TilePatch) {
+          Vector raw[Row::kVectors];
+          SAMPLER_UNROLLED
+          for (int i = 0; i < Row::kVectors; ++i) raw[i] = of_tile[i];
+          contract::WeightSum surprises;
+          SAMPLER_KEEP_ROLLED
+          for (int i = 0; i < Row::kVectors; ++i) {
+            SAMPLER_UNROLLED
+            for (int j = 0; j < Row::kElements; ++j) {
+              const float x = element<kDtype>(raw[0], j);
+              const float relative = contract::relative_probability(scale, x);
+              const float log2 = contract::relative_log2(scale, x);
+              surprises.add(contract::relative_surprise(log2, relative));
+            }
+            SAMPLER_UNROLLED
+            for (int j = 0; j < Row::kVectors - 1; ++j) raw[j] = raw[j + 1];
+          }
+          own += surprises.of(kGroup);
+        });
+    return ctx.warp_sum(own);
   }
 
   // Writes the row's first tokens, of the sorted list. In place of their log-probabilities are
@@ -84,12 +114,21 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
       }
       if (out) out[at] = x;
     }
+    if (ctx.warp() == 0 && to.out_entropies) report_entropy();
     if (!to.out_ranks) return;
     const uint64_t rank = is_good() ? rank_in_row(shared.outcome.id) : 0;
     if (ctx.thread() == 0) to.out_ranks[output()] = int32_t(rank);
   }
 
  private:
+  // Called by a warp.
+  SAMPLER_DEVICE void report_entropy() const {
+    const uint64_t surprise = this->total_weight(3 * kMostChunks);
+    const contract::EntropySums sums = {shared.total_of_row, surprise};
+    const float entropy = is_good() ? contract::entropy_in_nats(sums) : contract::quiet_nan();
+    if (ctx.lane() == 0) stream.reports.out_entropies[output()] = entropy;
+  }
+
   SAMPLER_DEVICE bool is_good() const {
     return !shared.outcome.is_left && shared.outcome.status == SAMPLER_ROW_OK;
   }

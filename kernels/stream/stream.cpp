@@ -63,11 +63,9 @@ bool has_other_stages(const contract::Pipeline &stages) {
 // log-probability only without edits.
 bool are_reports_of_rows(const StagedSampleRequest &request) {
   const contract::Reports &wanted = request.wanted;
-  if (request.reports_kept() || wanted.out_removed_by || wanted.out_entropies ||
-      request.out_observations) {
-    return false;
-  }
-  const bool has_more = wanted.wants_top() || wanted.wants_chosen() || wanted.out_ranks;
+  if (request.reports_kept() || wanted.out_removed_by || request.out_observations) return false;
+  const bool has_more =
+      wanted.wants_top() || wanted.wants_chosen() || wanted.out_ranks || wanted.out_entropies;
   if (request.logprob_kind == SAMPLER_LOGPROB_PROCESSED) return !has_more;
   const bool is_raw = request.logprob_kind == SAMPLER_LOGPROB_RAW;
   if (request.stages.has_edits()) return !has_more && !(is_raw && request.out_logprobs);
@@ -242,6 +240,7 @@ StagedSampleRequest draws_of(const StagedSampleRequest &request) {
   draws.out_logprobs = nullptr;
   draws.wanted.num_top = draws.wanted.num_chosen = 0;
   draws.wanted.out_ranks = nullptr;
+  draws.wanted.out_entropies = nullptr;
   return draws;
 }
 

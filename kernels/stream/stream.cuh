@@ -512,7 +512,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   // ---- The second pass --------------------------------------------------------------------------
 
   SAMPLER_DEVICE StreamRest weigh() {
-    uint64_t sum = 0, above = 0, at_one = 0;
+    uint64_t sum = 0, above = 0, at_one = 0, surprise = 0;
     if (has_band()) {
       sum = weigh_beside_band(&above);
     } else if (sums_some()) {
@@ -525,10 +525,14 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       const uint64_t weight = weigh_chunk<false>(i == 0 && is_by_tile(), scale);
       (i == 0 ? sum : at_one) = weight;
     }
+    if constexpr (Base::kReports) {
+      if (this->has_entropy()) surprise = this->surprise_of_chunk();
+    }
     if (ctx.lane() == 0) {
       shared.partial[0][ctx.warp()] = above;
       shared.partial[1][ctx.warp()] = sum;
       shared.partial[2][ctx.warp()] = at_one;
+      shared.partial[3][ctx.warp()] = surprise;
     }
     // The list arrives, too.
     const uint32_t of_list = is_by_tile() && !this->lists_top() ? 0 : 1;
@@ -537,6 +541,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       publish_weight(shared.partial[1], kMostChunks);
       if (has_band()) publish_weight(shared.partial[0], 0);
       if (this->has_second_total()) publish_weight(shared.partial[2], 2 * kMostChunks);
+      if (this->has_entropy()) publish_weight(shared.partial[3], 3 * kMostChunks);
     });
     return is_last ? rest_of_weighed() : StreamRest::kNothing;
   }

@@ -257,7 +257,7 @@ struct Stream {
   StreamHead *next = nullptr;  // that of a launch for the rows that this one leaves; cleared, too
   StreamedEdits edits;         // of kEdited
   StreamedLists lists;         // of kList and kEdited
-  contract::Reports reports;   // of kAny: top and chosen tokens, ranks
+  contract::Reports reports;   // of kAny: top and chosen tokens, ranks, entropies
   // Only these and log-probabilities are written, of tokens that launches before drew.
   bool has_drawn = false;
 
@@ -266,7 +266,8 @@ struct Stream {
   SAMPLER_HD bool weighs() const { return kind >= StreamKind::kAny && !has_lists_alone; }
   SAMPLER_HD bool has_edits() const { return kind == StreamKind::kEdited; }
   SAMPLER_HD bool reports_rows() const {
-    return reports.wants_top() || reports.wants_chosen() || reports.out_ranks;
+    return reports.wants_top() || reports.wants_chosen() || reports.out_ranks ||
+           reports.out_entropies;
   }
   // First tokens that are reported.
   SAMPLER_HD int num_top() const { return reports.wants_top() ? int(reports.num_top) : 0; }
@@ -283,9 +284,9 @@ struct Stream {
   SAMPLER_HD size_t cleared_bytes() const {
     return sizeof(StreamHead) + lines(size_t(num_slots) * sizeof(StreamSlot));
   }
-  // One word per chunk for the first pass, then two for the second.
+  // One word per chunk for the first pass, then three for the second.
   SAMPLER_HD uint64_t *chunk_words(int slot) const {
-    return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (3 * kMostChunks);
+    return reinterpret_cast<uint64_t *>(memory + cleared_bytes()) + slot * (4 * kMostChunks);
   }
   // The list's ranks and running weights, or the band's ranks.
   SAMPLER_HD uint64_t *words(int slot) const {
@@ -320,7 +321,7 @@ struct Stream {
     return weighs() ? size_t(kBandTokens) + size_t(num_tiles + 1) / 2 * 2 : 0;
   }
   SAMPLER_HD size_t offset_of_words() const {
-    return cleared_bytes() + size_t(num_slots) * 3 * kMostChunks * sizeof(uint64_t);
+    return cleared_bytes() + size_t(num_slots) * 4 * kMostChunks * sizeof(uint64_t);
   }
   SAMPLER_HD size_t offset_of_maxima() const {
     return offset_of_words() + size_t(num_slots) * slot_words() * sizeof(uint64_t);
@@ -404,7 +405,7 @@ struct StreamedList {
 struct alignas(16) StreamShared {
   StreamItem items[2];
   StreamedOutcome outcome;
-  uint64_t partial[3][32];  // by warp
+  uint64_t partial[4][32];  // by warp
   uint64_t word;            // random word
   uint64_t target;
   uint64_t total;

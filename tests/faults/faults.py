@@ -1122,6 +1122,12 @@ FAULTS = [
           "")],
         [streamed_reports()]),
     Fault(
+        "streamed_entropies_at_the_temperature",
+        "entropies of streamed rows are those at the row's temperature",
+        [("kernels/stream/reports.cuh", "const contract::RowScale scale = raw_scale();",
+          "const contract::RowScale scale = this->scale();")],
+        [streamed_reports()]),
+    Fault(
         "one_total_of_streamed_rows",
         "raw log-probabilities of streamed rows are of the weights by which top-p cuts",
         [("kernels/stream/stream.cuh", "if (!stream.has_drawn && this->has_second_total()) this->load_second_total();", "")],

@@ -73,12 +73,12 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     bool counts, logprobs, observations;
     std::int64_t num_top = 0;
     std::vector<std::int32_t> chosen = {};  // as many for each row
-    bool ranks = false, statuses = true;
+    bool ranks = false, statuses = true, entropies = false;
   };
   // What is reported of them beyond Sampled.
   struct Beside {
     std::vector<std::int32_t> top_ids, ranks;
-    std::vector<float> top_logprobs, chosen_logprobs;
+    std::vector<float> top_logprobs, chosen_logprobs, entropies;
   };
   // Draws by a call on the device and on the CPU; then runtime::launches() are the former's.
   void compare_draws(SampleArgs &args, const Problem &problem, std::uint64_t seed,
@@ -88,7 +88,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
       *beside = {std::vector<std::int32_t>(rows * std::size_t(wanted.num_top), -7),
                  std::vector<std::int32_t>(rows, -7),
                  std::vector<float>(rows * std::size_t(wanted.num_top), 7),
-                 std::vector<float>(wanted.chosen.size(), 7)};
+                 std::vector<float>(wanted.chosen.size(), 7), std::vector<float>(rows, 7)};
       args.report_args.num_top_logprobs = wanted.num_top;
       args.report_args.out_top_token_ids = wanted.num_top ? beside->top_ids.data() : nullptr;
       args.report_args.out_top_logprobs =
@@ -98,6 +98,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
       args.report_args.out_chosen_logprobs =
           wanted.chosen.empty() ? nullptr : beside->chosen_logprobs.data();
       args.report_args.out_ranks = wanted.ranks ? beside->ranks.data() : nullptr;
+      args.report_args.out_entropies = wanted.entropies ? beside->entropies.data() : nullptr;
       Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
                         std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
                         std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows)};
@@ -121,6 +122,7 @@ class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
     ASSERT_EQ(got.ranks, beside.ranks);
     ASSERT_TRUE(equal(got.top_logprobs, beside.top_logprobs));
     ASSERT_TRUE(equal(got.chosen_logprobs, beside.chosen_logprobs));
+    ASSERT_TRUE(equal(got.entropies, beside.entropies));
   }
 
   // The reports of a call, of any sizes; then runtime::launches() are those on the device.
@@ -470,8 +472,10 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
         id = std::int32_t(random.between(-2, problem.num_cols + 1));
       }
       wanted.ranks = random.one_in(2);
+      wanted.entropies = random.one_in(3);
     }
-    const bool reports = wanted.num_top > 0 || !wanted.chosen.empty() || wanted.ranks;
+    const bool reports =
+        wanted.num_top > 0 || !wanted.chosen.empty() || wanted.ranks || wanted.entropies;
     ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, seed, wanted));
     for (const runtime::Launch &launch : runtime::launches()) {
       const auto is_of = [&](StreamKind kind) {
@@ -811,6 +815,7 @@ TEST_P(Stages, OfReportsApartEqualTheCpus) {
     Wanted wanted = {random.one_in(2), random.one_in(2), random.one_in(2)};
     wanted.num_top = random.one_in(3) ? 0 : std::int32_t(random.between(1, 40));
     wanted.ranks = random.one_in(2);
+    wanted.entropies = random.one_in(3);
     wanted.statuses = !random.one_in(3);
     for (std::int64_t i = 0; i < problem.num_rows() && seed % 2 == 0; ++i) {
       wanted.chosen.push_back(std::int32_t(random.between(-1, problem.num_cols)));
