@@ -209,7 +209,10 @@ HeldKind held_kind(const contract::SelectRequest &request) {
 
 HeldKind held_kind(const contract::SampleRequest &request) {
   const contract::Parameters &all = request.parameters;
-  if (stream_kind(request) != StreamKind::kAny || all.differ_by_slot()) return HeldKind::kNone;
+  if (stream_kind(request) != StreamKind::kAny || all.differ_by_slot() ||
+      may_have_two_scales(all)) {
+    return HeldKind::kNone;
+  }
   const contract::RowParameters row = all.of(0);
   const StreamWanted wanted = StreamWanted::of(request);
   const StreamNeed need = stream_need(row, all.rules, request.input.num_cols, wanted);

@@ -162,12 +162,11 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     if constexpr (kIsGiven) return contract::probabilities_row_scale(state().max);
     return {SAMPLER_LOGITS, state().max, state().scale, 0};
   }
-  // Only lists are weighed twice.
-  SAMPLER_DEVICE bool has_two() const {
-    return !kWeighs && has_two_scales(state().parameters, request.parameters.rules);
-  }
+  // Whether filters weigh the row otherwise than its draw does.
+  SAMPLER_DEVICE bool has_two() const { return !kIsGiven && state().filter_scale != state().scale; }
   SAMPLER_DEVICE contract::RowScale filter_scale() const {
-    return has_two() ? raw_scale() : scale();
+    if constexpr (kIsGiven) return scale();
+    return {SAMPLER_LOGITS, state().max, state().filter_scale, 0};
   }
   SAMPLER_DEVICE contract::RowScale raw_scale() const {
     if constexpr (kIsGiven) return scale();
@@ -214,6 +213,8 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     if (kEdits && row.status == SAMPLER_ROW_OK) row.status = item().patch.status;
     row.max = contract::value_of_key(key);
     row.scale = contract::logit_scale(row.parameters.temperature);
+    const bool has_two = has_two_scales(row.parameters, request.parameters.rules);
+    row.filter_scale = has_two ? contract::logit_scale(1.0f) : row.scale;
     row.bound = contract::negative_infinity();
     row.band = contract::float_of(contract::kInfinityBits);
   }

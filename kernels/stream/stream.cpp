@@ -147,15 +147,14 @@ StreamKind stream_kind(const contract::SampleRequest &request) {
   if (!all.temperature.array && contract::is_greedy(all.temperature.value)) {
     return StreamWanted::of(request).total_at_one ? StreamKind::kAny : StreamKind::kGreedy;
   }
-  const bool has_two = may_have_two_scales(all);
-  if (all.differ_by_slot()) return has_two ? StreamKind::kNone : StreamKind::kAny;
+  if (all.differ_by_slot()) return StreamKind::kAny;
   switch (need_of_all(request)) {
     case StreamNeed::kList:
       return StreamKind::kList;
     case StreamNeed::kOther:
       return StreamKind::kNone;
     default:
-      return has_two ? StreamKind::kNone : StreamKind::kAny;
+      return StreamKind::kAny;
   }
 }
 
@@ -164,7 +163,6 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
     return request.stages.has_edits() ? StreamKind::kEdited : StreamKind::kList;
   }
   const bool is_streamed = may_have_staged_stream(request) && draws_from_stream(request) &&
-                           !may_have_two_scales(request.parameters) &&
                            !is_all_for_general_kernel(request);
   if (!is_streamed) return StreamKind::kNone;
   if (request.stages.has_edits()) return StreamKind::kEdited;

@@ -358,7 +358,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       if constexpr (!kWeighs) return end_with(true);
       if (waits_for_bound()) {
         const float bound = contract::value_of_key(
-            this->lowest_weighed(this->scale(), state().max_key, state().parameters.min_p));
+            this->lowest_weighed(filter_scale(), state().max_key, state().parameters.min_p));
         if (ctx.thread() == 0) {
           state().bound = bound;
           publish_value(&slot()->bound, bound);
@@ -427,7 +427,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
         return StreamRest::kDone;
       }
       if constexpr (kWeighs) {
-        if (!is_first && what != StreamNeed::kWeights) add_up(this->scale());
+        if (!is_first && what != StreamNeed::kWeights) add_up(filter_scale());
       }
     }
     if (!this->is_weighed(what)) return StreamRest::kDraw;
@@ -476,7 +476,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     int kept = 0;
     SAMPLER_KEEP_ROLLED
     for (bool is_filtered = false;; is_filtered = true) {
-      if constexpr (!kWeighs) add_up(is_filtered ? this->scale() : filter_scale());
+      if (!kWeighs || is_filtered) add_up(is_filtered ? this->scale() : filter_scale());
       if (is_filtered) break;
       typename List::Prefixes prefixes(*this, filter_scale(), state().max, request.input.num_cols,
                                        total);

@@ -31,7 +31,7 @@ static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
 enum class StreamKind : int {
   kNone,    // the rows are not streamed
   kGreedy,  // the first token
-  kList,    // draws from a short list only, and greedy rows; also of two scales
+  kList,    // draws from a short list only, and greedy rows
   kAny,     // any parameters
   kEdited,  // the same of edited rows
   kGiven,   // the same of rows of probabilities, f32
@@ -88,7 +88,8 @@ SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
   if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
   if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
     const bool of_some = rules.order == SAMPLER_FILTERS_MIN_P_FIRST && by_min_p;
-    return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
+    if (of_some) return StreamNeed::kOther;
+    return has_two_scales(row, rules) ? StreamNeed::kRaw : StreamNeed::kTotal;
   }
   if (by_k) return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kList;
   return wanted.counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
@@ -341,8 +342,9 @@ struct Stream {
 // State of a row.
 struct StreamedRowState {
   contract::RowParameters parameters;
-  float scale;  // of the logits, and their largest: a RowScale
-  float max;
+  float scale;         // of the logits,
+  float filter_scale;  // the same where filters weigh them,
+  float max;           // and their largest: two RowScales
   StreamNeed need;
   uint32_t status;   // of the parameters
   uint32_t max_key;  // of the largest value

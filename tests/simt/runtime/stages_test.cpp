@@ -445,7 +445,8 @@ TEST_P(Stages, OfStreamedRowsEqualTheCpus) {
     problem.has_forced_tokens = problem.has_adaptive = problem.has_adaptive_values = false;
     problem.guidance.clear();
     problem.guidance_indices.clear();
-    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    problem.params.temperature_order =
+        random.one_in(3) ? SAMPLER_TEMPERATURE_LAST : SAMPLER_TEMPERATURE_FIRST;
     if (random.one_in(2)) problem.params.min_p = 0;
     if (random.one_in(2)) problem.params.top_p = 1;
     if (random.one_in(2)) problem.params.top_k = 0;

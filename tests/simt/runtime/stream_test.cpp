@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../../sized.h"
+#include "held/held.h"
 #include "sampler/sampler.h"
 #include "simt.h"
 #include "stream/stream.h"
@@ -302,7 +303,7 @@ void compare(const Batch &batch, const Stream &stream, const Result &expected,
       EXPECT_TRUE(may_be_left(batch.contents[i]) || row.top_k > 500 ||
                   (need == kernels::StreamNeed::kTotal &&
                    (row.temperature >= 1.0f || batch.num_cols > 100000)) ||
-                  need == kernels::StreamNeed::kOther);
+                  kernels::has_two_scales(row, batch.rules) || need == kernels::StreamNeed::kOther);
       EXPECT_EQ(kUntouched, actual.tokens[i]);
       continue;
     }
@@ -325,6 +326,7 @@ TEST_P(Streams, EqualTheCpuInAnyOrderAndSlots) {
   const int num_rows = 11;
   Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 5), seed);
   if (seed % 2 != 0) batch.logprobs = SAMPLER_LOGPROB_RAW;
+  if (seed / 2 % 4 == 1) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
   const Result expected = on_cpu(batch);
   const int rows_ahead = 1 + int(seed % 3);
   Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), rows_ahead,
@@ -445,39 +447,28 @@ TEST(StreamWaits, ForWhatNobodyPublishesAreFound) {
   }
 }
 
-// Where filters and draws weigh a row at two temperatures, only a list is weighed twice.
+// Where filters and draws weigh a row at two temperatures.
 TEST(StreamKinds, OfTemperatureLast) {
   contract::SampleRequest request;
   request.input.num_cols = 20000;
-  request.parameters.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
   contract::Parameters &all = request.parameters;
+  all.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
   all.temperature.value = 0.5f;
   EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  EXPECT_EQ(kernels::HeldKind::kDraw, kernels::held_kind(request));
+  all.min_p.value = 0.1f;  // held rows have one scale
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  EXPECT_EQ(kernels::HeldKind::kNone, kernels::held_kind(request));
+  all.min_p.value = 0.0f;
   all.top_p.value = 0.9f;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
   all.top_k.value = 50;
   EXPECT_EQ(StreamKind::kList, kernels::stream_kind(request));
   all.rules.order = SAMPLER_FILTERS_JOINT;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
-  all.temperature.value = 1.0f;
   EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
-  all.top_k.value = 0;
-  all.top_p.value = 1.0f;
-  all.temperature.value = 0.5f;
-  all.min_p.value = 0.1f;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
   const float some = 1.0f;
-  const std::int32_t k = 50;
-  all.top_k.array = &k;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
-  all.min_p.value = 0.0f;
-  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
-  all.top_p.array = &some;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
-  all.temperature.value = 1.0f;
-  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
   all.temperature.array = &some;
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
   all.temperature.array = nullptr;
   all.temperature.value = 0.0f;
   EXPECT_EQ(StreamKind::kGreedy, kernels::stream_kind(request));
