@@ -68,15 +68,15 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
   // `max_key`: of the row's largest value.
   SAMPLER_DEVICE uint32_t bound_of_list(StreamNeed what, uint32_t own, uint32_t max_key) const {
     const contract::RowParameters &row = state().parameters;
-    const bool is_greedy = contract::is_greedy(row.temperature);
-    const bool is_by_k = !is_greedy && !keeps_all(row.top_k, request.input.num_cols);
+    const bool is_by_k =
+        !keeps_all(row.top_k, request.input.num_cols) && !contract::is_greedy(row.temperature);
     int wanted = is_by_k ? row.top_k : 0;
     if (this->hands_on()) {
       if (stream.lists.by == SAMPLER_STAGE_MIN_P) return bound_of_min_p(max_key);
       wanted = stream.lists.tokens_of(row);
     }
     if (this->num_top() > wanted) wanted = this->num_top();
-    if (what == StreamNeed::kTotal || (what == StreamNeed::kRaw && !is_by_k && !is_greedy)) {
+    if (what == StreamNeed::kTotal) {
       const int bins =
           stream.num_groups() < kStreamedTokens ? stream.num_groups() : kStreamedTokens;
       const int of_p = kPivotRank < bins / 2 ? kPivotRank : bins / 2;

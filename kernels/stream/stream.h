@@ -88,8 +88,8 @@ SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
   if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
   if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
     const bool of_some = rules.order == SAMPLER_FILTERS_MIN_P_FIRST && by_min_p;
-    if (of_some) return StreamNeed::kOther;
-    return has_two_scales(row, rules) ? StreamNeed::kRaw : StreamNeed::kTotal;
+    if (!has_two_scales(row, rules)) return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
+    return by_k ? StreamNeed::kRaw : StreamNeed::kOther;  // bands have one scale
   }
   if (by_k) return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kList;
   return wanted.counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;

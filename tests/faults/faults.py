@@ -1241,10 +1241,16 @@ FAULTS = [
         [("kernels/stream/stream.cuh", "if (!has_two()) break;", "break;")],
         [streamed_rows("OfListsEqualTheCpuInAnySlots")]),
     Fault(
+        "streamed_filters_at_the_temperature",
+        "filters before the temperature weigh streamed rows of any parameters at it",
+        [("kernels/stream/items.cuh", "row.filter_scale = has_two ? contract::logit_scale(1.0f) : row.scale;",
+          "row.filter_scale = row.scale;")],
+        [streamed_rows("EqualTheCpuInAnyOrderAndSlots")]),
+    Fault(
         "filters_at_the_temperature",
         "filters before the temperature weigh rows at it where kernels know one scale",
         [("kernels/stream/stream.cpp", "return has_two_scales(row, all.rules);", "return false;")],
-        [held_rows("OfFiltersEqualTheCpu")]),
+        [held_rows("OfDrawsEqualTheCpuByOneLaunch")]),
     Fault(
         "first_bin_weighs_nothing",
         "of weights by value those of the largest values are left out",

@@ -542,11 +542,13 @@ struct DrawCase {
 TEST_P(HeldRows, OfDrawsEqualTheCpuByOneLaunch) {
   int num_good = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const DrawCase call(kWidths[seed / 4 % 5], seed);
+    DrawCase call(kWidths[seed / 4 % 5], seed);
+    const bool is_cut_first = seed % 8 == 5 && call.params.min_p > 0;  // at temperature 1
+    if (seed % 8 == 5) call.params.temperature_order = SAMPLER_TEMPERATURE_LAST;
     const std::vector<std::int64_t> expected = call.run(cpu_.get(), seed);
     runtime::forget_calls();
     ASSERT_EQ(expected, call.run(device_.get(), seed)) << "seed " << seed;
-    const bool is_held = GetParam().device.has_clusters();
+    const bool is_held = GetParam().device.has_clusters() && !is_cut_first;
     EXPECT_EQ(is_held, was_held(call.rows, HeldKind::kDraw)) << "seed " << seed;
     EXPECT_EQ(is_held, runtime::launches().size() == 1) << "seed " << seed;
     const auto size = std::size_t(call.num_outputs(seed));

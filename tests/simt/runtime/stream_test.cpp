@@ -303,7 +303,7 @@ void compare(const Batch &batch, const Stream &stream, const Result &expected,
       EXPECT_TRUE(may_be_left(batch.contents[i]) || row.top_k > 500 ||
                   (need == kernels::StreamNeed::kTotal &&
                    (row.temperature >= 1.0f || batch.num_cols > 100000)) ||
-                  kernels::has_two_scales(row, batch.rules) || need == kernels::StreamNeed::kOther);
+                  need == kernels::StreamNeed::kOther);
       EXPECT_EQ(kUntouched, actual.tokens[i]);
       continue;
     }
@@ -460,8 +460,8 @@ TEST(StreamKinds, OfTemperatureLast) {
   EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
   EXPECT_EQ(kernels::HeldKind::kNone, kernels::held_kind(request));
   all.min_p.value = 0.0f;
-  all.top_p.value = 0.9f;
-  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  all.top_p.value = 0.9f;  // nor have bands more
+  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
   all.top_k.value = 50;
   EXPECT_EQ(StreamKind::kList, kernels::stream_kind(request));
   all.rules.order = SAMPLER_FILTERS_JOINT;
