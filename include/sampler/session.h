@@ -312,9 +312,10 @@ typedef struct sampler_session_add_args {
    * after the text. An advance draws their candidates, of which the rules commit some. The text
    * grows once no position is masked; with edit_threshold once a later step changes nothing, the
    * 16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
-   * whole blocks of the text: each is fed again with the next one. A step without a candidate that
-   * may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
-   * n, in step s of its block, from 0, with the stream s.
+   * whole blocks of the text: each is fed again with the next one. A step that changes nothing
+   * while positions are masked, or only edits after 16 that did, finishes the sequence, BAD_ROW.
+   * The n-th new token, from 0, is drawn with the offset n, in step s of its block, from 0, with
+   * the stream s.
    *
    * Stages see the text before the block: penalties count it, and bad words and contexts of biases
    * follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,

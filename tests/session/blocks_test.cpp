@@ -555,49 +555,66 @@ TEST(SessionBlocks, BadRowsFinishTheText) {
 }
 
 // Two tokens that ever take each other's place.
-TEST(SessionBlocks, EditsEnd) {
+// How a block ends whose first token ever takes another's place. `keeps_mask`: the second position
+// stays masked.
+std::int64_t num_steps_of_edits(bool keeps_mask, sampler_finish_reason *reason) {
   SessionOptions options = block_options(1);
   const sampler_options handle = handle_options(1);
   sampler_t sampler;
-  ASSERT_EQ(sampler_create(&handle, &sampler), SAMPLER_OK);
+  EXPECT_EQ(sampler_create(&handle, &sampler), SAMPLER_OK);
   sampler_session_t session;
-  ASSERT_EQ(sampler_session_create(sampler, &options, &session), SAMPLER_OK);
+  EXPECT_EQ(sampler_session_create(sampler, &options, &session), SAMPLER_OK);
   Text text;
   text.prompt = {1};
   text.params.temperature = 0;
-  text.rules.block_length = 1;
+  text.rules.block_length = keeps_mask ? 2 : 1;
+  text.rules.blocks_after_prompt = 1;
+  text.rules.num_committed = 1;
   text.rules.mask_token_id = kMask;
   text.rules.edit_threshold = 0.5f;
-  text.max_new_tokens = 1;
+  text.max_new_tokens = text.rules.block_length;
   sampler_params params;
   const sampler_session_add_args add = Blocks::add_args(text, &params);
   std::int32_t sequence;
-  ASSERT_EQ(sampler_session_add(session, &add, &sequence), SAMPLER_OK) << sampler_last_error();
-  int num_steps = 0;
-  for (std::int64_t count = 0; count == 0 && num_steps < 100; ++num_steps) {
+  EXPECT_EQ(sampler_session_add(session, &add, &sequence), SAMPLER_OK) << sampler_last_error();
+  std::int64_t num_steps = 0;
+  for (*reason = SAMPLER_FINISH_NONE; *reason == SAMPLER_FINISH_NONE && num_steps < 100;
+       ++num_steps) {
     sampler_span span;
     std::int64_t num_spans = 0;
     auto plan = sized<sampler_session_plan_args>();
     plan.out_spans = &span;
     plan.out_num_spans = &num_spans;
-    ASSERT_EQ(sampler_session_plan(session, &plan), SAMPLER_OK);
-    ASSERT_EQ(num_spans, 1);
-    std::vector<float> row(index(kVocabulary), 0.0f);
-    row[span.token_ids[span.num_tokens - 1] == 4 ? 5 : 4] = 30;
-    void *const logits = decoding_test::make_logits(row.data(), row.size() * sizeof(float));
+    EXPECT_EQ(sampler_session_plan(session, &plan), SAMPLER_OK);
+    EXPECT_EQ(num_spans, 1);
+    const std::int64_t length = text.rules.block_length;
+    std::vector<float> rows(index(length * kVocabulary), 0.0f);
+    rows[span.token_ids[span.num_tokens - length] == 4 ? 5 : 4] = 30;
+    if (keeps_mask) rows[index(kVocabulary + kMask)] = 30;
+    void *const logits = decoding_test::make_logits(rows.data(), rows.size() * sizeof(float));
     auto args = sized<sampler_session_advance_args>();
     args.spans = &span;
     args.num_spans = 1;
     args.logits = logits;
     Tokens out(index(kLength));
+    std::int64_t count = 0;
     args.out_token_ids = out.data();
     args.out_counts = &count;
-    ASSERT_EQ(sampler_session_advance(session, &args), SAMPLER_OK) << sampler_last_error();
+    args.out_finish_reasons = reason;
+    EXPECT_EQ(sampler_session_advance(session, &args), SAMPLER_OK) << sampler_last_error();
     decoding_test::release_logits(logits);
   }
-  EXPECT_EQ(num_steps, 17);  // the one that commits, and 16 that edit
   sampler_session_destroy(session);
   sampler_destroy(sampler);
+  return num_steps;
+}
+
+TEST(SessionBlocks, EditsEnd) {
+  sampler_finish_reason reason;
+  EXPECT_EQ(num_steps_of_edits(false, &reason), 17);  // the one that commits, and 16 that edit
+  EXPECT_EQ(reason, SAMPLER_FINISH_LENGTH);
+  EXPECT_EQ(num_steps_of_edits(true, &reason), 18);  // one more, since masks are left
+  EXPECT_EQ(reason, SAMPLER_FINISH_BAD_ROW);
 }
 
 TEST(SessionBlocks, ArgumentsAreChecked) {

@@ -225,7 +225,7 @@ BlockBatch::Outcome BlockBatch::unmask(abi::Entry &entry, const ChainGroup &grou
   Outcome outcome;
   if (num_masked == 0) {
     outcome.is_complete = block.is_complete(num_committed + num_edited);
-  } else if (num_committed == 0) {
+  } else if (num_committed == 0 && !block.goes_on(num_edited)) {
     outcome.row_status = status_of_masked(own, tokens);
   }
   return outcome;

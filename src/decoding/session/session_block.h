@@ -8,7 +8,7 @@
 namespace sampler::decoding {
 
 struct SessionBlock {
-  // Steps of a block without masks, which only edit.
+  // Steps of a block that only edit.
   static constexpr int64_t kMaxEditSteps = 16;
 
   sampler_unmask_params rules;  // block_length 0: the text grows by tokens
@@ -35,6 +35,8 @@ struct SessionBlock {
   bool is_complete(int32_t num_changed) {
     return !may_edit() || num_changed == 0 || num_edit_steps++ == kMaxEditSteps;
   }
+  // Whether another step follows one that left all masks, and what that edited.
+  bool goes_on(int32_t num_edited) { return num_edited > 0 && num_edit_steps++ < kMaxEditSteps; }
 };
 
 }  // namespace sampler::decoding
