@@ -92,7 +92,8 @@ typedef struct sampler_unmask_params {
   float order_temperature;
 
   /* Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
-   * every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION. */
+   * every row whose entropy is below it. <= 0: off, and below 0 an error with GIVEN, whose scores
+   * may be negative. Not NaN. Off with POSITION. */
   float threshold;
 
   /* ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
@@ -101,8 +102,8 @@ typedef struct sampler_unmask_params {
   float entropy_bound;
 
   /* Puts candidates in the place of other tokens than the mask, where they differ and the
-   * confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
-   * NaN. Off with RANDOM and POSITION. */
+   * confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off, with
+   * GIVEN as above. Not NaN. Off with RANDOM and POSITION. */
   float edit_threshold;
 
   /* Commits at least the first num_committed rows of the order. <= 0: none by number. */
