@@ -66,7 +66,7 @@ enum {
    * deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM). */
   SAMPLER_ACCEPT_DEFERRED = 7,
 
-  /* u < synthetic_rates[i], whatever the rows: for benchmarks. After a rejection a token is drawn
+  /* u < synthetic_rates[i], whatever p and q: for benchmarks. After a rejection a token is drawn
    * from p. */
   SAMPLER_ACCEPT_SYNTHETIC = 8
 };

@@ -278,6 +278,8 @@ class Verifier {
   }
 
   SAMPLER_HD uint32_t decide_synthetic(int32_t position, int32_t *next, int64_t *token) {
+    const uint32_t status = open(position);
+    if (status != SAMPLER_ROW_OK) return status;
     *next = find_child(position, [&](int32_t child) {
       const double u = uniform_of(acceptance_word(chain_, child - 1));
       return u < double(extended_.numbers.synthetic_rates[child - 1]);
@@ -565,7 +567,7 @@ class Verifier {
       if (status != SAMPLER_ROW_OK) return status;
       if (models_.is_adaptive()) observation = models_.observation(id);
     }
-    if (is_final && models_.has_outputs()) models_.report(output(position), id);
+    if (is_final && models_.has_outputs()) report(position, id);
     if (models_.has_pipeline()) models_.append(slot_, id, observation);
     note_position(position);
     ++depth_;
@@ -578,7 +580,7 @@ class Verifier {
     if (models_.has_outputs()) {
       const uint32_t status = open_as_loaded(position);
       if (status != SAMPLER_ROW_OK) return status;
-      models_.report(output(position), token);
+      report(position, token);
     }
     note_position(position);
     chain_.last_token = token;
@@ -588,6 +590,15 @@ class Verifier {
     int64_t token = -1;
     const uint32_t status = find_token(position, &token);
     return status == SAMPLER_ROW_OK ? finish(position, token) : status;
+  }
+
+  // A row that is 0 everywhere has the reports of a bad one.
+  SAMPLER_HD void report(int32_t position, int64_t id) {
+    if (is_empty_) {
+      models_.report_nothing(output(position));
+    } else {
+      models_.report(output(position), id);
+    }
   }
 
   // Output of the token decided at a position. Outputs of drafts that are only counted are
@@ -666,8 +677,8 @@ class Verifier {
         models_.load({view, slot_, output(position), first_output() + position, xtc_word(position)},
                      chain_.parameters, asks_for_draws);
     // A row of given probabilities may be 0 everywhere unless it is drawn from.
-    const bool is_tolerated = view.kind == SAMPLER_PROBABILITIES && !chain_.greedy &&
-                              !is_sample_match() && !models_.has_outputs();
+    const bool is_tolerated =
+        view.kind == SAMPLER_PROBABILITIES && !chain_.greedy && !is_sample_match();
     if (status == SAMPLER_ROW_EMPTY && is_tolerated) {
       is_empty_ = true;
       status = SAMPLER_ROW_OK;
@@ -705,7 +716,8 @@ class Verifier {
 
   SAMPLER_HD_CALL uint32_t look_up_target(int32_t position, int64_t id, float *p) {
     const bool reads_one = reads_elements(request_.target) && open_ != position &&
-                           !models_.has_pipeline() && !models_.has_outputs();
+                           !judges_whole_chain() && !models_.has_pipeline() &&
+                           !models_.has_outputs();
     if (reads_one) {
       RowView view;
       if (!find_view(position, &view)) return SAMPLER_ROW_INVALID_INDEX;

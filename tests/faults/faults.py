@@ -2284,6 +2284,18 @@ FAULTS = [
         [("src/cpu/assumed_text.h", "    update(history_.text.length() + 1);", "")],
         [verification("SampleMatch.IsTheTextOfAllStages")]),
     Fault(
+        "reported_rows_may_not_be_empty",
+        "a given row that is 0 everywhere ends a sequence where it has reports, though nothing is drawn from it",
+        [("src/contract/verify_extended.h",
+          "view.kind == SAMPLER_PROBABILITIES && !chain_.greedy && !is_sample_match();",
+          "view.kind == SAMPLER_PROBABILITIES && !chain_.greedy && !is_sample_match() && !models_.has_outputs();")],
+        [verification("Outputs.OfBadRowsDoNotDependOnReports")]),
+    Fault(
+        "steps_that_only_edit_end_blocks",
+        "a step that edits, but commits nothing, ends a block with masks",
+        [("src/decoding/session/block_batch.cpp", "num_committed == 0 && !block.goes_on(num_edited)", "num_committed == 0")],
+        [session("SessionBlocks.EditsEnd")]),
+    Fault(
         "drafts_do_not_move_adaptive_stages",
         "adaptive stages stand where they stood before the drafts",
         [("src/contract/verify_extended.h",

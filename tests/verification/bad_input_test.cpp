@@ -271,18 +271,16 @@ TEST(BadRows, MakeTheirSequenceBad) {
       const auto first = [=](Call *call) {
         return &call->target[at(kBad * (problem.num_drafts + 1) * problem.num_cols)];
       };
-      if (rule != SAMPLER_ACCEPT_SYNTHETIC) {
-        expect_row(
-            problem, {}, [=](Call *call) { first(call)[3] = kNan; }, SAMPLER_ROW_INVALID_VALUE,
-            what + ", NaN");
-        expect_row(
-            problem, {}, [=](Call *call) { first(call)[0] = kInfinity; }, SAMPLER_ROW_INVALID_VALUE,
-            what + ", infinity");
-        expect_row(
-            problem, {},
-            [=](Call *call) { std::fill(first(call), first(call) + problem.num_cols, -kInfinity); },
-            SAMPLER_ROW_EMPTY, what + ", empty");
-      }
+      expect_row(
+          problem, {}, [=](Call *call) { first(call)[3] = kNan; }, SAMPLER_ROW_INVALID_VALUE,
+          what + ", NaN");
+      expect_row(
+          problem, {}, [=](Call *call) { first(call)[0] = kInfinity; }, SAMPLER_ROW_INVALID_VALUE,
+          what + ", infinity");
+      expect_row(
+          problem, {},
+          [=](Call *call) { std::fill(first(call), first(call) + problem.num_cols, -kInfinity); },
+          SAMPLER_ROW_EMPTY, what + ", empty");
       expect_row(
           problem, {}, [](Call *call) { call->temperatures[at(call->slot_of[at(kBad)])] = kNan; },
           SAMPLER_ROW_INVALID_PARAMETER, what + ", temperature");

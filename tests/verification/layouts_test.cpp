@@ -389,6 +389,56 @@ TEST(Outputs, DoNotDependOnEachOther) {
   }
 }
 
+// Makes some rows of both models bad, or 0 everywhere. Of given probabilities the standard rule
+// reads what reports do not, so that those have no other bad rows.
+void spoil_rows(Random *random, Problem *problem) {
+  const auto spoil = [&](std::vector<Row> *rows, sampler_input_kind kind) {
+    for (Row &row : *rows) {
+      if (!random->one_in(4)) continue;
+      if (kind == SAMPLER_PROBABILITIES) {
+        std::fill(row.begin(), row.end(), 0.0f);
+      } else if (random->one_in(2)) {
+        std::fill(row.begin(), row.end(), -kInfinity);
+      } else {
+        row.back() = kNan;
+      }
+    }
+  };
+  for (Sequence &sequence : problem->sequences) {
+    spoil(&sequence.target, problem->kind);
+    spoil(&sequence.draft, problem->draft_kind);
+  }
+}
+
+// Whether a sequence has reports changes neither its tokens nor its status, whatever its rows are.
+TEST(Outputs, OfBadRowsDoNotDependOnReports) {
+  const Handles handles;
+  int num_good = 0, num_bad = 0;
+  for (std::uint64_t seed = 0; seed < 1600 / kDear; ++seed) {
+    Random random(seeded(seed));
+    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
+    const bool is_tree = !is_for_chains(rule) && random.one_in(2);
+    Kind kind = kind_of(rule, is_tree, random.one_in(4));
+    kind.has_forced_tokens = random.one_in(4);
+    Problem problem = random_problem(&random, kind);
+    spoil_rows(&random, &problem);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, {}));
+    Layout without_reports;
+    without_reports.has_new_outputs = false;
+    for (const bool is_simd : {false, true}) {
+      sampler_t sampler = (is_simd ? handles.simd : handles.reference).get();
+      const auto expected = verify(sampler, problem, without_reports);
+      expect_equal(expected, verify(sampler, problem), is_simd ? "SIMD" : "scalar");
+      for (const Outcome &outcome : expected) {
+        ++(outcome.at("status")[0] == SAMPLER_ROW_OK ? num_good : num_bad);
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(num_good, 100 / kDear);
+  EXPECT_GT(num_bad, 100 / kDear);
+}
+
 TEST(Outputs, AccumulateCounts) {
   for (const bool are_trees : {false, true}) {
     for_problems(are_trees, 100, [](const Handles &handles, Random *, Problem *problem) {

@@ -780,15 +780,16 @@ class UnmaskParams:
     POSITION."""
     threshold: float
     """Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
-    every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."""
+    every row whose entropy is below it. <= 0: off, and below 0 an error with GIVEN, whose scores
+    may be negative. Not NaN. Off with POSITION."""
     entropy_bound: float
     """ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
     16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
     Not NaN. Off with other confidences."""
     edit_threshold: float
     """Puts candidates in the place of other tokens than the mask, where they differ and the
-    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
-    NaN. Off with RANDOM and POSITION."""
+    confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off, with
+    GIVEN as above. Not NaN. Off with RANDOM and POSITION."""
     num_committed: int
     """Commits at least the first num_committed rows of the order. <= 0: none by number."""
     num_steps_left: int
@@ -2400,9 +2401,10 @@ class Session:
             after the text. An advance draws their candidates, of which the rules commit some. The text
             grows once no position is masked; with edit_threshold once a later step changes nothing, the
             16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
-            whole blocks of the text: each is fed again with the next one. A step without a candidate that
-            may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
-            n, in step s of its block, from 0, with the stream s.
+            whole blocks of the text: each is fed again with the next one. A step that changes nothing
+            while positions are masked, or only edits after 16 that did, finishes the sequence, BAD_ROW.
+            The n-th new token, from 0, is drawn with the offset n, in step s of its block, from 0, with
+            the stream s.
 
             Stages see the text before the block: penalties count it, and bad words and contexts of biases
             follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,

@@ -329,7 +329,7 @@ class Acceptance(enum.IntEnum):
     # As STANDARD, but a rejected draft of a chain is kept where the target is uncertain and the next
     # deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM).
     DEFERRED = 7
-    # u < synthetic_rates[i], whatever the rows: for benchmarks. After a rejection a token is drawn
+    # u < synthetic_rates[i], whatever p and q: for benchmarks. After a rejection a token is drawn
     # from p.
     SYNTHETIC = 8
 

@@ -778,7 +778,8 @@ const Member unmask_params_members[] = {
   {"threshold", "threshold", offsetof(sampler_unmask_params, threshold),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY\n"
-    "every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION."},
+    "every row whose entropy is below it. <= 0: off, and below 0 an error with GIVEN, whose scores\n"
+    "may be negative. Not NaN. Off with POSITION."},
   {"entropy_bound", "entropy_bound", offsetof(sampler_unmask_params, entropy_bound),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most\n"
@@ -787,8 +788,8 @@ const Member unmask_params_members[] = {
   {"edit_threshold", "edit_threshold", offsetof(sampler_unmask_params, edit_threshold),
    KIND_F32, ELEMENT_NONE, 0, -1, -1, 0,
     "Puts candidates in the place of other tokens than the mask, where they differ and the\n"
-    "confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not\n"
-    "NaN. Off with RANDOM and POSITION."},
+    "confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off, with\n"
+    "GIVEN as above. Not NaN. Off with RANDOM and POSITION."},
   {"num_committed", "num_committed", offsetof(sampler_unmask_params, num_committed),
    KIND_I32, ELEMENT_NONE, 0, -1, -1, 0,
     "Commits at least the first num_committed rows of the order. <= 0: none by number."},
@@ -2113,9 +2114,10 @@ const Member session_add_args_members[] = {
     "after the text. An advance draws their candidates, of which the rules commit some. The text\n"
     "grows once no position is masked; with edit_threshold once a later step changes nothing, the\n"
     "16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold\n"
-    "whole blocks of the text: each is fed again with the next one. A step without a candidate that\n"
-    "may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset\n"
-    "n, in step s of its block, from 0, with the stream s.\n"
+    "whole blocks of the text: each is fed again with the next one. A step that changes nothing\n"
+    "while positions are masked, or only edits after 16 that did, finishes the sequence, BAD_ROW.\n"
+    "The n-th new token, from 0, is drawn with the offset n, in step s of its block, from 0, with\n"
+    "the stream s.\n"
     "\n"
     "Stages see the text before the block: penalties count it, and bad words and contexts of biases\n"
     "follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,\n"
@@ -2971,9 +2973,10 @@ const char session_add_doc[] =
     "    after the text. An advance draws their candidates, of which the rules commit some. The text\n"
     "    grows once no position is masked; with edit_threshold once a later step changes nothing, the\n"
     "    16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold\n"
-    "    whole blocks of the text: each is fed again with the next one. A step without a candidate that\n"
-    "    may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset\n"
-    "    n, in step s of its block, from 0, with the stream s.\n"
+    "    whole blocks of the text: each is fed again with the next one. A step that changes nothing\n"
+    "    while positions are masked, or only edits after 16 that did, finishes the sequence, BAD_ROW.\n"
+    "    The n-th new token, from 0, is drawn with the offset n, in step s of its block, from 0, with\n"
+    "    the stream s.\n"
     "\n"
     "    Stages see the text before the block: penalties count it, and bad words and contexts of biases\n"
     "    follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,\n"

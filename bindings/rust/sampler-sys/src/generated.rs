@@ -496,7 +496,7 @@ constants! {
     /// As STANDARD, but a rejected draft of a chain is kept where the target is uncertain and the next
     /// deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM).
     SAMPLER_ACCEPT_DEFERRED: sampler_acceptance = 7;
-    /// u < synthetic_rates[i], whatever the rows: for benchmarks. After a rejection a token is drawn
+    /// u < synthetic_rates[i], whatever p and q: for benchmarks. After a rejection a token is drawn
     /// from p.
     SAMPLER_ACCEPT_SYNTHETIC: sampler_acceptance = 8;
     /// each was drawn from its own row
@@ -678,8 +678,8 @@ structs! {
         num_threads: i32 = 0;
         /// The handle's workspace: fits any operation on up to `max_rows` output rows of up to `max_cols`
         /// columns, except these, which need more: calls with stages of pipeline.h, with out_removed_by or
-        /// out_kept_offsets, sampler_verify other than dense chains by the standard rule, and on a CUDA
-        /// device reports on candidate lists and scores of them. 0 and 0: none, each call brings its own.
+        /// out_kept_offsets, sampler_verify other than dense chains by the standard rule, scores of
+        /// candidate lists, and on a CUDA device reports on them. 0 and 0: none, each call brings its own.
         /// One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
@@ -1414,15 +1414,16 @@ structs! {
         /// POSITION.
         order_temperature: f32 = 0.0;
         /// Commits every row whose confidence is above it (SGLang, LMDeploy's dynamic rule), with ENTROPY
-        /// every row whose entropy is below it. <= 0: off. Not NaN. Off with POSITION.
+        /// every row whose entropy is below it. <= 0: off, and below 0 an error with GIVEN, whose scores
+        /// may be negative. Not NaN. Off with POSITION.
         threshold: f32 = 0.0;
         /// ENTROPY: commits rows as long as the sum of the entropies before them, in nats, each at most
         /// 16, is at most the bound; so at least one (the EB sampler, Ben-Hamu et al. 2025). <= 0: off.
         /// Not NaN. Off with other confidences.
         entropy_bound: f32 = 0.0;
         /// Puts candidates in the place of other tokens than the mask, where they differ and the
-        /// confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off. Not
-        /// NaN. Off with RANDOM and POSITION.
+        /// confidence is above it (with ENTROPY the entropy below): LLaDA 2.1's edits. <= 0: off, with
+        /// GIVEN as above. Not NaN. Off with RANDOM and POSITION.
         edit_threshold: f32 = 0.0;
         /// Commits at least the first num_committed rows of the order. <= 0: none by number.
         num_committed: i32 = 0;
@@ -2220,9 +2221,10 @@ structs! {
         /// after the text. An advance draws their candidates, of which the rules commit some. The text
         /// grows once no position is masked; with edit_threshold once a later step changes nothing, the
         /// 16th at the latest. The last block ends at max_context, or beyond max_new_tokens. Caches hold
-        /// whole blocks of the text: each is fed again with the next one. A step without a candidate that
-        /// may stand finishes the sequence, BAD_ROW. The n-th new token, from 0, is drawn with the offset
-        /// n, in step s of its block, from 0, with the stream s.
+        /// whole blocks of the text: each is fed again with the next one. A step that changes nothing
+        /// while positions are masked, or only edits after 16 that did, finishes the sequence, BAD_ROW.
+        /// The n-th new token, from 0, is drawn with the offset n, in step s of its block, from 0, with
+        /// the stream s.
         ///
         /// Stages see the text before the block: penalties count it, and bad words and contexts of biases
         /// follow it. Those that need to know what each token follows must be off: DRY, no-repeat n-grams,
