@@ -284,12 +284,35 @@ static int hold_exchanged(Call *call, const char *of, const char *label, PyObjec
   return read_tensor(call, of, label, &tensor, out);
 }
 
+/* What object.__dlpack_device__ gives, (type, id). */
+static int device_of(const char *of, const char *label, PyObject *object, int *out_type) {
+  int id;
+  PyObject *method = PyObject_GetAttrString(object, "__dlpack_device__");
+  if (!method) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s%s has __dlpack__, but no __dlpack_device__", of, label);
+    return -1;
+  }
+  PyObject *device = PyObject_CallObject(method, NULL);
+  Py_DECREF(method);
+  if (!device) return -1;
+  int status = -1;
+  if (!PyTuple_Check(device)) {
+    PyErr_Format(PyExc_TypeError, "%s%s.__dlpack_device__() is %R; it must be (type, id)", of,
+                 label, device);
+  } else if (PyArg_ParseTuple(device, "ii", out_type, &id)) {
+    status = 0;
+  }
+  Py_DECREF(device);
+  return status;
+}
+
 /* Calls object.__dlpack__, with the stream that a CUDA device's producer is to wait on. */
-static PyObject *capsule_of(Call *call, PyObject *object, PyObject *method) {
+static PyObject *capsule_of(Call *call, const char *of, const char *label, PyObject *object,
+                            PyObject *method) {
   PyObject *keywords = NULL, *capsule = NULL, *empty = PyTuple_New(0);
-  PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
-  int device_type = 0, device_id = 0;
-  if (!device || !PyArg_ParseTuple(device, "ii", &device_type, &device_id)) goto end;
+  int device_type = 0;
+  if (device_of(of, label, object, &device_type)) goto end;
   keywords = Py_BuildValue("{s:(ii)}", "max_version", 1, 1);
   if (!keywords || !empty) goto end;
   if (device_type == DLPACK_CUDA) { /* 1 is the legacy default stream */
@@ -310,7 +333,6 @@ static PyObject *capsule_of(Call *call, PyObject *object, PyObject *method) {
   }
 end:
   Py_XDECREF(empty);
-  Py_XDECREF(device);
   Py_XDECREF(keywords);
   return capsule;
 }
@@ -318,7 +340,7 @@ end:
 static int hold_capsule(Call *call, const char *of, const char *label, PyObject *object,
                         PyObject *method, Array *out) {
   Held *held = next_held(call);
-  PyObject *capsule = held ? capsule_of(call, object, method) : NULL;
+  PyObject *capsule = held ? capsule_of(call, of, label, object, method) : NULL;
   const DLTensor *tensor = NULL;
   if (!capsule) return -1;
   held->owner = capsule; /* it keeps the tensor: it is read, not taken */

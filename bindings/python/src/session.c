@@ -182,8 +182,18 @@ static int take_text(Call *call, Fields *f, int index, int64_t *out_count) {
   return take_ids(call, f, "", index, *out_count);
 }
 
-static int number_of(PyObject *object, const char *name, int64_t *out) {
+/* An attribute of what get returned; an object without it is of another class. */
+static PyObject *resumed_attribute(PyObject *object, const char *name) {
   PyObject *value = PyObject_GetAttrString(object, name);
+  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "resumed is %R; it must be what Session.get returned", object);
+  }
+  return value;
+}
+
+static int number_of(PyObject *object, const char *name, int64_t *out) {
+  PyObject *value = resumed_attribute(object, name);
   const int status = value ? to_i64(name, value, out) : -1;
   Py_XDECREF(value);
   return status;
@@ -200,9 +210,15 @@ static int take_resumed(PyObject *object, sampler_session_sequence *out) {
       number_of(object, "num_accepted", &out->num_accepted)) {
     return -1;
   }
-  values = PyObject_GetAttrString(object, "adaptive_values");
-  entropy = values ? PyObject_GetAttrString(object, "drafter_entropy") : NULL;
+  values = resumed_attribute(object, "adaptive_values");
+  entropy = values ? resumed_attribute(object, "drafter_entropy") : NULL;
   if (!entropy) goto end;
+  if (PySequence_Size(values) != SAMPLER_NUM_ADAPTIVE_VALUES) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "resumed.adaptive_values is %R; it must be %d floats", values,
+                 SAMPLER_NUM_ADAPTIVE_VALUES);
+    goto end;
+  }
   for (int i = 0; i < SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
     PyObject *value = PySequence_GetItem(values, i);
     const int failed = !value || to_f32("resumed.adaptive_values", value, &out->adaptive_values[i]);

@@ -89,6 +89,22 @@ class OnTheCpu(Expects, unittest.TestCase):
 
         self.expect(RuntimeError, "no capsule today", self.sampler.argmax, Broken(LOGITS))
 
+    def test_devices_that_are_none(self):
+        logits = Foreign(LOGITS)
+        for device in (5, None, [1, 0]):
+            logits.device = device
+            self.expect(TypeError, f"input.values.__dlpack_device__() is {device}; it must be (type, id)",
+                        self.sampler.argmax, logits)
+        for device in ((1,), ("cpu", 0)):
+            logits.device = device
+            with self.assertRaises(TypeError):
+                self.sampler.argmax(logits)
+
+        class Half:
+            __dlpack__ = logits.__dlpack__
+
+        self.expect(TypeError, "input.values has __dlpack__, but no __dlpack_device__", self.sampler.argmax, Half())
+
 
 def _scalar():
     import ctypes

@@ -2,6 +2,7 @@
 
 import array
 import math
+import types
 import unittest
 
 import libsampler
@@ -385,6 +386,13 @@ class Sessions(Expects, unittest.TestCase):
             self.expect_like(InvalidArgument, "token_ids", session.add, ints(NUM_TOKENS))
             self.expect_like(InvalidArgument, "int64", session.add, array.array("q", [1]))
             self.expect_like(TypeError, "ngram must be", session.add, ints(1), ngram=5)
+            self.expect(TypeError, "resumed is 5; it must be what Session.get returned", session.add, ints(1),
+                        resumed=5)
+            before = {"num_steps": 1, "num_drafted": 0, "num_accepted": 0, "drafter_entropy": 0.0}
+            for values in (5, (1.0, 2.0), [0.0] * 5):
+                resumed = types.SimpleNamespace(**before, adaptive_values=values)
+                self.expect(TypeError, f"resumed.adaptive_values is {values}; it must be 4 floats",
+                            session.add, ints(1), resumed=resumed)
             self.expect_like(TypeError, "list of spans", session.advance, [5], floats(1.0))
             self.expect_like(TypeError, "list of spans", session.advance, 5, floats(1.0))
             session.add(ints(1))
