@@ -107,6 +107,15 @@ static int need_number(const Spec *spec, int index, PyObject *value) {
   return -1;
 }
 
+/* The only output of a call. */
+static int need_output(const Spec *spec, int index, PyObject *output) {
+  if (output != Py_False) return 0;
+  PyErr_Format(error_of(SAMPLER_ERROR_INVALID_ARGUMENT),
+               "%s is False; it must be an array, or True for one that the call makes",
+               spec->names[index]);
+  return -1;
+}
+
 /* ---- Tokens --------------------------------------------------------------------------------- */
 
 typedef enum { ARGMAX, CATEGORICAL, TOP_K, TOP_P, MIN_P, TOP_K_TOP_P } Draw;
@@ -184,7 +193,8 @@ static PyObject *draw_tokens(const Spec *spec, Draw draw, PyObject *self,
   DrawNumbers numbers;
   Simple s;
   const int after = spec->num_required;
-  if (parse(spec, arguments, count, names, given) || draw_numbers(spec, draw, given, &numbers)) {
+  if (parse(spec, arguments, count, names, given) || draw_numbers(spec, draw, given, &numbers) ||
+      need_output(spec, after, given[after])) {
     return NULL;
   }
   if (begin(&s, self, spec, &sample_args_struct, &args, given[after + 1]) == 0) {
@@ -276,6 +286,7 @@ static PyObject *write_rows(const Spec *spec, Write write, PyObject *self,
                                                    : to_f32(spec->names[1], given[1], &number)) {
     return NULL;
   }
+  if (need_output(spec, 2, given[2])) return NULL;
   if (begin(&s, self, spec, &filter_args_struct, &args, given[3]) == 0) {
     give(&s.fields, filter_args__input, given[0]);
     give(&s.fields, filter_args__output, given[2]);
