@@ -9,6 +9,7 @@
 #   python.sh recorded_logits PYTHON PROJECT_DIR WORK_DIR PACKAGE
 #   python.sh document PYTHON PROJECT_DIR WORK_DIR PACKAGE    docs/python.md prints what README.md says
 #   python.sh alone PYTHON PROJECT_DIR WORK_DIR PACKAGE CMAKE      alone, as pip builds it, it looks for nvcc
+#   python.sh system PYTHON PROJECT_DIR WORK_DIR PACKAGE CMAKE BUILD_DIR    as pip builds it with an installed library
 #   python.sh overhead PYTHON PROJECT_DIR WORK_DIR PACKAGE         the program that measures it runs
 #
 # PACKAGE is the folder that has the package; "": it was not built. Exit status 77: skipped.
@@ -65,6 +66,22 @@ case $check in
     rm -rf "$work_dir/alone"
     CUDACXX=$work_dir/no/nvcc "$6" -S "$binding" -B "$work_dir/alone" "-DPython3_EXECUTABLE=$python" | tee "$work_dir/alone.log"
     grep -q 'CUDA: no nvcc of .*, the library is for the CPU alone' "$work_dir/alone.log"
+    ;;
+  system)
+    rm -rf "$work_dir/prefix" "$work_dir/system"
+    for component in runtime development; do
+      "$6" --install "$7" --prefix "$work_dir/prefix" --component $component
+    done
+    "$6" -S "$binding" -B "$work_dir/system" "-DPython3_EXECUTABLE=$python" -DLIBSAMPLER_SYSTEM=ON \
+      "-DCMAKE_PREFIX_PATH=$work_dir/prefix" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+    mapfile -t targets < <("$python" -c "import tomllib
+with open('$binding/pyproject.toml', 'rb') as file:
+    print(*tomllib.load(file)['tool']['scikit-build']['build']['targets'], sep='\n')")
+    "$6" --build "$work_dir/system" --target "${targets[@]}"
+    library=$(find "$work_dir/prefix" -name libsampler.so)
+    LD_LIBRARY_PATH=$(dirname "$library") PYTHONPATH=$work_dir/system/package "$python" -W error -c "import libsampler
+with open('/proc/self/maps', encoding='utf-8') as maps:
+    assert '$work_dir/prefix' in maps.read()"
     ;;
   overhead)
     "$python" "$binding/examples/overhead.py" |
