@@ -684,16 +684,25 @@ int take_exec(Call *call, Fields *fields, int stream_index, sampler_exec *exec) 
   return 0;
 }
 
-void check_rows(Call *call, const char *of, const sampler_rows *rows, const RowsArray *arrays,
-                int64_t elements) {
-  if (!arrays->is_flat) return;
-  if (arrays->has_values) check_length(call, of, "values", arrays->values.count, elements);
-  if (arrays->has_ids) check_length(call, of, "candidate_ids", arrays->ids.count, elements);
-  (void)rows;
+void check_rows(Call *call, const char *of, const RowsArray *arrays, int64_t elements) {
+  if (arrays->has_values) check_length(call, of, "values", arrays->reach, elements);
+  if (arrays->has_ids && arrays->ids.ndim < 2) {
+    check_length(call, of, "candidate_ids", arrays->ids.count, elements);
+  }
 }
 
-static int take_candidates(Call *call, const char *of, Fields *given, sampler_rows *out,
-                           RowsArray *arrays) {
+/* Dense rows may have a dimension of sequences and one of their positions. */
+void check_positions(Call *call, const char *label, const RowsArray *rows, int64_t num_positions) {
+  if (!rows->has_values || rows->values.ndim < 3 || !rows->values.count) return;
+  const int64_t found = rows->values.shape[rows->values.ndim - 2];
+  if (found == num_positions) return;
+  call_break(call, "%s has %lld rows for each sequence; it must have %lld, by num_drafts", label,
+             (long long)found, (long long)num_positions);
+}
+
+/* `own`: how the values lie, or are said to, where they are flat. */
+static int take_candidates(Call *call, const char *of, Fields *given, const sampler_rows *own,
+                           sampler_rows *out, RowsArray *arrays) {
   PyObject *object = given->objects[rows_members[rows__candidate_ids].object];
   if (object) {
     Array *ids = &arrays->ids;
@@ -709,22 +718,47 @@ static int take_candidates(Call *call, const char *of, Fields *given, sampler_ro
                     out->candidate_id_type == SAMPLER_ID_I64 ? ELEMENT_I64 : ELEMENT_I32);
     }
     check_place(call, of, "candidate_ids", ids, PLACE_DEVICE);
-    if (arrays->is_flat) {
+    if (arrays->is_flat && ids->ndim < 2) {
       check_contiguous(call, of, "candidate_ids", ids);
     } else {
       rows_of_shape(call, of, "candidate_ids", ids, &num_rows, &num_cols, &row_stride);
-      if (num_rows != out->num_rows || num_cols != out->num_cols || row_stride != out->row_stride) {
+      if (num_rows != own->num_rows || num_cols != own->num_cols ||
+          (row_stride && row_stride != first_nonzero(own->row_stride, own->num_cols))) {
         call_break(call,
                    "%scandidate_ids has %lld rows of %lld elements, %lld apart; it must be "
                    "laid out like values: %lld of %lld, %lld apart",
                    of, (long long)num_rows, (long long)num_cols, (long long)row_stride,
-                   (long long)out->num_rows, (long long)out->num_cols, (long long)out->row_stride);
+                   (long long)own->num_rows, (long long)own->num_cols, (long long)own->row_stride);
       }
     }
     out->candidate_ids = ids->data ? ids->data : nothing;
   }
-  Fields own = {&rows_struct, (char *)out, given->objects, given->given};
-  return take_array(call, &own, of, rows__candidate_counts, out->num_rows, PLACE_DEVICE);
+  Fields fields = {&rows_struct, (char *)out, given->objects, given->given};
+  return take_array(call, &fields, of, rows__candidate_counts, out->num_rows, PLACE_DEVICE);
+}
+
+/* An array of several dimensions has rows of its own, `own`: numbers that are given take the first
+ * rows and columns of it. */
+static void take_first(Call *call, const char *of, const Fields *given, const sampler_rows *own,
+                       sampler_rows *out) {
+  if (!fields_given(given, rows__num_rows)) out->num_rows = own->num_rows;
+  if (!fields_given(given, rows__num_cols)) out->num_cols = own->num_cols;
+  if (out->num_rows > own->num_rows) {
+    call_break(call, "%snum_rows is %lld; it must be at most %lld, as many as values has", of,
+               (long long)out->num_rows, (long long)own->num_rows);
+    out->num_rows = own->num_rows;
+  }
+  if (out->num_cols > own->num_cols) {
+    call_break(call, "%snum_cols is %lld; it must be at most %lld, as many as values has", of,
+               (long long)out->num_cols, (long long)own->num_cols);
+    out->num_cols = own->num_cols;
+  }
+  if (own->row_stride && out->row_stride && out->row_stride != own->row_stride) {
+    call_break(call, "%srow_stride is %lld; it must be %lld, as the rows of values are apart", of,
+               (long long)out->row_stride, (long long)own->row_stride);
+    out->row_stride = 0;
+  }
+  if (!out->row_stride) out->row_stride = first_nonzero(own->row_stride, own->num_cols);
 }
 
 int take_rows_array(Call *call, Fields *fields, int index, sampler_rows *out, RowsArray *arrays) {
@@ -732,7 +766,7 @@ int take_rows_array(Call *call, Fields *fields, int index, sampler_rows *out, Ro
   PyObject *object = fields->objects[member->object];
   PyObject *only_values[3] = {NULL, NULL, NULL};
   Fields given = {&rows_struct, NULL, only_values, 0};
-  int64_t num_rows = 0, num_cols = 0, row_stride = 0;
+  sampler_rows own = {.num_rows = 0};
   char of[24];
   snprintf(of, sizeof of, "%s.", member->label);
   memset(out, 0, sizeof *out);
@@ -752,14 +786,19 @@ int take_rows_array(Call *call, Fields *fields, int index, sampler_rows *out, Ro
     arrays->has_values = 1;
     check_floats(call, of, "values", values, fields_given(&given, rows__dtype), &out->dtype);
     check_place(call, of, "values", values, PLACE_DEVICE);
+    if (values->ndim > 1) arrays->is_flat = 0;
     if (arrays->is_flat) check_contiguous(call, of, "values", values);
-    rows_of_shape(call, of, "values", values, &num_rows, &num_cols, &row_stride);
-    if (!fields_given(&given, rows__num_rows)) out->num_rows = num_rows;
-    if (!fields_given(&given, rows__num_cols)) out->num_cols = num_cols;
-    if (!arrays->is_flat) out->row_stride = row_stride;
+    rows_of_shape(call, of, "values", values, &own.num_rows, &own.num_cols, &own.row_stride);
+    arrays->reach = extent(own.num_rows, own.num_cols, own.row_stride);
+    if (values->ndim > 1) {
+      take_first(call, of, &given, &own, out);
+    } else {
+      if (!fields_given(&given, rows__num_rows)) out->num_rows = own.num_rows;
+      if (!fields_given(&given, rows__num_cols)) out->num_cols = own.num_cols;
+    }
     out->values = values->data ? values->data : nothing;
   }
-  return take_candidates(call, of, &given, out, arrays);
+  return take_candidates(call, of, &given, arrays->is_flat ? out : &own, out, arrays);
 }
 
 int take_rows(Call *call, Fields *fields, int index, sampler_rows *out) {
@@ -767,7 +806,7 @@ int take_rows(Call *call, Fields *fields, int index, sampler_rows *out) {
   char of[24];
   if (take_rows_array(call, fields, index, out, &arrays)) return -1;
   snprintf(of, sizeof of, "%s.", fields->of->members[index].label);
-  check_rows(call, of, out, &arrays, extent(out->num_rows, out->num_cols, out->row_stride));
+  check_rows(call, of, &arrays, extent(out->num_rows, out->num_cols, out->row_stride));
   return 0;
 }
 

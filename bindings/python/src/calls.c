@@ -432,8 +432,8 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
     draft_elements =
         extent_of_sequences(&a->draft, sequences, a->num_drafts, l->draft_sequence_stride);
   }
-  check_rows(call, "target.", &a->target, &target, target_elements);
-  check_rows(call, "draft.", &a->draft, &draft, draft_elements);
+  check_rows(call, "target.", &target, target_elements);
+  check_rows(call, "draft.", &draft, draft_elements);
 
   const int64_t slots = count_slots(f, verify_args__slots, a->num_slots, sequences);
   const int64_t tokens = product(sequences, positions);

@@ -231,14 +231,17 @@ int64_t length_of(Call *call, PyObject *object);
 
 /* Rows: an array of two or more dimensions, or an object of Rows. */
 int take_rows(Call *call, Fields *fields, int index, sampler_rows *out);
-/* Its elements, for which explicit numbers are checked once it is known how they lie. */
+/* Its elements, which are checked once it is known which of them the call reads. */
 typedef struct RowsArray {
   Array values, ids;
-  int has_values, has_ids, is_flat;
+  int has_values, has_ids;
+  int is_flat;   /* numbers of Rows say how it lies, not its dimensions */
+  int64_t reach; /* elements from the first value to the last one */
 } RowsArray;
 int take_rows_array(Call *call, Fields *fields, int index, sampler_rows *out, RowsArray *arrays);
-void check_rows(Call *call, const char *of, const sampler_rows *rows, const RowsArray *arrays,
-                int64_t elements);
+void check_rows(Call *call, const char *of, const RowsArray *arrays, int64_t elements);
+/* Rows of sequences have num_positions each. */
+void check_positions(Call *call, const char *label, const RowsArray *rows, int64_t num_positions);
 
 int take_exec(Call *call, Fields *fields, int stream_index, sampler_exec *exec);
 int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots);

@@ -602,6 +602,11 @@ static int view_logits(Call *call, Fields *f, int index, const SessionObject *se
   return 0;
 }
 
+/* Their number and distance follow from dimensions, or from the numbers of Rows. */
+static int has_own_rows(const RowsArray *array) {
+  return array->is_flat || array->values.ndim > 1;
+}
+
 /* Rows of logits, [rows, vocabulary_size]. */
 static int take_logits(Call *call, Fields *f, int index, int stride_index,
                        const SessionObject *self, int64_t rows, const void **out) {
@@ -611,19 +616,23 @@ static int take_logits(Call *call, Fields *f, int index, int stride_index,
   if (view_logits(call, f, index, self, rows, &view, &array)) return -1;
   int64_t *stride = FIELD(f, int64_t, stride_index);
   const char *label = f->of->members[index].label;
-  if (fields_given(f, stride_index) || array.values.ndim < 2) {
-    const int64_t needed = extent(rows, self->vocabulary_size, *stride);
-    if (array.values.count < needed) {
-      call_break(call, "%s has %lld elements; it needs %lld", label, (long long)array.values.count,
-                 (long long)needed);
-    }
-  } else {
+  if (has_own_rows(&array)) {
     if (rows > 0 && (view.num_rows < rows || view.num_cols != self->vocabulary_size)) {
       call_break(call, "%s has %lld rows of %lld elements; it needs %lld of %lld", label,
                  (long long)view.num_rows, (long long)view.num_cols, (long long)rows,
                  (long long)self->vocabulary_size);
     }
+    if (rows > 1 && *stride && *stride != view.row_stride) {
+      call_break(call, "%s is %lld; it must be %lld, as the rows of %s are apart",
+                 f->of->members[stride_index].label, (long long)*stride, (long long)view.row_stride,
+                 label);
+    }
     *stride = view.row_stride;
+  }
+  const int64_t needed = extent(rows, self->vocabulary_size, *stride);
+  if (array.reach < needed) {
+    call_break(call, "%s has %lld elements; it needs %lld", label, (long long)array.reach,
+               (long long)needed);
   }
   *out = view.values;
   return 0;
@@ -640,7 +649,7 @@ static int take_guidance(Call *call, Fields *f, sampler_session_advance_args *a,
   if (!OBJECT(f, index)) return 0;
   if (view_logits(call, f, index, self, rows, &view, &array)) return -1;
   const char *label = f->of->members[index].label;
-  if (fields_given(f, session_advance_args__logits_row_stride) || array.values.ndim < 2) {
+  if (!has_own_rows(&array)) {
     if (stride > 0 && array.values.count % stride) {
       call_break(call, "%s has %lld elements; it must be rows of %lld", label,
                  (long long)array.values.count, (long long)stride);
@@ -651,7 +660,8 @@ static int take_guidance(Call *call, Fields *f, sampler_session_advance_args *a,
       call_break(call, "%s has rows of %lld elements; it must be rows of %lld", label,
                  (long long)view.num_cols, (long long)self->vocabulary_size);
     }
-    if (view.num_rows > 1 && rows > 1 && view.row_stride != stride) {
+    const int has_stride = rows > 1 || fields_given(f, session_advance_args__logits_row_stride);
+    if (view.num_rows > 1 && has_stride && view.row_stride != stride) {
       call_break(call, "%s has rows that are %lld elements apart; those of logits are %lld", label,
                  (long long)view.row_stride, (long long)stride);
     }
