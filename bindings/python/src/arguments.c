@@ -82,37 +82,6 @@ int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots) {
   return take_array(call, fields, "", sample_args__streams + shift, num_slots, PLACE_PARAMETER);
 }
 
-/* The number of an array's rows, where it is not given, by its length. */
-static int count_rows(Call *call, Fields *given, int index, int number_index, int64_t stride) {
-  int64_t *number = FIELD(given, int64_t, number_index);
-  PyObject *object = OBJECT(given, index);
-  if (object && !fields_given(given, number_index) && stride > 0) {
-    Array array;
-    if (call_hold(call, "pipeline->", given->of->members[index].label, object, &array)) return -1;
-    if (array.count % stride) {
-      call_break(call, "pipeline->%s has %lld elements; it must be rows of %lld",
-                 given->of->members[index].label, (long long)array.count, (long long)stride);
-    }
-    *number = array.count / stride;
-  }
-  return 0;
-}
-
-static int take_table(Call *call, Fields *given, int index, int number_index, int64_t stride) {
-  if (count_rows(call, given, index, number_index, stride)) return -1;
-  const int64_t number = *FIELD(given, int64_t, number_index);
-  return take_array(call, given, "pipeline->", index, product(number, stride), PLACE_DEVICE);
-}
-
-/* Laid out like the call's rows, and of their type. */
-static int take_guidance(Call *call, Fields *given, const sampler_rows *rows) {
-  const int index = pipeline__guidance_logits, number_index = pipeline__num_guidance_rows;
-  const int64_t stride = first_nonzero(rows->row_stride, rows->num_cols);
-  if (count_rows(call, given, index, number_index, stride)) return -1;
-  return take_array_of(call, given, "pipeline->", index, rows->dtype,
-                       product(*FIELD(given, int64_t, number_index), stride));
-}
-
 static int take_state(Call *call, Fields *given, int index) {
   PyObject *object = OBJECT(given, index);
   if (!object) return 0;
@@ -141,7 +110,6 @@ int take_pipeline(Call *call, Fields *fields, int index, const sampler_rows *row
   Fields given;
   const int found = given_struct(fields, index, &pipeline_struct, p, &given);
   if (found <= 0) return found;
-  const int64_t mask_words = first_nonzero(p->token_bitmask_stride, sum(num_cols, 31) / 32);
 
   const Element id_element = call->id_element; /* those of the call are of their own type */
   call->id_element = ELEMENT_NONE;
@@ -171,17 +139,19 @@ int take_pipeline(Call *call, Fields *fields, int index, const sampler_rows *row
   call->id_element = id_element;
 
   if (take_array(call, &given, of, pipeline__prompt_lengths, num_slots, PLACE_DEVICE) ||
-      take_guidance(call, &given, rows) ||
+      take_guidance_rows(call, &given, of, pipeline__guidance_logits, pipeline__num_guidance_rows,
+                         rows) ||
       take_array(call, &given, of, pipeline__guidance_row_indices, num_rows, PLACE_DEVICE) ||
       take_array(call, &given, of, pipeline__biases, p->biased.num_token_ids, PLACE_DEVICE) ||
-      take_table(call, &given, pipeline__dense_bias, pipeline__num_dense_biases,
-                 first_nonzero(p->dense_bias_stride, num_cols)) ||
+      take_table(call, &given, of, pipeline__dense_bias, pipeline__num_dense_biases,
+                 pipeline__dense_bias_stride, num_cols) ||
       take_array(call, &given, of, pipeline__bad_word_offsets, sum(num_slots, 1), PLACE_DEVICE) ||
-      take_table(call, &given, pipeline__token_bitmasks, pipeline__num_token_bitmasks,
-                 mask_words) ||
+      take_table(call, &given, of, pipeline__token_bitmasks, pipeline__num_token_bitmasks,
+                 pipeline__token_bitmask_stride, sum(num_cols, 31) / 32) ||
       take_array(call, &given, of, pipeline__token_bitmask_indices, num_rows, PLACE_DEVICE) ||
-      take_array(call, &given, of, pipeline__adaptive_values,
-                 product(num_slots, SAMPLER_NUM_ADAPTIVE_VALUES), PLACE_DEVICE) ||
+      take_matrix(call, &given, of, pipeline__adaptive_values,
+                  product(num_slots, SAMPLER_NUM_ADAPTIVE_VALUES), SAMPLER_NUM_ADAPTIVE_VALUES,
+                  PLACE_DEVICE) ||
       take_state(call, &given, pipeline__state)) {
     return -1;
   }
@@ -209,7 +179,8 @@ int take_reports(Call *call, Fields *fields, int index, int64_t num_rows, int64_
                   r->num_top_logprobs) ||
       take_output(call, given, of, report_args__out_top_logprobs, 0, 2, num_rows,
                   r->num_top_logprobs) ||
-      take_ids(call, given, of, report_args__chosen_token_ids, product(num_rows, r->num_chosen)) ||
+      take_ids(call, given, of, report_args__chosen_token_ids, product(num_rows, r->num_chosen),
+               r->num_chosen) ||
       take_output(call, given, of, report_args__out_chosen_logprobs, 0, 2, num_rows,
                   r->num_chosen) ||
       take_output(call, given, of, report_args__out_ranks, 0, 1, num_rows, 1) ||

@@ -133,15 +133,20 @@ int call_begin(Call *call, SamplerObject *sampler, const char *function) {
   return 0;
 }
 
-void call_end(Call *call) {
-  for (int i = 0; i < call->num_held; ++i) {
-    Held *held = &call->held[i];
+/* Releases all but the first `count` arrays that are held. */
+static void release_held(Call *call, int count) {
+  while (call->num_held > count) {
+    Held *held = &call->held[--call->num_held];
     if (held->owner) {
       Py_DECREF(held->owner);
     } else {
       PyBuffer_Release(&held->view);
     }
   }
+}
+
+void call_end(Call *call) {
+  release_held(call, 0);
   for (int i = 0; i < MAX_RESULTS; ++i) {
     Py_XDECREF(call->results[i]);
     Py_XDECREF(call->report_results[i]);
@@ -392,12 +397,18 @@ int call_hold(Call *call, const char *of, const char *label, PyObject *object, A
   return status;
 }
 
+int shape_of(Call *call, PyObject *object, Array *out) {
+  const int held = call->num_held;
+  if (!object || object == Py_True || object == Py_False) return 0;
+  const int is_array = call_hold(call, "", "", object, out) == 0;
+  if (!is_array) PyErr_Clear(); /* who takes the array says what is wrong */
+  release_held(call, held);
+  return is_array;
+}
+
 int64_t length_of(Call *call, PyObject *object) {
   Array array;
-  if (!object || object == Py_True || object == Py_False) return 0;
-  if (call_hold(call, "", "", object, &array) == 0) return array.count;
-  PyErr_Clear(); /* who takes the array says what is wrong */
-  return 0;
+  return shape_of(call, object, &array) ? array.count : 0;
 }
 
 /* ---- Checks --------------------------------------------------------------------------------- */
@@ -458,6 +469,41 @@ static void check_length(Call *call, const char *of, const char *label, int64_t 
              (long long)needed);
 }
 
+int is_vector(const Array *array) {
+  int num_long = 0;
+  for (int i = 0; i < array->ndim; ++i) num_long += array->shape[i] != 1;
+  return num_long < 2;
+}
+
+/* An array with an element for each row, slot or sequence may have more of them, but not in columns
+ * of its own. */
+static void check_vector(Call *call, const char *of, const char *label, const Array *array,
+                         int64_t needed) {
+  if (call->is_sizing || is_vector(array) || array->count <= needed) return;
+  call_break(call, "%s%s has %lld elements in %d dimensions; it must have %lld", of, label,
+             (long long)array->count, array->ndim, (long long)needed);
+}
+
+/* Dimensions, where an array has them, tell its columns. */
+static void check_columns(Call *call, const char *of, const char *label, const Array *array,
+                          int64_t cols) {
+  if (call->is_sizing || array->ndim < 2 || !array->count) return;
+  const int64_t found = array->shape[array->ndim - 1];
+  if (found == cols) return;
+  call_break(call, "%s%s has rows of %lld elements; it must have rows of %lld", of, label,
+             (long long)found, (long long)cols);
+}
+
+static void check_shape(Call *call, const char *of, const char *label, const Array *array,
+                        int64_t needed, int64_t cols) {
+  check_length(call, of, label, array->count, needed);
+  if (cols == ONE_DIMENSION) {
+    check_vector(call, of, label, array, needed);
+  } else {
+    check_columns(call, of, label, array, cols);
+  }
+}
+
 static void check_contiguous(Call *call, const char *of, const char *label, const Array *array) {
   if (!array->is_contiguous) {
     call_break(call, "%s%s has gaps between its elements; it must be contiguous", of, label);
@@ -489,7 +535,7 @@ static void set_pointer(Fields *fields, const Member *member, char *data) {
 /* ---- Arrays --------------------------------------------------------------------------------- */
 
 static int take(Call *call, Fields *fields, const char *of, int index, Element element,
-                int64_t needed, Place place, int is_written) {
+                int64_t needed, int64_t cols, Place place, int is_written) {
   const Member *member = &fields->of->members[index];
   PyObject *object = fields->objects[member->object];
   Array array;
@@ -499,17 +545,23 @@ static int take(Call *call, Fields *fields, const char *of, int index, Element e
   check_contiguous(call, of, member->label, &array);
   if (is_written) check_writable(call, of, member->label, &array);
   check_place(call, of, member->label, &array, place);
-  check_length(call, of, member->label, array.count, needed);
+  check_shape(call, of, member->label, &array, needed, cols);
   set_pointer(fields, member, array.data);
   return 0;
 }
 
 int take_array(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place) {
-  return take(call, fields, of, index, fields->of->members[index].element, needed, place, 0);
+  return take_matrix(call, fields, of, index, needed, ONE_DIMENSION, place);
+}
+
+int take_matrix(Call *call, Fields *fields, const char *of, int index, int64_t needed, int64_t cols,
+                Place place) {
+  return take(call, fields, of, index, fields->of->members[index].element, needed, cols, place, 0);
 }
 
 int take_inout(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
-  return take(call, fields, of, index, fields->of->members[index].element, needed, PLACE_DEVICE, 1);
+  return take(call, fields, of, index, fields->of->members[index].element, needed, ONE_DIMENSION,
+              PLACE_DEVICE, 1);
 }
 
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place) {
@@ -523,7 +575,7 @@ int take_counted(Call *call, Fields *fields, const char *of, int index, int coun
   check_contiguous(call, of, member->label, &array);
   check_place(call, of, member->label, &array, place);
   if (!fields_given(fields, count)) *number = array.count;
-  check_length(call, of, member->label, array.count, *number);
+  check_shape(call, of, member->label, &array, *number, ONE_DIMENSION);
   set_pointer(fields, member, array.data);
   return 0;
 }
@@ -568,11 +620,11 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
   PyObject *ids = given.objects[member->object];
   if (ids && !fields_given(&given, token_lists__num_token_ids))
     out->num_token_ids = length_of(call, ids);
-  return take_ids(call, &given, of, token_lists__token_ids, out->num_token_ids);
+  return take_ids(call, &given, of, token_lists__token_ids, out->num_token_ids, ONE_DIMENSION);
 }
 
 static int take_any_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed,
-                        int is_written) {
+                        int64_t cols, int is_written) {
   const Member *member = &fields->of->members[index];
   PyObject *object = fields->objects[member->object];
   Array array;
@@ -583,17 +635,17 @@ static int take_any_ids(Call *call, Fields *fields, const char *of, int index, i
   check_contiguous(call, of, member->label, &array);
   if (is_written) check_writable(call, of, member->label, &array);
   check_place(call, of, member->label, &array, PLACE_DEVICE);
-  check_length(call, of, member->label, array.count, needed);
+  check_shape(call, of, member->label, &array, needed, cols);
   set_pointer(fields, member, array.data);
   return 0;
 }
 
-int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
-  return take_any_ids(call, fields, of, index, needed, 0);
+int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed, int64_t cols) {
+  return take_any_ids(call, fields, of, index, needed, cols, 0);
 }
 
 int take_inout_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed) {
-  return take_any_ids(call, fields, of, index, needed, 1);
+  return take_any_ids(call, fields, of, index, needed, ONE_DIMENSION, 1);
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -637,9 +689,69 @@ static Element element_of_dtype(int32_t dtype) {
   return dtype == SAMPLER_F16 ? ELEMENT_F16 : dtype == SAMPLER_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
 }
 
-int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t dtype,
-                  int64_t needed) {
-  return take(call, fields, of, index, element_of_dtype(dtype), needed, PLACE_DEVICE, 0);
+/* The number of rows of a table where it is not given, and whether it has as many. */
+static void count_rows(Call *call, Fields *fields, const char *of, int index, int number_index,
+                       const Array *array, int64_t stride) {
+  const char *label = fields->of->members[index].label;
+  int64_t *number = FIELD(fields, int64_t, number_index);
+  if (!fields_given(fields, number_index) && stride > 0) {
+    if (array->count % stride) {
+      call_break(call, "%s%s has %lld elements; it must be rows of %lld", of, label,
+                 (long long)array->count, (long long)stride);
+    }
+    *number = array->count / stride;
+  }
+  check_length(call, of, label, array->count, product(*number, stride));
+}
+
+int take_table(Call *call, Fields *fields, const char *of, int index, int number_index,
+               int stride_index, int64_t cols) {
+  const Member *member = &fields->of->members[index];
+  PyObject *object = fields->objects[member->object];
+  int64_t *stride = FIELD(fields, int64_t, stride_index);
+  Array array;
+  if (!object) return 0;
+  if (call_hold(call, of, member->label, object, &array)) return -1;
+  check_element(call, of, member->label, &array, member->element);
+  check_contiguous(call, of, member->label, &array);
+  check_place(call, of, member->label, &array, PLACE_DEVICE);
+  if (array.ndim > 1 && !*stride) *stride = array.shape[array.ndim - 1];
+  check_columns(call, of, member->label, &array, *stride);
+  count_rows(call, fields, of, index, number_index, &array, first_nonzero(*stride, cols));
+  set_pointer(fields, member, array.data);
+  return 0;
+}
+
+int take_guidance_rows(Call *call, Fields *fields, const char *of, int index, int number_index,
+                       const sampler_rows *rows) {
+  const Member *member = &fields->of->members[index];
+  PyObject *object = fields->objects[member->object];
+  const int64_t stride = first_nonzero(rows->row_stride, rows->num_cols);
+  int64_t *number = FIELD(fields, int64_t, number_index), num_rows, num_cols, row_stride;
+  Array array;
+  if (!object) return 0;
+  if (call_hold(call, of, member->label, object, &array)) return -1;
+  check_element(call, of, member->label, &array, element_of_dtype(rows->dtype));
+  check_place(call, of, member->label, &array, PLACE_DEVICE);
+  if (array.ndim < 2) {
+    check_contiguous(call, of, member->label, &array);
+    count_rows(call, fields, of, index, number_index, &array, stride);
+  } else {
+    rows_of_shape(call, of, member->label, &array, &num_rows, &num_cols, &row_stride);
+    if ((row_stride && row_stride != stride) ||
+        (num_cols != rows->num_cols && num_cols != stride)) {
+      call_break(call,
+                 "%s%s has rows of %lld elements, %lld apart; they must lie like the call's: "
+                 "%lld, %lld apart",
+                 of, member->label, (long long)num_cols,
+                 (long long)first_nonzero(row_stride, num_cols), (long long)rows->num_cols,
+                 (long long)stride);
+    }
+    if (!fields_given(fields, number_index)) *number = num_rows;
+    check_length(call, of, member->label, product(num_rows, stride), product(*number, stride));
+  }
+  set_pointer(fields, member, array.data);
+  return 0;
 }
 
 static int32_t dtype_of(Element element) {
@@ -867,7 +979,7 @@ int take_output(Call *call, Fields *fields, const char *of, int index, int is_ma
   check_contiguous(call, of, member->label, &array);
   check_writable(call, of, member->label, &array);
   check_place(call, of, member->label, &array, PLACE_DEVICE);
-  check_length(call, of, member->label, array.count, needed);
+  check_shape(call, of, member->label, &array, needed, ndim == 1 ? ONE_DIMENSION : cols);
   set_pointer(fields, member, array.data);
   keep_result(call, fields, member, object);
   return 0;

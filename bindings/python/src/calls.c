@@ -221,7 +221,7 @@ static int take_score(Call *call, Fields *f, sampler_score_args *a) {
       take_row_params(call, f, score_args__row_params, slots, &call->row_params, &a->row_params) ||
       take_pipeline(call, f, score_args__pipeline, &a->input, slots, rows, &a->pipeline) ||
       take_random(call, f, score_args__seed, slots) ||
-      take_ids(call, f, "", score_args__token_ids, rows) ||
+      take_ids(call, f, "", score_args__token_ids, rows, ONE_DIMENSION) ||
       take_lists(call, "kept.", OBJECT(f, score_args__kept), &a->kept) ||
       take_output(call, f, "", score_args__out_row_status, 0, 1, rows, 1) ||
       take_reports(call, f, score_args__reports, rows, a->input.num_cols, &a->reports)) {
@@ -373,32 +373,67 @@ static int64_t extent_of_sequences(const sampler_rows *rows, int64_t num_sequenc
 static int take_layout_arrays(Call *call, Fields *layout, const Packed *packed,
                               int64_t num_sequences, int64_t num_drafts) {
   const char *of = "layout->";
+  const int is_dense = call->layout.packing == SAMPLER_PACKING_DENSE;
+  const int64_t positions = sum(num_drafts, 1);
   const int64_t trees = first_nonzero(call->layout.tree_rows, num_sequences);
-  const int64_t links = product(trees, sum(num_drafts, 1));
+  const int64_t links = product(trees, positions);
+  const int64_t draft_cols = is_dense ? num_drafts : ONE_DIMENSION;
+  const int64_t target_cols = OBJECT(layout, draft_layout__bonus_row_indices) ? draft_cols
+                              : is_dense                                      ? positions
+                                                                              : ONE_DIMENSION;
   return take_array(call, layout, of, draft_layout__packing_offsets, packed->offsets,
                     PLACE_DEVICE) ||
-         take_array(call, layout, of, draft_layout__target_row_indices, packed->target_rows,
-                    PLACE_DEVICE) ||
+         take_matrix(call, layout, of, draft_layout__target_row_indices, packed->target_rows,
+                     target_cols, PLACE_DEVICE) ||
          take_array(call, layout, of, draft_layout__bonus_row_indices, num_sequences,
                     PLACE_DEVICE) ||
-         take_array(call, layout, of, draft_layout__draft_row_indices, packed->draft_rows,
-                    PLACE_DEVICE) ||
-         take_array(call, layout, of, draft_layout__parents, product(trees, num_drafts),
-                    PLACE_DEVICE) ||
-         take_array(call, layout, of, draft_layout__first_children, links, PLACE_DEVICE) ||
-         take_array(call, layout, of, draft_layout__next_siblings, links, PLACE_DEVICE);
+         take_matrix(call, layout, of, draft_layout__draft_row_indices, packed->draft_rows,
+                     draft_cols, PLACE_DEVICE) ||
+         take_matrix(call, layout, of, draft_layout__parents, product(trees, num_drafts),
+                     num_drafts, PLACE_DEVICE) ||
+         take_matrix(call, layout, of, draft_layout__first_children, links, positions,
+                     PLACE_DEVICE) ||
+         take_matrix(call, layout, of, draft_layout__next_siblings, links, positions, PLACE_DEVICE);
 }
 
-/* num_drafts of dense draft tokens that have a second dimension, [num_sequences, num_drafts]. */
-static int drafts_of_shape(Call *call, Fields *f, int64_t *num_ids, int64_t *num_drafts) {
+/* num_drafts of flat draft tokens, one sequence after the other; -1 where it does not follow. */
+static int64_t drafts_of_length(const sampler_verify_args *a, const sampler_draft_layout *l,
+                                const RowsArray *target, int has_target_rows, int64_t num_ids) {
+  int64_t sequences = l->num_sequences;
+  if (!num_ids) return 0;
+  if (l->draft_token_stride) return -1;
+  if (!has_target_rows && target->has_values && target->values.ndim > 2) {
+    return target->values.shape[target->values.ndim - 2] - 1;
+  }
+  if (!has_target_rows) sequences = a->target.num_rows - num_ids; /* each has one row more */
+  return sequences > 0 && num_ids % sequences == 0 ? num_ids / sequences : -1;
+}
+
+/* How draft tokens lie: num_drafts and draft_token_stride of [num_sequences, num_drafts]. */
+static int take_drafts(Call *call, Fields *f, sampler_verify_args *a, sampler_draft_layout *l,
+                       const RowsArray *target, int has_target_rows, Array *ids) {
+  const int has_number = fields_given(f, verify_args__num_drafts);
+  const int is_dense = l->packing == SAMPLER_PACKING_DENSE;
   PyObject *object = OBJECT(f, verify_args__draft_token_ids);
-  Array array;
-  *num_ids = 0;
+  ids->count = ids->ndim = 0;
   if (!object) return 0;
-  if (call_hold(call, "", "draft_token_ids", object, &array)) return -1;
-  *num_ids = array.count;
-  if (!fields_given(f, verify_args__num_drafts) && array.ndim > 1) {
-    *num_drafts = array.shape[array.ndim - 1];
+  if (call_hold(call, "", "draft_token_ids", object, ids)) return -1;
+  const int64_t width = ids->ndim > 1 ? ids->shape[ids->ndim - 1] : 0;
+  if (!has_number && !is_dense && ids->count) {
+    call_break(call, "num_drafts is not given; packed drafts need it, the most of a sequence");
+  } else if (!has_number && is_dense) {
+    a->num_drafts =
+        ids->ndim > 1 ? width : drafts_of_length(a, l, target, has_target_rows, ids->count);
+    if (a->num_drafts < 0) {
+      a->num_drafts = 0;
+      call_break(call,
+                 "num_drafts is not given; it does not follow from %lld draft_token_ids and %lld "
+                 "rows of target",
+                 (long long)ids->count, (long long)a->target.num_rows);
+    }
+  }
+  if (is_dense && width > a->num_drafts && !l->draft_token_stride) {
+    l->draft_token_stride = width;
   }
   return 0;
 }
@@ -407,13 +442,14 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   PyObject *no_objects[draft_layout__num_objects];
   RowsArray target, draft;
   Fields layout;
-  int64_t num_ids;
+  Array ids;
   fields_init(&layout, &draft_layout_struct, &call->layout, no_objects);
   const int has_layout = take_layout(call, f, verify_args__layout, &layout);
   sampler_draft_layout *l = &call->layout;
-  if (has_layout < 0 || drafts_of_shape(call, f, &num_ids, &a->num_drafts) ||
-      take_rows_array(call, f, verify_args__target, &a->target, &target) ||
-      take_rows_array(call, f, verify_args__draft, &a->draft, &draft)) {
+  const int has_target_rows = OBJECT(&layout, draft_layout__target_row_indices) != NULL;
+  if (has_layout < 0 || take_rows_array(call, f, verify_args__target, &a->target, &target) ||
+      take_rows_array(call, f, verify_args__draft, &a->draft, &draft) ||
+      take_drafts(call, f, a, l, &target, has_target_rows, &ids)) {
     return -1;
   }
 
@@ -423,12 +459,14 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   const int is_dense = l->packing == SAMPLER_PACKING_DENSE;
   int64_t target_elements = extent(a->target.num_rows, a->target.num_cols, a->target.row_stride);
   int64_t draft_elements = extent(a->draft.num_rows, a->draft.num_cols, a->draft.row_stride);
-  if (is_dense && !OBJECT(&layout, draft_layout__target_row_indices)) {
+  if (is_dense && !has_target_rows) {
+    check_positions(call, "target", &target, positions);
     sequences = positions > 0 ? a->target.num_rows / positions : 0;
     target_elements =
         extent_of_sequences(&a->target, sequences, positions, l->target_sequence_stride);
   }
   if (is_dense && !OBJECT(&layout, draft_layout__draft_row_indices) && !l->draft_rows_by_slot) {
+    check_positions(call, "draft", &draft, a->num_drafts);
     draft_elements =
         extent_of_sequences(&a->draft, sequences, a->num_drafts, l->draft_sequence_stride);
   }
@@ -437,9 +475,11 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
 
   const int64_t slots = count_slots(f, verify_args__slots, a->num_slots, sequences);
   const int64_t tokens = product(sequences, positions);
-  const Packed packed = lengths_of_drafts(a, l, &layout, sequences, num_ids);
+  const Packed packed = lengths_of_drafts(a, l, &layout, sequences, ids.count);
+  const int64_t id_cols =
+      is_dense ? first_nonzero(l->draft_token_stride, a->num_drafts) : ONE_DIMENSION;
   begin_ids(call, f, verify_args__token_id_type);
-  if (take_ids(call, f, "", verify_args__draft_token_ids, packed.tokens) ||
+  if (take_ids(call, f, "", verify_args__draft_token_ids, packed.tokens, id_cols) ||
       take_array(call, f, "", verify_args__draft_counts, sequences, PLACE_DEVICE) ||
       take_layout_arrays(call, &layout, &packed, sequences, a->num_drafts) ||
       take_array(call, f, "", verify_args__slots, sequences, PLACE_DEVICE) ||
@@ -449,7 +489,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
       take_row_params(call, f, verify_args__draft_row_params, slots, &call->draft_row_params,
                       &a->draft_row_params) ||
       take_pipeline(call, f, verify_args__pipeline, &a->target, slots, tokens, &a->pipeline) ||
-      take_ids(call, f, "", verify_args__forced_token_ids, tokens) ||
+      take_ids(call, f, "", verify_args__forced_token_ids, tokens, positions) ||
       take_random(call, f, verify_args__seed, slots) ||
       take_acceptance(call, f, verify_args__acceptance, a->num_drafts, &a->acceptance) ||
       take_array(call, f, "", verify_args__acceptances, slots, PLACE_PARAMETER) ||
@@ -459,11 +499,11 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
       take_output(call, f, "", verify_args__out_row_status, 0, 1, sequences, 1) ||
       take_reports(call, f, verify_args__reports, tokens, a->target.num_cols, &a->reports) ||
       take_output(call, f, "", verify_args__out_positions, 0, 2, sequences, positions) ||
-      take_array(call, f, "", verify_args__kv_indices, tokens, PLACE_DEVICE) ||
+      take_matrix(call, f, "", verify_args__kv_indices, tokens, positions, PLACE_DEVICE) ||
       take_output(call, f, "", verify_args__out_kv_indices, 0, 2, sequences, positions)) {
     return -1;
   }
-  if (has_layout) a->layout = l;
+  if (has_layout || l->draft_token_stride) a->layout = l;
   end_ids(call, f, verify_args__token_id_type);
   return take_exec(call, f, verify_args__stream, &a->exec);
 }
@@ -496,7 +536,7 @@ static int take_residual(Call *call, Fields *f, sampler_residual_args *a) {
   }
   const int64_t rows = a->target.num_rows, cols = a->target.num_cols;
   begin_ids(call, f, residual_args__token_id_type);
-  if (take_ids(call, f, "", residual_args__draft_token_ids, rows) ||
+  if (take_ids(call, f, "", residual_args__draft_token_ids, rows, ONE_DIMENSION) ||
       take_floats(call, f, residual_args__output, 1, rows, cols, residual_args__output_dtype,
                   residual_args__output_stride) ||
       take_output(call, f, "", residual_args__out_row_status, 0, 1, rows, 1)) {
@@ -538,19 +578,18 @@ static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
   const int64_t rows = a->num_rows, blocks = a->num_blocks;
   const int64_t slots = count_slots(f, unmask_args__slots, a->num_slots, rows);
   const int64_t width = a->params && a->params->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
-  PyObject *scores = OBJECT(f, unmask_args__scores);
-  if (scores && !fields_given(f, unmask_args__score_stride)) { /* [rows, stride] */
-    Array array;
-    if (call_hold(call, "", "scores", scores, &array)) return -1;
-    if (array.ndim > 1) a->score_stride = array.shape[array.ndim - 1];
+  Array scores;
+  if (!a->score_stride && shape_of(call, OBJECT(f, unmask_args__scores), &scores) &&
+      scores.ndim > 1) { /* [rows, stride] */
+    a->score_stride = scores.shape[scores.ndim - 1];
   }
   call->like = OBJECT(f, unmask_args__candidate_token_ids);
   begin_ids(call, f, unmask_args__token_id_type);
   if (take_array(call, f, "", unmask_args__block_offsets, sum(blocks, 1), PLACE_DEVICE) ||
-      take_ids(call, f, "", unmask_args__candidate_token_ids, rows) ||
+      take_ids(call, f, "", unmask_args__candidate_token_ids, rows, ONE_DIMENSION) ||
       take_array(call, f, "", unmask_args__candidate_status, rows, PLACE_DEVICE) ||
-      take_array(call, f, "", unmask_args__scores, extent(rows, width, a->score_stride),
-                 PLACE_DEVICE) ||
+      take_matrix(call, f, "", unmask_args__scores, extent(rows, width, a->score_stride),
+                  a->score_stride, PLACE_DEVICE) ||
       take_inout_ids(call, f, "", unmask_args__token_ids, rows) ||
       take_array(call, f, "", unmask_args__slots, rows, PLACE_DEVICE) ||
       take_random(call, f, unmask_args__seed, slots) ||

@@ -125,6 +125,8 @@ typedef struct Array {
 } Array;
 
 const char *element_name(Element element);
+/* Whether all dimensions but one are 1. */
+int is_vector(const Array *array);
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
@@ -200,32 +202,44 @@ typedef enum {
   PLACE_HOST
 } Place;
 
+/* The columns of what has one element for each row, slot or sequence. */
+enum { ONE_DIMENSION = -1 };
+
 /* Members of `fields`. `of` is what errors say before the label. Each returns -1 with an exception,
  * and does nothing where the member was not given. */
 
 /* An array of at least `needed` elements. */
 int take_array(Call *call, Fields *fields, const char *of, int index, int64_t needed, Place place);
-/* An array of the device, of one floating type. */
-int take_array_of(Call *call, Fields *fields, const char *of, int index, int32_t dtype,
-                  int64_t needed);
+/* The same of rows, of so many columns where it has dimensions. */
+int take_matrix(Call *call, Fields *fields, const char *of, int index, int64_t needed, int64_t cols,
+                Place place);
+/* A table: rows whose number and stride follow from an array's dimensions; the stride of a flat one
+ * is `cols` by default. */
+int take_table(Call *call, Fields *fields, const char *of, int index, int number_index,
+               int stride_index, int64_t cols);
+/* Rows laid out like the call's, and of their type. */
+int take_guidance_rows(Call *call, Fields *fields, const char *of, int index, int number_index,
+                       const sampler_rows *rows);
 /* The same, and how many elements there are: those given by the member `count`, else all. */
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place);
 /* The same, of which the call also writes. */
 int take_inout(Call *call, Fields *fields, const char *of, int index, int64_t needed);
 int take_inout_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed);
-/* Ids of the type of those before. */
-int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed);
+/* Ids of the type of those before; columns as those of take_matrix, or ONE_DIMENSION. */
+int take_ids(Call *call, Fields *fields, const char *of, int index, int64_t needed, int64_t cols);
 
 /* An output: an array, True for one that the call allocates, False for none; by default it is
  * allocated where `is_main`. */
 int take_output(Call *call, Fields *fields, const char *of, int index, int is_main, int ndim,
                 int64_t rows, int64_t cols);
 /* The same of rows, [rows, cols], of f32 or the type that the member `type_index` gives. With a
- * stride of its own where `stride_index` is not negative. */
+ * stride of its own, that of an array's dimensions, where `stride_index` is not negative. */
 int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows, int64_t cols,
                 int type_index, int stride_index);
 int allocate_outputs(Call *call);
 
+/* 1: how an array lies, without holding it; 0: it is none. */
+int shape_of(Call *call, PyObject *object, Array *out);
 /* How many elements an array has; 0 where it is none. */
 int64_t length_of(Call *call, PyObject *object);
 

@@ -149,6 +149,8 @@ static int take(Call *call, const char *label, PyObject *object, int is_output, 
     call_break(call, "%s is read-only; it must be writable", label);
   } else if (array.device_type != 1) {
     call_break(call, "%s is on a device; it must be on cpu", label);
+  } else if (!is_vector(&array)) {
+    call_break(call, "%s has %d dimensions; it must have one", label, array.ndim);
   }
   *out = (Ids){(const int32_t *)(void *)array.data, array.count};
   return call_check(call);

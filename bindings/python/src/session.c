@@ -175,11 +175,18 @@ static int begin(Call *call, SessionObject *self, const char *function) {
 /* Ids of a text, [*out_count]. */
 static int take_text(Call *call, Fields *f, int index, int64_t *out_count) {
   PyObject *object = OBJECT(f, index);
+  Array text;
   if (!object) return 0;
-  *out_count = length_of(call, object);
+  if (shape_of(call, object, &text)) {
+    if (!is_vector(&text)) {
+      call_break(call, "%s has %d dimensions; it must have one", f->of->members[index].label,
+                 text.ndim);
+    }
+    *out_count = text.count;
+  }
   call->id_element = ELEMENT_I32;
   strcpy(call->id_label, "a session's id");
-  return take_ids(call, f, "", index, *out_count);
+  return take_ids(call, f, "", index, *out_count, ONE_DIMENSION);
 }
 
 /* An attribute of what get returned; an object without it is of another class. */

@@ -394,14 +394,21 @@ static int run_chain(Simple *s, sampler_verify_args *args) {
 
 static int take_chain(Simple *s, sampler_verify_args *a) {
   Call *call = &s->call;
-  if (take_rows(call, &s->fields, verify_args__target, &a->target) ||
-      take_rows(call, &s->fields, verify_args__draft, &a->draft)) {
+  RowsArray target, draft;
+  if (take_rows_array(call, &s->fields, verify_args__target, &a->target, &target) ||
+      take_rows_array(call, &s->fields, verify_args__draft, &a->draft, &draft)) {
     return -1;
   }
   const int64_t positions = sum(a->num_drafts, 1);
+  check_positions(call, "target", &target, positions);
+  check_positions(call, "draft", &draft, a->num_drafts);
+  check_rows(call, "target.", &target,
+             extent(a->target.num_rows, a->target.num_cols, a->target.row_stride));
+  check_rows(call, "draft.", &draft,
+             extent(a->draft.num_rows, a->draft.num_cols, a->draft.row_stride));
   const int64_t sequences = positions > 0 ? a->target.num_rows / positions : 0;
   return take_ids(call, &s->fields, "", verify_args__draft_token_ids,
-                  product(sequences, a->num_drafts)) ||
+                  product(sequences, a->num_drafts), a->num_drafts) ||
          take_output(call, &s->fields, "", verify_args__out_token_ids, 1, 2, sequences,
                      positions) ||
          take_output(call, &s->fields, "", verify_args__out_accepted_counts, 1, 1, sequences, 1) ||

@@ -159,10 +159,11 @@ static int take_accept(Call *call, Fields *f, sampler_accept_args *a, int64_t nu
   count_rows(call, f, accept_args__num_rows, accept_args__slots);
   if (tokens_of_shape(call, f, a)) return -1;
   const int64_t tokens = product(a->num_rows, a->num_tokens);
+  const int64_t cols = a->num_tokens == 1 ? ONE_DIMENSION : a->num_tokens;
   begin_ids(call, f, accept_args__token_id_type);
   if (take_array(call, f, "", accept_args__slots, a->num_rows, PLACE_DEVICE) ||
-      take_ids(call, f, "", accept_args__token_ids, tokens) ||
-      take_array(call, f, "", accept_args__observations, tokens, PLACE_DEVICE) ||
+      take_ids(call, f, "", accept_args__token_ids, tokens, cols) ||
+      take_matrix(call, f, "", accept_args__observations, tokens, cols, PLACE_DEVICE) ||
       take_params(call, f, accept_args__params, &call->params, &a->params) ||
       take_row_params(call, f, accept_args__row_params, num_slots, &call->row_params,
                       &a->row_params) ||
@@ -217,8 +218,9 @@ static int take_copy(Call *call, Fields *f, sampler_state_copy_args *a, Child *o
 static int take_reset(Call *call, Fields *f, sampler_state_reset_args *a) {
   count_rows(call, f, state_reset_args__num_rows, state_reset_args__slots);
   return take_array(call, f, "", state_reset_args__slots, a->num_rows, PLACE_DEVICE) ||
-         take_array(call, f, "", state_reset_args__adaptive_values,
-                    product(a->num_rows, SAMPLER_NUM_ADAPTIVE_VALUES), PLACE_DEVICE) ||
+         take_matrix(call, f, "", state_reset_args__adaptive_values,
+                     product(a->num_rows, SAMPLER_NUM_ADAPTIVE_VALUES), SAMPLER_NUM_ADAPTIVE_VALUES,
+                     PLACE_DEVICE) ||
          take_output(call, f, "", state_reset_args__out_row_status, 0, 1, a->num_rows, 1) ||
          take_exec(call, f, state_reset_args__stream, &a->exec);
 }

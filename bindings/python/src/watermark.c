@@ -36,6 +36,12 @@ static int64_t *ids_of_array(Call *call, PyObject *object, int64_t *out_count) {
 
 /* The ids of any sequence, to be freed; NULL, and an exception, if it is none. */
 static int64_t *ids_of(Call *call, const char *label, PyObject *sequence, int64_t *out_count) {
+  Array array;
+  if (shape_of(call, sequence, &array) && !is_vector(&array)) {
+    PyErr_Format(error_of(SAMPLER_ERROR_INVALID_ARGUMENT), "%s has %d dimensions; it must have one",
+                 label, array.ndim);
+    return NULL;
+  }
   int64_t *ids = ids_of_array(call, sequence, out_count);
   if (ids || PyErr_Occurred()) return ids;
   const Py_ssize_t count = PySequence_Size(sequence);

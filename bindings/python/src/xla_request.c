@@ -206,6 +206,14 @@ static int take_rows_of(Reader *reader, const char *name, const XlaBuffer *buffe
   return 0;
 }
 
+/* Rows of sequences, where they have dimensions that tell them. */
+static int check_positions_of(Reader *reader, const char *name, const XlaBuffer *buffer,
+                              int64_t num_positions) {
+  if (buffer->rank < 3 || buffer->dims[buffer->rank - 2] == num_positions) return 0;
+  return broken(reader, "%s has %lld rows for each sequence; it must have %lld, by num_drafts",
+                name, (long long)buffer->dims[buffer->rank - 2], (long long)num_positions);
+}
+
 static int take_random_of(Reader *reader, sampler_random *out) {
   const XlaBuffer *seeds = take_named(reader, "seeds"), *offsets = take_named(reader, "offsets");
   if (seeds) {
@@ -409,12 +417,14 @@ static int read_verify(Reader *reader) {
                   "%lld sequences",
                   (long long)a->target.num_rows, (long long)tokens, (long long)sequences);
   }
+  if (check_positions_of(reader, "target", take_named(reader, "target"), positions)) return -1;
   if (draft) {
     if (take_rows_of(reader, "draft", draft, &a->draft)) return -1;
     if (a->draft.num_rows != product(sequences, drafts)) {
       return broken(reader, "draft has %lld rows; it must have %lld, one for each draft",
                     (long long)a->draft.num_rows, (long long)product(sequences, drafts));
     }
+    if (check_positions_of(reader, "draft", draft, drafts)) return -1;
   }
   a->num_drafts = drafts;
   if (r->acceptance.size) {

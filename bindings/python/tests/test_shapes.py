@@ -1,10 +1,11 @@
 """What dimensions of arrays say: how rows lie, and numbers that follow from them."""
 
+import array
 import unittest
 
 import libsampler
 from dlpack import Foreign
-from libsampler import InvalidArgument, Params, Rows
+from libsampler import DraftLayout, InvalidArgument, Params, Pipeline, RowParams, Rows
 from support import Expects, floats, ints, sampler
 
 GREEDY = Params(temperature=0)
@@ -100,6 +101,156 @@ class OfRows(Case):
         return session
 
 
+class OfTables(Case):
+    def setUp(self):
+        super().setUp()
+        self.logits = shaped(one_hot(5, 5, width=64), 2, 64)
+
+    def tokens(self, logits=None, params=GREEDY, **pipeline):
+        return list(self.sampler.sample(logits or self.logits, params=params, pipeline=Pipeline(**pipeline)).token_ids)
+
+    def test_bitmasks(self):
+        masks = array.array("I", [2, 0, 0, 4, 0, 0])  # three words a row, of which the second one ends the row
+        self.assertEqual(self.tokens(token_bitmasks=shaped(masks, 2, 3)), [1, 2])
+        self.assertEqual(self.tokens(token_bitmasks=shaped(masks, 2, 3), token_bitmask_stride=3), [1, 2])
+        self.assertEqual(self.tokens(token_bitmasks=masks, token_bitmask_stride=3), [1, 2])
+        self.assertEqual(self.tokens(token_bitmasks=shaped(masks, 1, 6),
+                                     token_bitmask_indices=ints(0, 0)), [1, 1])
+        self.expect(InvalidArgument, "pipeline->token_bitmasks has rows of 3 elements; it must have rows of 2",
+                    self.tokens, token_bitmasks=shaped(masks, 2, 3), token_bitmask_stride=2)
+        self.expect_like(InvalidArgument, "num_token_bitmasks is 1", self.tokens,
+                         token_bitmasks=shaped(masks, 1, 6))
+        self.expect(InvalidArgument, "pipeline->token_bitmasks has 6 elements; pipeline needs 9", self.tokens,
+                    token_bitmasks=shaped(masks, 2, 3), num_token_bitmasks=3)
+
+    def test_dense_biases(self):
+        for width in (64, 66, 96, 32):  # ids beyond a shorter row have none
+            biases = one_hot(1, 2, width=width)
+            biases = floats(*(value * 2 for value in biases))
+            self.assertEqual(self.tokens(dense_bias=shaped(biases, 2, width)), [1, 2])
+            self.assertEqual(self.tokens(dense_bias=shaped(biases[:width], 1, width)), [1, 1])
+        self.expect_like(InvalidArgument, "num_dense_biases is 4", self.tokens,
+                         dense_bias=shaped(one_hot(1, 2, 3, 4), 4, 8))
+        self.expect_like(InvalidArgument, "dense_bias has 96 elements; it must be rows of 64", self.tokens,
+                         dense_bias=floats(*[0.0] * 96))
+
+    def test_guidance(self):
+        params = Params(temperature=0, guidance_scale=2)
+        padded, guidance = one_hot(1, 2, width=10), one_hot(1, 2, width=10)
+        rows = foreign(padded, (2, 8), 10)
+
+        def guided(logits, values, **more):
+            return self.tokens(logits, params, guidance_logits=values, **more)
+
+        self.assertEqual(guided(rows, foreign(guidance, (2, 8), 10)), [1, 2])
+        self.assertEqual(guided(Rows(shaped(padded, 2, 10), num_cols=8), shaped(guidance, 2, 10)), [1, 2])
+        self.assertEqual(guided(rows, shaped(one_hot(1), 1, 8), guidance_row_indices=ints(0, 0)), [1, 2])
+        self.expect(InvalidArgument,
+                    "pipeline->guidance_logits has rows of 8 elements, 8 apart; they must lie like the call's: 8, "
+                    "10 apart", guided, rows, shaped(one_hot(*range(5)), 5, 8))
+        self.expect(InvalidArgument, "pipeline->guidance_logits has 20 elements; pipeline needs 30", guided, rows,
+                    foreign(guidance, (2, 8), 10), num_guidance_rows=3)
+
+    def test_adaptive_values(self):
+        self.expect(InvalidArgument, "pipeline->adaptive_values has rows of 8 elements; it must have rows of 4",
+                    self.tokens, adaptive_values=shaped(floats(*[0.0] * 16), 2, 8))
+
+    def test_parameters(self):
+        two_columns = shaped(floats(0.0, 1.0, 0.0, 1.0), 2, 2)
+        for call in (lambda: self.sampler.sample(self.logits, row_params=RowParams(temperature=two_columns)),
+                     lambda: self.sampler.sample(shaped(one_hot(1, 2), 2, 8),
+                                                 out_token_ids=shaped(ints(0, 0, 0, 0), 2, 2))):
+            self.expect_like(InvalidArgument, "has 4 elements in 2 dimensions; it must have 2$", call)
+        column = shaped(floats(0.0, 0.0), 2, 1)
+        self.assertEqual(list(self.sampler.sample(self.logits, row_params=RowParams(temperature=column)).token_ids),
+                         [5, 5])
+
+    def test_scores(self):
+        unmask = libsampler.UnmaskParams(confidence=libsampler.Confidence.MARGIN, num_committed=1)
+        scores = floats(-0.5, -1, 0, -0.25, -3, 0)
+
+        def changes(values, **more):
+            return list(self.sampler.unmask(ints(1, 2), values, params=unmask, **more).changes)
+
+        for values, more in ((shaped(scores, 2, 3), {}), (shaped(scores, 2, 3), {"score_stride": 3}),
+                             (scores, {"score_stride": 3})):
+            self.assertEqual(changes(values, **more), [0, 1])
+        self.expect(InvalidArgument, "scores has rows of 3 elements; it must have rows of 2", changes,
+                    shaped(scores, 2, 3), score_stride=2)
+
+
+class OfDrafts(Case):
+    def setUp(self):
+        super().setUp()
+        self.values = one_hot(1, 2, 3, 4, 5, 6)
+        self.drafts = ints(1, 2, 4, 0)
+        self.expected = [[1, 2, 3], [4, 5, -1]]
+
+    def verify(self, target, drafts, draft=None, **more):
+        return self.sampler.verify(target, draft, drafts, params=GREEDY, **more).token_ids.tolist()
+
+    def test_number_of_drafts(self):
+        cube, flat = shaped(self.values, 2, 3, COLUMNS), shaped(self.values, 6, COLUMNS)
+        for target in (cube, flat, Rows(self.values, num_rows=6, num_cols=COLUMNS)):
+            for drafts in (self.drafts, shaped(self.drafts, 2, 2)):
+                self.assertEqual(self.verify(target, drafts), self.expected)
+        indexed = DraftLayout(target_row_indices=ints(*range(6)), num_sequences=2)
+        self.assertEqual(self.verify(flat, self.drafts, layout=indexed), self.expected)
+        self.assertEqual(len(self.verify(flat, ints(1, 1, 1))), 3)
+        for count in (2, 6, 7):
+            self.expect(InvalidArgument, f"num_drafts is not given; it does not follow from {count} draft_token_ids "
+                        "and 6 rows of target", self.verify, flat, ints(*[1] * count))
+        self.expect_like(InvalidArgument, "it does not follow from 4 draft_token_ids", self.verify, flat, self.drafts,
+                         layout=DraftLayout(draft_token_stride=2))
+        packed = DraftLayout(packing=libsampler.Packing.DRAFTS, packing_offsets=ints(0, 2, 4), num_sequences=2)
+        self.expect(InvalidArgument, "num_drafts is not given; packed drafts need it, the most of a sequence",
+                    self.verify, flat, self.drafts, layout=packed)
+        self.assertEqual(self.verify(flat, self.drafts, layout=packed, num_drafts=2), self.expected)
+
+    def test_wider_drafts(self):
+        cube = shaped(self.values, 2, 3, COLUMNS)
+        wide = shaped(ints(1, 2, 9, 4, 0, 9), 2, 3)
+        self.assertEqual(self.verify(cube, wide, num_drafts=2), self.expected)
+        self.assertEqual(self.verify(cube, wide, num_drafts=2, layout=DraftLayout(draft_token_stride=3)), self.expected)
+        self.expect(InvalidArgument, "draft_token_ids has rows of 3 elements; it must have rows of 2", self.verify, cube,
+                    wide, num_drafts=2, layout=DraftLayout(draft_token_stride=2))
+        self.expect(InvalidArgument, "draft_token_ids has rows of 1 elements; it must have rows of 2", self.verify, cube,
+                    shaped(self.drafts, 4, 1), num_drafts=2)
+        self.expect(InvalidArgument, "draft_token_ids has rows of 3 elements; it must have rows of 2",
+                    self.sampler.chain_speculative, cube, None, wide, 2, 0, 0)
+
+    def test_rows_of_other_sequences(self):
+        for call in (lambda target, draft: self.verify(target, shaped(ints(1, 4, 5), 3, 1), draft),
+                     lambda target, draft: self.sampler.chain_speculative(target, draft, ints(1, 4, 5), 1, 0, 0)):
+            self.expect(InvalidArgument, "target has 3 rows for each sequence; it must have 2, by num_drafts", call,
+                        shaped(self.values, 2, 3, COLUMNS), None)
+            self.expect(InvalidArgument, "draft has 3 rows for each sequence; it must have 1, by num_drafts", call,
+                        shaped(self.values, 3, 2, COLUMNS), shaped(one_hot(1, 4, 5), 1, 3, COLUMNS))
+
+    def test_layout(self):
+        cube, drafts = shaped(self.values, 2, 3, COLUMNS), shaped(self.drafts, 2, 2)
+        self.assertEqual(self.verify(cube, drafts, layout=DraftLayout(parents=shaped(ints(-1, 0, -1, 0), 2, 2))),
+                         self.expected)
+        for name, width, needed in (("parents", 3, 2), ("first_children", 2, 3), ("next_siblings", 4, 3),
+                                    ("target_row_indices", 2, 3), ("draft_row_indices", 3, 2)):
+            layout = DraftLayout(num_sequences=2, **{name: shaped(ints(*[0] * (6 * width)), 6, width)})
+            self.expect(InvalidArgument,
+                        f"layout->{name} has rows of {width} elements; it must have rows of {needed}", self.verify,
+                        cube, drafts, shaped(self.values[:32], 2, 2, COLUMNS), layout=layout)
+        wide = {"forced_token_ids": "i", "kv_indices": "q", "out_token_ids": "i", "out_positions": "i"}
+        for name, letter in wide.items():
+            self.expect(InvalidArgument, f"{name} has rows of 4 elements; it must have rows of 3", self.verify, cube,
+                        drafts, **{name: shaped(array.array(letter, [0] * 8), 2, 4)})
+
+    def test_strides_of_sequences(self):
+        cube = shaped(self.values, 2, 3, COLUMNS)
+        self.expect(InvalidArgument, "target.values has 48 elements; target needs 1000024", self.verify, cube,
+                    self.drafts, layout=DraftLayout(target_sequence_stride=1000000))
+        wide = shaped(one_hot(1, 2, 3, 0, 4, 5, 6, 0), 8, COLUMNS)
+        self.assertEqual(self.verify(Rows(wide, num_rows=6), shaped(self.drafts, 2, 2),
+                                     layout=DraftLayout(target_sequence_stride=32)), self.expected)
+
+
 class OfNothing(Case):
     """Calls without rows break the same rules."""
 
@@ -129,6 +280,19 @@ class OfNothing(Case):
                         getattr(self.sampler, name)(empty, *arguments)
                     except (TypeError, ValueError):
                         pass
+
+
+class OfTexts(Case):
+    def test_one_dimension(self):
+        pairs = shaped(ints(1, 2, 3, 4), 2, 2)
+        with libsampler.NgramStorage(vocabulary_size=9) as storage:
+            self.expect(InvalidArgument, "context has 2 dimensions; it must have one", storage.propose, pairs, 1)
+            storage.propose(shaped(ints(1, 2), 1, 2), 1)
+        with libsampler.Session(self.sampler, max_sequences=1, max_context=9, vocabulary_size=9) as session:
+            self.expect(InvalidArgument, "token_ids has 2 dimensions; it must have one", session.add, pairs)
+            session.add(shaped(ints(1, 2), 1, 2))
+        self.expect(InvalidArgument, "context has 2 dimensions; it must have one", libsampler.watermark_random, 1,
+                    pairs)
 
 
 if __name__ == "__main__":

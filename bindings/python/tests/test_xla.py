@@ -164,6 +164,15 @@ class Calls(support.Expects, unittest.TestCase):
             self.runtime.run(xla.handler("verify"), arguments, results,
                              {"operands": "target draft_token_ids", "acceptance": bytes(acceptance)})
 
+    def test_rows_of_other_sequences(self):
+        drafts, few = ("i32", (1, 3), ints(0, 0, 0)), LOGITS[:4 * COLS]
+        results = [("i32", (1, 4), self.tokens[:4]), *[("i32", (1,), ints(0))] * 3]
+        for name, target, draft in (("target", (2, 2, COLS), (1, 3, COLS)), ("draft", (1, 4, COLS), (3, 1, COLS))):
+            with self.assertRaisesRegex(xla.XlaError, f"^{name} has . rows for each sequence; it must have"):
+                self.runtime.run(xla.handler("verify"),
+                                 [("f32", target, few), drafts, ("f32", draft, LOGITS[:3 * COLS])], results,
+                                 {"operands": "target draft_token_ids draft"})
+
     def test_check(self):
         shapes = [(xla.DTYPES[dtype], shape) for dtype, shape, _ in self.arguments]
         results = [(xla.DTYPES[dtype], shape) for dtype, shape, _ in self.results]
