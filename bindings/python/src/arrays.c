@@ -985,12 +985,30 @@ int take_output(Call *call, Fields *fields, const char *of, int index, int is_ma
   return 0;
 }
 
+/* How the rows of an output with dimensions lie. Its first rows and columns are written. */
+static void take_stride(Call *call, Fields *fields, const char *label, int stride_index,
+                        const Array *array, int64_t rows, int64_t cols) {
+  int64_t *stride = FIELD(fields, int64_t, stride_index), num_rows, num_cols, row_stride;
+  rows_of_shape(call, "", label, array, &num_rows, &num_cols, &row_stride);
+  if (num_rows < rows || num_cols < cols) {
+    call_break(call, "%s has %lld rows of %lld elements; it must have %lld of %lld", label,
+               (long long)num_rows, (long long)num_cols, (long long)rows, (long long)cols);
+  } else if (row_stride && *stride && *stride != row_stride) {
+    call_break(call, "%s is %lld; it must be %lld, as the rows of %s are apart",
+               fields->of->members[stride_index].label, (long long)*stride, (long long)row_stride,
+               label);
+  } else if (row_stride) { /* not of one row */
+    *stride = row_stride;
+  }
+}
+
 int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows, int64_t cols,
                 int type_index, int stride_index) {
   const Member *member = &fields->of->members[index];
-  int32_t *dtype = (int32_t *)(fields->data + fields->of->members[type_index].offset);
+  int32_t *dtype = FIELD(fields, int32_t, type_index);
   const int has_type = fields_given(fields, type_index);
-  const int64_t shape[3] = {rows, cols, 1};
+  const int64_t stride = stride_index < 0 ? 0 : *FIELD(fields, int64_t, stride_index);
+  const int64_t shape[3] = {rows, first_nonzero(stride, cols), 1};
   const int is_given =
       is_given_output(call, fields, member, is_main, 2, shape, element_of_dtype(*dtype));
   Array array;
@@ -1000,25 +1018,12 @@ int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows
   check_floats(call, "", member->label, &array, has_type, dtype);
   check_writable(call, "", member->label, &array);
   check_place(call, "", member->label, &array, PLACE_DEVICE);
-  int64_t given_stride = 0;
-  if (stride_index >= 0) {
-    int64_t *stride = (int64_t *)(fields->data + fields->of->members[stride_index].offset);
-    if (!fields_given(fields, stride_index) && array.ndim > 1 && !array.is_contiguous) {
-      int64_t found_rows, found_cols;
-      rows_of_shape(call, "", member->label, &array, &found_rows, &found_cols, stride);
-      if (found_rows != rows || found_cols != cols) {
-        call_break(call, "%s has %lld rows of %lld elements; it must have %lld of %lld",
-                   member->label, (long long)found_rows, (long long)found_cols, (long long)rows,
-                   (long long)cols);
-      }
-      set_pointer(fields, member, array.data);
-      keep_result(call, fields, member, object);
-      return 0;
-    }
-    given_stride = *stride;
+  if (stride_index >= 0 && array.ndim > 1) {
+    take_stride(call, fields, member->label, stride_index, &array, rows, cols);
+  } else {
+    check_contiguous(call, "", member->label, &array);
+    check_shape(call, "", member->label, &array, extent(rows, cols, stride), cols);
   }
-  check_contiguous(call, "", member->label, &array);
-  check_length(call, "", member->label, array.count, extent(rows, cols, given_stride));
   set_pointer(fields, member, array.data);
   keep_result(call, fields, member, object);
   return 0;

@@ -291,10 +291,9 @@ static PyObject *write_rows(const Spec *spec, Write write, PyObject *self,
     give(&s.fields, filter_args__input, given[0]);
     give(&s.fields, filter_args__output, given[2]);
     s.fields.given |= (uint64_t)1 << filter_args__output_dtype; /* f32, one row after the other */
-    s.fields.given |= (uint64_t)1 << filter_args__output_stride;
     if (!take_rows(&s.call, &s.fields, filter_args__input, &args.input) &&
         !take_floats(&s.call, &s.fields, filter_args__output, 1, args.input.num_rows,
-                     args.input.num_cols, filter_args__output_dtype, filter_args__output_stride) &&
+                     args.input.num_cols, filter_args__output_dtype, -1) &&
         !run_write(&s, write, top_k, number, &args)) {
       result = s.call.results[filter_args_members[filter_args__output].result];
       Py_XINCREF(result);

@@ -179,6 +179,49 @@ class OfTables(Case):
                     shaped(scores, 2, 3), score_stride=2)
 
 
+class OfOutputs(Case):
+    def test_wider_rows(self):
+        logits = shaped(one_hot(1, 2), 2, COLUMNS)
+        plain = self.sampler.filter(logits).output
+        for width in (8, 9, 12):
+            for given in ({}, {"output_stride": width}):
+                output = floats(*[7.0] * (2 * width))
+                self.sampler.filter(logits, output=shaped(output, 2, width), **given)
+                for row in range(2):
+                    self.assertEqual(list(output[row * width:row * width + COLUMNS]), plain.tolist()[row])
+                    self.assertEqual(list(output[row * width + COLUMNS:(row + 1) * width]), [7.0] * (width - 8))
+        self.expect(InvalidArgument, "output_stride is 9; it must be 8, as the rows of output are apart",
+                    self.sampler.filter, logits, output=shaped(floats(*[0.0] * 16), 2, 8), output_stride=9)
+        self.expect(InvalidArgument, "output has 4 rows of 4 elements; it must have 2 of 8", self.sampler.filter,
+                    logits, output=shaped(floats(*[0.0] * 16), 4, 4))
+        one = floats(*[7.0] * 10)
+        self.sampler.filter(shaped(one_hot(1), 1, 8), output=shaped(one, 1, 10))
+        self.assertEqual(list(one[8:]), [7.0] * 2)
+        self.sampler.residual(Rows(logits, kind=1), None, draft_token_ids=ints(1, 2),
+                              output=shaped(floats(*[7.0] * 24), 2, 12))
+
+    def test_a_stride_for_an_output_that_the_call_makes(self):
+        logits = shaped(one_hot(1, 2), 2, COLUMNS)
+        output = self.sampler.filter(logits, output_stride=500).output
+        self.assertEqual(output.shape, (2, 500))
+        self.assertEqual(output.tolist()[1][:COLUMNS], self.sampler.filter(logits).output.tolist()[1])
+        self.expect_like(InvalidArgument, "^output_stride is 7", self.sampler.filter, logits, output_stride=7)
+
+    def test_outputs_without_a_stride(self):
+        logits, wide = shaped(one_hot(1, 2), 2, COLUMNS), shaped(floats(*[0.0] * 20), 2, 10)
+        rule = "has rows of 10 elements; it must have rows of"
+        for options in ({}, {"max_rows": 3, "max_cols": 40}):
+            with libsampler.Sampler(**options) as s:
+                for call in (s.softmax, s.top_p_renorm):
+                    self.expect(InvalidArgument, f"output {rule} 8", call, logits, 1.0, wide)
+                for call in (s.top_k_renorm, s.top_k_mask):
+                    self.expect(InvalidArgument, f"output {rule} 8", call, logits, 1, wide)
+                self.expect(InvalidArgument, f"out_values {rule} 3", s.select, logits, 3, out_values=wide)
+                self.expect(InvalidArgument, f"out_values {rule} 3", s.top_k_select, logits, 3, wide)
+                self.assertEqual(s.softmax(logits, 1.0, shaped(floats(*[0.0] * 24), 3, 8)).tolist()[:2],
+                                 s.softmax(logits, 1.0).tolist())
+
+
 class OfDrafts(Case):
     def setUp(self):
         super().setUp()
