@@ -159,6 +159,49 @@ int take_pipeline(Call *call, Fields *fields, int index, const sampler_rows *row
   return 0;
 }
 
+void find_number(Call *call, Fields *fields, const char *of, int number_index, int first_index,
+                 int second_index, int64_t rows) {
+  const int indices[] = {first_index, second_index};
+  int64_t *number = FIELD(fields, int64_t, number_index);
+  if (fields_given(fields, number_index)) return;
+  for (int i = 0; i < 2; ++i) {
+    Array array;
+    if (!shape_of(call, OBJECT(fields, indices[i]), &array)) continue;
+    if (array.ndim > 1) {
+      *number = array.shape[array.ndim - 1];
+    } else if (rows > 0) {
+      *number = array.count / rows;
+      if (array.count % rows) {
+        call_break(call, "%s%s has %lld elements; it must have as many for each of %lld rows", of,
+                   fields->of->members[indices[i]].label, (long long)array.count, (long long)rows);
+      }
+    }
+    return;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (OBJECT(fields, indices[i]) != Py_True) continue;
+    call_break(call, "%s%s is not given; %s%s needs it", of,
+               fields->of->members[number_index].label, of, fields->of->members[indices[i]].label);
+  }
+}
+
+/* Columns of reports that follow from their arrays. */
+static void count_columns(Call *call, Fields *given, int is_packed, int64_t num_rows,
+                          sampler_report_args *r) {
+  const char *of = "reports->";
+  Array bitmask;
+  find_number(call, given, of, report_args__num_top_logprobs, report_args__out_top_token_ids,
+              report_args__out_top_logprobs, num_rows);
+  find_number(call, given, of, report_args__num_chosen, report_args__chosen_token_ids,
+              report_args__out_chosen_logprobs, num_rows);
+  find_number(call, given, of, report_args__kept_capacity, report_args__out_kept_token_ids,
+              report_args__out_kept_probabilities, is_packed ? 1 : num_rows);
+  if (!r->kept_bitmask_stride &&
+      shape_of(call, OBJECT(given, report_args__out_kept_bitmask), &bitmask) && bitmask.ndim > 1) {
+    r->kept_bitmask_stride = bitmask.shape[bitmask.ndim - 1];
+  }
+}
+
 int take_reports(Call *call, Fields *fields, int index, int64_t num_rows, int64_t num_cols,
                  const sampler_report_args **out) {
   const char *of = "reports->";
@@ -166,10 +209,11 @@ int take_reports(Call *call, Fields *fields, int index, int64_t num_rows, int64_
   Fields *given = &call->report_fields;
   const int found = given_struct(fields, index, &report_args_struct, r, given);
   if (found <= 0) return found;
-  const int64_t mask_words = first_nonzero(r->kept_bitmask_stride, sum(num_cols, 31) / 32);
   PyObject *offsets = OBJECT(given, report_args__out_kept_offsets);
   const int is_packed = offsets && offsets != Py_False;
   const int64_t kept_rows = is_packed ? 1 : num_rows;
+  count_columns(call, given, is_packed, num_rows, r);
+  const int64_t mask_words = first_nonzero(r->kept_bitmask_stride, sum(num_cols, 31) / 32);
 
   if (take_output(call, given, of, report_args__out_logprobs, 0, 1, num_rows, 1) ||
       take_output(call, given, of, report_args__out_values, 0, 1, num_rows, 1) ||

@@ -238,6 +238,10 @@ int take_floats(Call *call, Fields *fields, int index, int is_main, int64_t rows
                 int type_index, int stride_index);
 int allocate_outputs(Call *call);
 
+/* Sets the number of columns of two arrays of `rows` rows, where it is not given. */
+void find_number(Call *call, Fields *fields, const char *of, int number_index, int first_index,
+                 int second_index, int64_t rows);
+
 /* 1: how an array lies, without holding it; 0: it is none. */
 int shape_of(Call *call, PyObject *object, Array *out);
 /* How many elements an array has; 0 where it is none. */

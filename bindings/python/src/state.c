@@ -230,6 +230,8 @@ static int take_read(Call *call, Fields *f, sampler_state_read_args *a, int64_t 
   if (!fields_given(f, state_read_args__num_rows) && !OBJECT(f, state_read_args__slots)) {
     a->num_rows = num_slots;
   }
+  find_number(call, f, "", state_read_args__num_tokens, state_read_args__out_token_ids,
+              state_read_args__out_token_ids, a->num_rows);
   begin_ids(call, f, state_read_args__token_id_type);
   if (take_array(call, f, "", state_read_args__slots, a->num_rows, PLACE_DEVICE) ||
       take_output(call, f, "", state_read_args__out_token_ids, a->num_tokens > 0, 2, a->num_rows,

@@ -5,7 +5,7 @@ import unittest
 
 import libsampler
 from dlpack import Foreign
-from libsampler import DraftLayout, InvalidArgument, Params, Pipeline, RowParams, Rows
+from libsampler import DraftLayout, InvalidArgument, Params, Pipeline, Reports, RowParams, Rows
 from support import Expects, floats, ints, sampler
 
 GREEDY = Params(temperature=0)
@@ -220,6 +220,64 @@ class OfOutputs(Case):
                 self.expect(InvalidArgument, f"out_values {rule} 3", s.top_k_select, logits, 3, wide)
                 self.assertEqual(s.softmax(logits, 1.0, shaped(floats(*[0.0] * 24), 3, 8)).tolist()[:2],
                                  s.softmax(logits, 1.0).tolist())
+
+    def test_reports(self):
+        logits = shaped(one_hot(1, 2), 2, COLUMNS)
+
+        def report(**members):
+            return self.sampler.sample(logits, params=Params(top_k=1), reports=Reports(**members)).reports
+
+        wide = shaped(ints(*[7] * 6), 2, 3)
+        self.expect(InvalidArgument, "reports->out_top_token_ids has rows of 3 elements; it must have rows of 2",
+                    report, num_top_logprobs=2, out_top_token_ids=wide)
+        self.expect(InvalidArgument, "reports->out_removed_by has rows of 10 elements; it must have rows of 8",
+                    report, out_removed_by=shaped(array.array("B", bytes(20)), 2, 10))
+        masks = shaped(array.array("I", [7] * 6), 2, 3)
+        self.assertEqual(report(out_kept_bitmask=masks).kept_bitmask.tolist(), [[2, 0, 0], [4, 0, 0]])
+        found = report(out_top_token_ids=wide, out_top_logprobs=True)
+        self.assertEqual((found.top_token_ids.tolist()[1][0], found.top_logprobs.shape), (2, (2, 3)))
+        kept = report(out_kept_token_ids=shaped(ints(*[7] * 4), 2, 2), out_kept_probabilities=True)
+        self.assertEqual(kept.kept_token_ids.tolist(), [[1, -1], [2, -1]])
+        self.assertEqual(kept.kept_probabilities.tolist(), [[1, 0], [1, 0]])
+        packed = report(out_kept_token_ids=ints(*[7] * 9), out_kept_offsets=True)
+        self.assertEqual((list(packed.kept_offsets), list(packed.kept_token_ids[:2])), ([0, 1, 2], [1, 2]))
+        for number, output in (("num_top_logprobs", "out_top_logprobs"), ("num_chosen", "out_chosen_logprobs"),
+                               ("kept_capacity", "out_kept_token_ids")):
+            self.expect(InvalidArgument, f"reports->{number} is not given; reports->{output} needs it", report,
+                        **{output: True})
+            self.assertEqual(len(getattr(report(**{output: True, number: 0}), output.removeprefix("out_"))), 0)
+
+    def test_chosen_tokens(self):
+        logits = shaped(one_hot(*range(3)), 3, COLUMNS)
+
+        def chosen(ids, **more):
+            reports = Reports(chosen_token_ids=ids, out_chosen_logprobs=True, **more)
+            return self.sampler.sample(logits, reports=reports).reports.chosen_logprobs
+
+        ids = ints(0, 1, 1, 2, 2, 3)
+        expected = chosen(ids, num_chosen=2).tolist()
+        self.assertEqual(len(expected[0]), 2)
+        self.assertEqual(chosen(shaped(ids, 3, 2)).tolist(), expected)
+        self.assertEqual(chosen(ids).tolist(), expected)
+        self.assertEqual(chosen(ids[:3]).tolist(), chosen(shaped(ids[:3], 3, 1)).tolist())
+        self.expect(InvalidArgument, "reports->chosen_token_ids has rows of 3 elements; it must have rows of 2",
+                    chosen, shaped(ids, 2, 3), num_chosen=2)
+        self.expect(InvalidArgument, "reports->chosen_token_ids has 6 elements; reports needs 9", chosen,
+                    shaped(ids, 2, 3))
+        self.expect(InvalidArgument, "reports->chosen_token_ids has 4 elements; it must have as many for each of 3 "
+                    "rows", chosen, ids[:4])
+
+    def test_states(self):
+        with libsampler.State(self.sampler, num_slots=2, max_tokens=8) as state:
+            state.append(tokens=libsampler.token_lists([[1, 2], [3]]))
+            self.assertEqual(state.read(out_token_ids=shaped(ints(*[7] * 6), 2, 3)).token_ids.tolist(),
+                             [[1, 2, -1], [3, -1, -1]])
+            self.expect(InvalidArgument, "num_tokens is not given; out_token_ids needs it", state.read,
+                        out_token_ids=True)
+            self.expect(InvalidArgument, "token_ids has rows of 3 elements; it must have rows of 2", state.accept,
+                        token_ids=shaped(ints(*[1] * 6), 2, 3), num_tokens=2)
+            self.expect(InvalidArgument, "adaptive_values has rows of 8 elements; it must have rows of 4", state.reset,
+                        slots=ints(0), adaptive_values=shaped(floats(*[0.0] * 8), 1, 8))
 
 
 class OfDrafts(Case):
