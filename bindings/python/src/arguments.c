@@ -71,6 +71,85 @@ int take_row_params(Call *call, Fields *fields, int index, int64_t num_slots,
   return 0;
 }
 
+/* ---- Slots ---------------------------------------------------------------------------------- */
+
+/* The least of the numbers that are known: whatever has others breaks a rule of its own. */
+static void note_slots(int64_t *slots, int64_t number) {
+  if (number > 0 && (!*slots || number < *slots)) *slots = number;
+}
+
+static void note_row_params(Call *call, const Fields *fields, int index, int64_t *slots) {
+  PyObject *object = OBJECT(fields, index);
+  if (!object || Py_TYPE(object) != struct_type(&row_params_struct)) return;
+  const Fields given = struct_fields(object);
+  for (int i = 0; i < given.of->num_objects; ++i) {
+    note_slots(slots, length_of(call, given.objects[i]));
+  }
+}
+
+/* One list is for all slots. */
+static void note_lists(Call *call, PyObject *object, int64_t *slots) {
+  PyObject *offsets = NULL;
+  if (object && Py_TYPE(object) == struct_type(&token_lists_struct)) {
+    const Fields given = struct_fields(object);
+    const int64_t given_number = *FIELD(&given, int64_t, token_lists__num_lists);
+    if (given_number > 1) note_slots(slots, given_number);
+    if (!given_number) offsets = OBJECT(&given, token_lists__offsets);
+  } else if (object && PyTuple_Check(object) && PyTuple_Size(object) == 2) {
+    offsets = PyTuple_GetItem(object, 0);
+  }
+  const int64_t number = length_of(call, offsets) - 1;
+  if (number > 1) note_slots(slots, number);
+}
+
+static void note_pipeline(Call *call, const Fields *fields, int index, int64_t *slots) {
+  static const int lists[] = {pipeline__history, pipeline__biased, pipeline__allowed,
+                              pipeline__banned,  pipeline__stop,   pipeline__unpenalized};
+  PyObject *object = OBJECT(fields, index);
+  if (!object || Py_TYPE(object) != struct_type(&pipeline_struct)) return;
+  const Fields given = struct_fields(object);
+  PyObject *state = OBJECT(&given, pipeline__state);
+  Array biases;
+  note_slots(slots, length_of(call, OBJECT(&given, pipeline__prompt_lengths)));
+  note_slots(slots, length_of(call, OBJECT(&given, pipeline__bad_word_offsets)) - 1);
+  note_slots(slots, length_of(call, OBJECT(&given, pipeline__adaptive_values)) /
+                        SAMPLER_NUM_ADAPTIVE_VALUES);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
+    note_lists(call, OBJECT(&given, lists[i]), slots);
+  }
+  if (shape_of(call, OBJECT(&given, pipeline__dense_bias), &biases) && biases.ndim > 1 &&
+      biases.count > biases.shape[biases.ndim - 1]) { /* one row is for all, too */
+    note_slots(slots, biases.count / biases.shape[biases.ndim - 1]);
+  }
+  if (state && Py_TYPE(state) == state_type) note_slots(slots, ((StateObject *)state)->num_slots);
+}
+
+int64_t count_slots(Call *call, Fields *fields, int slots_index, const int *by_slot,
+                    int64_t num_rows) {
+  const int number_index = slots_index + 1;
+  int64_t *number = FIELD(fields, int64_t, number_index), slots = 0;
+  if (!OBJECT(fields, slots_index)) return num_rows;
+  if (fields_given(fields, number_index) || num_rows <= 0) return *number;
+  for (; *by_slot >= 0; ++by_slot) {
+    const Member *member = &fields->of->members[*by_slot];
+    if (strstr(member->name, "row_params")) {
+      note_row_params(call, fields, *by_slot, &slots);
+    } else if (strcmp(member->name, "pipeline") == 0) {
+      note_pipeline(call, fields, *by_slot, &slots);
+    } else { /* one seed or offset is for all */
+      const int64_t length = length_of(call, OBJECT(fields, *by_slot));
+      const int is_shared = length == 1 && (strcmp(member->name, "seeds") == 0 ||
+                                            strcmp(member->name, "offsets") == 0);
+      if (!is_shared) note_slots(&slots, length);
+    }
+  }
+  if (!slots) {
+    call_break(call, "num_slots is not given; slots needs it, where no array by slot has it");
+  }
+  *number = slots;
+  return slots;
+}
+
 int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots) {
   const int shift = seed_index - sample_args__seed;
   if (take_counted(call, fields, "", sample_args__seeds + shift, sample_args__num_seeds + shift,

@@ -137,11 +137,6 @@ static void end_ids(const Call *call, const Fields *fields, int index) {
       call->id_element == ELEMENT_I64 ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
 }
 
-/* How many parameters, seeds and offsets there are: those of slots, or of rows. */
-static int64_t count_slots(const Fields *fields, int slots_index, int64_t given, int64_t rows) {
-  return OBJECT(fields, slots_index) ? given : rows;
-}
-
 static int begin(Call *call, PyObject *self, const char *function, int is_sizing, Fields *fields,
                  const Struct *of, void *args, PyObject **objects) {
   fields_init(fields, of, args, objects);
@@ -164,6 +159,10 @@ static int parse(Call *call, Fields *fields, const int *positional, int num_posi
 
 /* ---- sample --------------------------------------------------------------------------------- */
 
+static const int sample_by_slot[] = {sample_args__row_params, sample_args__pipeline,
+                                     sample_args__seeds,      sample_args__offsets,
+                                     sample_args__streams,    -1};
+
 static int take_sample(Call *call, Fields *f, sampler_sample_args *a) {
   if (take_rows(call, f, sample_args__input, &a->input) ||
       take_counted(call, f, "", sample_args__row_indices, sample_args__num_row_indices,
@@ -171,7 +170,7 @@ static int take_sample(Call *call, Fields *f, sampler_sample_args *a) {
     return -1;
   }
   const int64_t rows = a->row_indices ? a->num_row_indices : a->input.num_rows;
-  const int64_t slots = count_slots(f, sample_args__slots, a->num_slots, rows);
+  const int64_t slots = count_slots(call, f, sample_args__slots, sample_by_slot, rows);
   begin_ids(call, f, sample_args__token_id_type);
   if (take_array(call, f, "", sample_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, sample_args__params, &call->params, &a->params) ||
@@ -207,6 +206,9 @@ static PyObject *sample(PyObject *self, const char *function, int is_sizing,
 
 /* ---- score ---------------------------------------------------------------------------------- */
 
+static const int score_by_slot[] = {score_args__row_params, score_args__pipeline, score_args__seeds,
+                                    score_args__offsets,    score_args__streams,  -1};
+
 static int take_score(Call *call, Fields *f, sampler_score_args *a) {
   if (take_rows(call, f, score_args__input, &a->input) ||
       take_counted(call, f, "", score_args__row_indices, score_args__num_row_indices,
@@ -214,7 +216,7 @@ static int take_score(Call *call, Fields *f, sampler_score_args *a) {
     return -1;
   }
   const int64_t rows = a->row_indices ? a->num_row_indices : a->input.num_rows;
-  const int64_t slots = count_slots(f, score_args__slots, a->num_slots, rows);
+  const int64_t slots = count_slots(call, f, score_args__slots, score_by_slot, rows);
   begin_ids(call, f, score_args__token_id_type);
   if (take_array(call, f, "", score_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, score_args__params, &call->params, &a->params) ||
@@ -251,10 +253,12 @@ static PyObject *score(PyObject *self, const char *function, int is_sizing,
 
 /* ---- filter --------------------------------------------------------------------------------- */
 
+static const int filter_by_slot[] = {filter_args__row_params, filter_args__pipeline, -1};
+
 static int take_filter(Call *call, Fields *f, sampler_filter_args *a) {
   if (take_rows(call, f, filter_args__input, &a->input)) return -1;
   const int64_t rows = a->input.num_rows, cols = a->input.num_cols;
-  const int64_t slots = count_slots(f, filter_args__slots, a->num_slots, rows);
+  const int64_t slots = count_slots(call, f, filter_args__slots, filter_by_slot, rows);
   if (take_array(call, f, "", filter_args__slots, rows, PLACE_DEVICE) ||
       take_params(call, f, filter_args__params, &call->params, &a->params) ||
       take_row_params(call, f, filter_args__row_params, slots, &call->row_params, &a->row_params) ||
@@ -438,6 +442,11 @@ static int take_drafts(Call *call, Fields *f, sampler_verify_args *a, sampler_dr
   return 0;
 }
 
+static const int verify_by_slot[] = {verify_args__row_params,  verify_args__draft_row_params,
+                                     verify_args__pipeline,    verify_args__seeds,
+                                     verify_args__offsets,     verify_args__streams,
+                                     verify_args__acceptances, -1};
+
 static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   PyObject *no_objects[draft_layout__num_objects];
   RowsArray target, draft;
@@ -473,7 +482,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   check_rows(call, "target.", &target, target_elements);
   check_rows(call, "draft.", &draft, draft_elements);
 
-  const int64_t slots = count_slots(f, verify_args__slots, a->num_slots, sequences);
+  const int64_t slots = count_slots(call, f, verify_args__slots, verify_by_slot, sequences);
   const int64_t tokens = product(sequences, positions);
   const Packed packed = lengths_of_drafts(a, l, &layout, sequences, ids.count);
   const int64_t id_cols =
@@ -566,6 +575,9 @@ static PyObject *residual(PyObject *self, const char *function, int is_sizing,
 
 /* ---- unmask --------------------------------------------------------------------------------- */
 
+static const int unmask_by_slot[] = {unmask_args__seeds, unmask_args__offsets, unmask_args__streams,
+                                     -1};
+
 static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
   if (take_unmask_params(call, f, unmask_args__params, &a->params)) return -1;
   if (!fields_given(f, unmask_args__num_rows)) {
@@ -576,7 +588,7 @@ static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
     a->num_blocks = offsets ? sum(length_of(call, offsets), -1) : 1;
   }
   const int64_t rows = a->num_rows, blocks = a->num_blocks;
-  const int64_t slots = count_slots(f, unmask_args__slots, a->num_slots, rows);
+  const int64_t slots = count_slots(call, f, unmask_args__slots, unmask_by_slot, rows);
   const int64_t width = a->params && a->params->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
   Array scores;
   if (!a->score_stride && shape_of(call, OBJECT(f, unmask_args__scores), &scores) &&

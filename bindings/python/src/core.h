@@ -261,6 +261,11 @@ void check_rows(Call *call, const char *of, const RowsArray *arrays, int64_t ele
 /* Rows of sequences have num_positions each. */
 void check_positions(Call *call, const char *label, const RowsArray *rows, int64_t num_positions);
 
+/* How many parameters, seeds and offsets there are: those of slots, or of rows. Where num_slots,
+ * which follows slots, is not given, the members `by_slot`, then -1, tell it. */
+int64_t count_slots(Call *call, Fields *fields, int slots_index, const int *by_slot,
+                    int64_t num_rows);
+
 int take_exec(Call *call, Fields *fields, int stream_index, sampler_exec *exec);
 int take_random(Call *call, Fields *fields, int seed_index, int64_t num_slots);
 int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists *out);

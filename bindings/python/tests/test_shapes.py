@@ -1,6 +1,7 @@
 """What dimensions of arrays say: how rows lie, and numbers that follow from them."""
 
 import array
+import math
 import unittest
 
 import libsampler
@@ -350,6 +351,49 @@ class OfDrafts(Case):
         wide = shaped(one_hot(1, 2, 3, 0, 4, 5, 6, 0), 8, COLUMNS)
         self.assertEqual(self.verify(Rows(wide, num_rows=6), shaped(self.drafts, 2, 2),
                                      layout=DraftLayout(target_sequence_stride=32)), self.expected)
+
+
+class OfSlots(Case):
+    """num_slots follows from what has an element for each slot."""
+
+    def test_sample(self):
+        logits, slots = shaped(floats(*[math.sin(i) for i in range(3 * COLUMNS)]), 3, COLUMNS), ints(3, 1, 0)
+        seeds, temperatures = array.array("Q", [5, 6, 7, 8]), floats(1.0, 2.0, 0.5, 0.0)
+        calls = [{"seeds": seeds}, {"offsets": seeds}, {"streams": array.array("I", seeds)},
+                 {"row_params": RowParams(temperature=temperatures)},
+                 {"row_params": RowParams(temperature=temperatures), "seeds": seeds[:1]},
+                 {"pipeline": Pipeline(banned=libsampler.token_lists([[1], [2], [3], [4]]))},
+                 {"pipeline": Pipeline(banned=(array.array("q", range(5)), ints(1, 2, 3, 4)))},
+                 {"pipeline": Pipeline(dense_bias=shaped(one_hot(*range(4)), 4, COLUMNS))},
+                 {"pipeline": Pipeline(adaptive_values=floats(*[0.0] * 16)), "params": Params()}]
+        with libsampler.State(self.sampler, num_slots=4, max_tokens=4) as state:
+            for arguments in [*calls, {"pipeline": Pipeline(state=state)}]:
+                found, want = (self.sampler.sample(logits, slots=slots, out_row_status=True, **arguments, **more)
+                               for more in ({}, {"num_slots": 4}))
+                self.assertEqual(list(found.row_status), [0, 0, 0], arguments)
+                self.assertEqual(found.token_ids, want.token_ids)
+        for arguments in ({}, {"seeds": seeds[:1]}, {"params": GREEDY},
+                          {"pipeline": Pipeline(dense_bias=shaped(one_hot(1), 1, COLUMNS))}):
+            self.expect(InvalidArgument, "num_slots is not given; slots needs it, where no array by slot has it",
+                        self.sampler.sample, logits, slots=slots, **arguments)
+        self.expect_like(InvalidArgument, "num_seeds is 4; it must be .* 3", self.sampler.sample, logits,
+                         slots=slots, seeds=seeds, row_params=RowParams(temperature=temperatures[:3]))
+        self.assertEqual(len(self.sampler.sample(Rows(floats(), num_rows=0, num_cols=4), slots=ints()).token_ids), 0)
+        self.assertGreater(self.sampler.sample_workspace_size(logits, slots=slots, seeds=seeds), 0)
+
+    def test_other_calls(self):
+        logits, slots, seeds = shaped(one_hot(1, 2), 2, COLUMNS), ints(1, 0), array.array("Q", [5, 6])
+        temperatures = RowParams(temperature=floats(0.0, 0.0))
+        scored = self.sampler.score(logits, ints(1, 2), slots=slots, seeds=seeds, out_row_status=True)
+        filtered = self.sampler.filter(logits, slots=slots, row_params=temperatures, out_row_status=True)
+        verified = self.sampler.verify(logits, None, None, slots=slots, row_params=temperatures, out_row_status=True)
+        for result in (scored, filtered, verified):
+            self.assertEqual(list(result.row_status), [0, 0])
+        random = libsampler.UnmaskParams(confidence=libsampler.Confidence.RANDOM, num_committed=1)
+        found = self.sampler.unmask(ints(1, 2), slots=slots, seeds=seeds, params=random)
+        self.assertEqual(sum(found.changes), 1)
+        self.expect_like(InvalidArgument, "^num_slots is not given", self.sampler.unmask, ints(1, 2), slots=slots,
+                         params=random)
 
 
 class OfNothing(Case):
