@@ -333,7 +333,8 @@ GPU_OPERATIONS = {
     "typical_p0.9": "typical-p 0.9",
     "top_n_sigma1": "top-n-sigma 1",
     "llama.cpp": "llama.cpp's stages",
-    "llama.cpp_own_k": "the same, top-k by slot",
+    "llama.cpp_no_xtc": "the same without XTC",
+    "llama.cpp_own_k": "llama.cpp's, top-k by slot",
     "mirostat_v2": "mirostat v2",
     "adaptive_p0.5": "adaptive-p 0.5",
 }

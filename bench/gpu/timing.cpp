@@ -108,11 +108,11 @@ sampler_params params_with_penalties() {
     of->repetition_penalty = 1.1f, of->frequency_penalty = 0.2f;
   });
 }
-sampler_params params_of_llama_cpp() {
-  return params_with([](auto *of) {
+sampler_params params_of_llama_cpp(float xtc_probability) {
+  return params_with([=](auto *of) {
     if (sampler_params_preset(of, sizeof *of, "llama.cpp") != SAMPLER_OK) std::abort();
     of->temperature = 0.8f, of->top_k = 40, of->top_p = 0.95f, of->min_p = 0.05f;
-    of->repetition_penalty = 1.1f, of->xtc_probability = 0.5f;
+    of->repetition_penalty = 1.1f, of->xtc_probability = xtc_probability;
   });
 }
 
@@ -318,9 +318,10 @@ const Work kWorks[] = {
      params_with([](auto *of) { of->typical_p = 0.9f; })},
     {"top_n_sigma1", SAMPLER_LOGITS, false, 1, 1, &sample,
      params_with([](auto *of) { of->top_n_sigma = 1.0f; })},
-    {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_of_llama_cpp()},
+    {"llama.cpp", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_of_llama_cpp(0.5f)},
+    {"llama.cpp_no_xtc", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_of_llama_cpp(0.0f)},
     {"llama.cpp_own_k", SAMPLER_LOGITS, false, 1, 1, &sample_from_text_by_own_top_k,
-     params_of_llama_cpp()},
+     params_of_llama_cpp(0.5f)},
     {"mirostat_v2", SAMPLER_LOGITS, false, 1, 1, &sample, params_with([](auto *of) {
        of->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
        of->adaptive_target = 5.0f, of->adaptive_rate = 0.1f;
