@@ -211,6 +211,7 @@ Problem random_problem(Random *random, const Kind &kind) {
       problem.synthetic_rates.push_back(random->one_in(6) ? 1.0F : random->within(0.2F, 1.0F));
     }
   }
+  if (random->one_in(4)) problem.params.temperature_order = SAMPLER_TEMPERATURE_LAST;
   problem.has_reports = kind.has_reports;
   if (kind.has_reports) {
     problem.logprob_kind = static_cast<std::int32_t>(random->between(0, 2));

@@ -273,6 +273,7 @@ void drop_first_by(sampler_stage first, sampler_params *params) {
     if (stage != first) order.push_back(stage);
   }
   std::copy(order.begin(), order.end(), params->stages);
+  params->temperature_order = SAMPLER_TEMPERATURE_FIRST;
 }
 
 // Rows whose first tokens a stream lists: all positions are listed at once.
@@ -357,6 +358,8 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     lengthen(random, &problem);
     sampler_params &params = problem.params;
     if (problem.has_pipeline && !random.one_in(6)) drop_windows(&params);
+    // Held rows have one scale.
+    if (!random.one_in(3)) params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     if (problem.kind == SAMPLER_LOGITS) {
       params.top_k = 0;
       params.min_p = random.one_in(4) ? 0.02F : 0.0F;
