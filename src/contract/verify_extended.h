@@ -592,9 +592,9 @@ class Verifier {
     return status == SAMPLER_ROW_OK ? finish(position, token) : status;
   }
 
-  // A row that is 0 everywhere has the reports of a bad one.
+  // A row that is 0 everywhere has the reports of a bad one. None is where all drafts are compared.
   SAMPLER_HD void report(int32_t position, int64_t id) {
-    if (is_empty_) {
+    if (!Models::kMatches && is_empty_) {
       models_.report_nothing(output(position));
     } else {
       models_.report(output(position), id);
