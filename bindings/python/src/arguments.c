@@ -117,9 +117,10 @@ static void note_pipeline(Call *call, const Fields *fields, int index, int64_t *
   for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
     note_lists(call, OBJECT(&given, lists[i]), slots);
   }
-  if (shape_of(call, OBJECT(&given, pipeline__dense_bias), &biases) && biases.ndim > 1 &&
-      biases.count > biases.shape[biases.ndim - 1]) { /* one row is for all, too */
-    note_slots(slots, biases.count / biases.shape[biases.ndim - 1]);
+  if (shape_of(call, OBJECT(&given, pipeline__dense_bias), &biases)) {
+    const int64_t cols = columns_of(&biases);
+    /* One row is for all, too. */
+    if (cols > 0 && biases.count > cols) note_slots(slots, biases.count / cols);
   }
   if (state && Py_TYPE(state) == state_type) note_slots(slots, ((StateObject *)state)->num_slots);
 }
@@ -247,7 +248,7 @@ void find_number(Call *call, Fields *fields, const char *of, int number_index, i
     Array array;
     if (!shape_of(call, OBJECT(fields, indices[i]), &array)) continue;
     if (array.ndim > 1) {
-      *number = array.shape[array.ndim - 1];
+      *number = columns_of(&array);
     } else if (rows > 0) {
       *number = array.count / rows;
       if (array.count % rows) {
@@ -276,8 +277,8 @@ static void count_columns(Call *call, Fields *given, int is_packed, int64_t num_
   find_number(call, given, of, report_args__kept_capacity, report_args__out_kept_token_ids,
               report_args__out_kept_probabilities, is_packed ? 1 : num_rows);
   if (!r->kept_bitmask_stride &&
-      shape_of(call, OBJECT(given, report_args__out_kept_bitmask), &bitmask) && bitmask.ndim > 1) {
-    r->kept_bitmask_stride = bitmask.shape[bitmask.ndim - 1];
+      shape_of(call, OBJECT(given, report_args__out_kept_bitmask), &bitmask)) {
+    r->kept_bitmask_stride = columns_of(&bitmask);
   }
 }
 

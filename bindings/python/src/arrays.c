@@ -475,6 +475,10 @@ int is_vector(const Array *array) {
   return num_long < 2;
 }
 
+int64_t columns_of(const Array *array) {
+  return array->ndim > 1 ? array->shape[array->ndim - 1] : 0;
+}
+
 /* An array with an element for each row, slot or sequence may have more of them, but not in columns
  * of its own. */
 static void check_vector(Call *call, const char *of, const char *label, const Array *array,
@@ -488,7 +492,7 @@ static void check_vector(Call *call, const char *of, const char *label, const Ar
 static void check_columns(Call *call, const char *of, const char *label, const Array *array,
                           int64_t cols) {
   if (call->is_sizing || array->ndim < 2 || !array->count) return;
-  const int64_t found = array->shape[array->ndim - 1];
+  const int64_t found = columns_of(array);
   if (found == cols) return;
   call_break(call, "%s%s has rows of %lld elements; it must have rows of %lld", of, label,
              (long long)found, (long long)cols);
@@ -534,19 +538,27 @@ static void set_pointer(Fields *fields, const Member *member, char *data) {
 
 /* ---- Arrays --------------------------------------------------------------------------------- */
 
-static int take(Call *call, Fields *fields, const char *of, int index, Element element,
-                int64_t needed, int64_t cols, Place place, int is_written) {
+/* Sets a member to its array, which is contiguous. 1: it has one; 0: it was not given. */
+static int hold_member(Call *call, Fields *fields, const char *of, int index, Element element,
+                       Place place, int is_written, Array *out) {
   const Member *member = &fields->of->members[index];
   PyObject *object = fields->objects[member->object];
-  Array array;
   if (!object) return 0;
-  if (call_hold(call, of, member->label, object, &array)) return -1;
-  check_element(call, of, member->label, &array, element);
-  check_contiguous(call, of, member->label, &array);
-  if (is_written) check_writable(call, of, member->label, &array);
-  check_place(call, of, member->label, &array, place);
-  check_shape(call, of, member->label, &array, needed, cols);
-  set_pointer(fields, member, array.data);
+  if (call_hold(call, of, member->label, object, out)) return -1;
+  check_element(call, of, member->label, out, element);
+  check_contiguous(call, of, member->label, out);
+  if (is_written) check_writable(call, of, member->label, out);
+  check_place(call, of, member->label, out, place);
+  set_pointer(fields, member, out->data);
+  return 1;
+}
+
+static int take(Call *call, Fields *fields, const char *of, int index, Element element,
+                int64_t needed, int64_t cols, Place place, int is_written) {
+  Array array;
+  const int found = hold_member(call, fields, of, index, element, place, is_written, &array);
+  if (found <= 0) return found;
+  check_shape(call, of, fields->of->members[index].label, &array, needed, cols);
   return 0;
 }
 
@@ -566,17 +578,12 @@ int take_inout(Call *call, Fields *fields, const char *of, int index, int64_t ne
 
 int take_counted(Call *call, Fields *fields, const char *of, int index, int count, Place place) {
   const Member *member = &fields->of->members[index];
-  int64_t *number = (int64_t *)(fields->data + fields->of->members[count].offset);
-  PyObject *object = fields->objects[member->object];
+  int64_t *number = FIELD(fields, int64_t, count);
   Array array;
-  if (!object) return 0;
-  if (call_hold(call, of, member->label, object, &array)) return -1;
-  check_element(call, of, member->label, &array, member->element);
-  check_contiguous(call, of, member->label, &array);
-  check_place(call, of, member->label, &array, place);
+  const int found = hold_member(call, fields, of, index, member->element, place, 0, &array);
+  if (found <= 0) return found;
   if (!fields_given(fields, count)) *number = array.count;
   check_shape(call, of, member->label, &array, *number, ONE_DIMENSION);
-  set_pointer(fields, member, array.data);
   return 0;
 }
 
@@ -707,18 +714,13 @@ static void count_rows(Call *call, Fields *fields, const char *of, int index, in
 int take_table(Call *call, Fields *fields, const char *of, int index, int number_index,
                int stride_index, int64_t cols) {
   const Member *member = &fields->of->members[index];
-  PyObject *object = fields->objects[member->object];
   int64_t *stride = FIELD(fields, int64_t, stride_index);
   Array array;
-  if (!object) return 0;
-  if (call_hold(call, of, member->label, object, &array)) return -1;
-  check_element(call, of, member->label, &array, member->element);
-  check_contiguous(call, of, member->label, &array);
-  check_place(call, of, member->label, &array, PLACE_DEVICE);
-  if (array.ndim > 1 && !*stride) *stride = array.shape[array.ndim - 1];
+  const int found = hold_member(call, fields, of, index, member->element, PLACE_DEVICE, 0, &array);
+  if (found <= 0) return found;
+  if (!*stride) *stride = columns_of(&array);
   check_columns(call, of, member->label, &array, *stride);
   count_rows(call, fields, of, index, number_index, &array, first_nonzero(*stride, cols));
-  set_pointer(fields, member, array.data);
   return 0;
 }
 

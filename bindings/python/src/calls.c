@@ -422,7 +422,7 @@ static int take_drafts(Call *call, Fields *f, sampler_verify_args *a, sampler_dr
   ids->count = ids->ndim = 0;
   if (!object) return 0;
   if (call_hold(call, "", "draft_token_ids", object, ids)) return -1;
-  const int64_t width = ids->ndim > 1 ? ids->shape[ids->ndim - 1] : 0;
+  const int64_t width = columns_of(ids);
   if (!has_number && !is_dense && ids->count) {
     call_break(call, "num_drafts is not given; packed drafts need it, the most of a sequence");
   } else if (!has_number && is_dense) {
@@ -591,9 +591,8 @@ static int take_unmask(Call *call, Fields *f, sampler_unmask_args *a) {
   const int64_t slots = count_slots(call, f, unmask_args__slots, unmask_by_slot, rows);
   const int64_t width = a->params && a->params->confidence == SAMPLER_CONFIDENCE_MARGIN ? 2 : 1;
   Array scores;
-  if (!a->score_stride && shape_of(call, OBJECT(f, unmask_args__scores), &scores) &&
-      scores.ndim > 1) { /* [rows, stride] */
-    a->score_stride = scores.shape[scores.ndim - 1];
+  if (!a->score_stride && shape_of(call, OBJECT(f, unmask_args__scores), &scores)) {
+    a->score_stride = columns_of(&scores); /* of [rows, stride] */
   }
   call->like = OBJECT(f, unmask_args__candidate_token_ids);
   begin_ids(call, f, unmask_args__token_id_type);

@@ -127,6 +127,8 @@ typedef struct Array {
 const char *element_name(Element element);
 /* Whether all dimensions but one are 1. */
 int is_vector(const Array *array);
+/* The last of several dimensions; 0 of a flat array. */
+int64_t columns_of(const Array *array);
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 

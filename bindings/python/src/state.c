@@ -148,7 +148,7 @@ static int tokens_of_shape(Call *call, const Fields *f, sampler_accept_args *a) 
   if (!object) return 0;
   if (call_hold(call, "", "token_ids", object, &array)) return -1;
   call->like = object;
-  if (!has_tokens && array.ndim > 1) a->num_tokens = array.shape[array.ndim - 1];
+  if (!has_tokens && array.ndim > 1) a->num_tokens = columns_of(&array);
   if (!fields_given(f, accept_args__num_rows) && !OBJECT(f, accept_args__slots)) {
     a->num_rows = a->num_tokens > 0 ? array.count / a->num_tokens : 0;
   }
