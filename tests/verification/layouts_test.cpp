@@ -36,6 +36,13 @@ bool is_for_chains(sampler_acceptance rule) {
   return rule == SAMPLER_ACCEPT_BLOCK || rule == SAMPLER_ACCEPT_DEFERRED;
 }
 
+// All rules in turn; one in so many has stages.
+Kind kind_in_turn(Random *random, std::uint64_t seed, std::int64_t num_to_one_with_stages) {
+  const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
+  const bool is_tree = !is_for_chains(rule) && random->one_in(2);
+  return kind_of(rule, is_tree, random->one_in(num_to_one_with_stages));
+}
+
 // Random problems of all rules, chains or trees, with stages and without.
 void for_problems(bool are_trees, std::uint64_t num_problems,
                   const std::function<void(const Handles &, Random *, Problem *)> &check) {
@@ -389,24 +396,23 @@ TEST(Outputs, DoNotDependOnEachOther) {
   }
 }
 
-// Makes some rows of both models bad, or 0 everywhere. Of given probabilities the standard rule
-// reads what reports do not, so that those have no other bad rows.
-void spoil_rows(Random *random, Problem *problem) {
-  const auto spoil = [&](std::vector<Row> *rows, sampler_input_kind kind) {
+// Makes some rows of both models bad, or 0 everywhere. Of given target rows the standard rule,
+// which forced tokens take, reads without reports only the drafts' elements.
+void spoil_rows(Random *random, Problem *problem, sampler_acceptance rule) {
+  const bool reads_elements = rule == SAMPLER_ACCEPT_STANDARD || problem->has_forced_tokens;
+  const auto spoil = [&](std::vector<Row> *rows, sampler_input_kind kind, bool may_be_bad) {
     for (Row &row : *rows) {
       if (!random->one_in(4)) continue;
-      if (kind == SAMPLER_PROBABILITIES) {
-        std::fill(row.begin(), row.end(), 0.0f);
-      } else if (random->one_in(2)) {
-        std::fill(row.begin(), row.end(), -kInfinity);
-      } else {
+      if (may_be_bad && random->one_in(2)) {
         row.back() = kNan;
+      } else {
+        std::fill(row.begin(), row.end(), kind == SAMPLER_LOGITS ? -kInfinity : 0.0f);
       }
     }
   };
   for (Sequence &sequence : problem->sequences) {
-    spoil(&sequence.target, problem->kind);
-    spoil(&sequence.draft, problem->draft_kind);
+    spoil(&sequence.target, problem->kind, problem->kind == SAMPLER_LOGITS || !reads_elements);
+    spoil(&sequence.draft, problem->draft_kind, true);
   }
 }
 
@@ -416,12 +422,10 @@ TEST(Outputs, OfBadRowsDoNotDependOnReports) {
   int num_good = 0, num_bad = 0;
   for (std::uint64_t seed = 0; seed < 1600 / kDear; ++seed) {
     Random random(seeded(seed));
-    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
-    const bool is_tree = !is_for_chains(rule) && random.one_in(2);
-    Kind kind = kind_of(rule, is_tree, random.one_in(4));
+    Kind kind = kind_in_turn(&random, seed, 4);
     kind.has_forced_tokens = random.one_in(4);
     Problem problem = random_problem(&random, kind);
-    spoil_rows(&random, &problem);
+    spoil_rows(&random, &problem, kind.rule);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, {}));
     Layout without_reports;
     without_reports.has_new_outputs = false;
@@ -487,9 +491,7 @@ TEST(Handles, OfAllInstructionSetsAgree) {
   const auto handles = pipeline_test::handles_of_all_isas();
   for (std::uint64_t seed = 0; seed < 160 / kDear; ++seed) {
     Random random(seeded(seed));
-    const auto rule = static_cast<sampler_acceptance>(1 + seed % 8);
-    const bool is_tree = !is_for_chains(rule) && random.one_in(2);
-    Kind kind = kind_of(rule, is_tree, random.one_in(2));
+    Kind kind = kind_in_turn(&random, seed, 2);
     kind.is_large = random.one_in(3);
     const Problem problem = random_problem(&random, kind);
     const Layout layout = random_layout(&random, problem);
