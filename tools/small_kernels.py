@@ -29,7 +29,7 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
                "given": 184 << 10},
     "edits": {"edits": 176 << 10},
     "listed": {"listed": 156 << 10},
-    "chains": {"place": 12 << 10, "match": 64 << 10},
+    "chains": {"place": 12 << 10, "match": 64 << 10, "find_reported": 8 << 10},
     "decided": {"decide": 168 << 10},
     "held": {"softmax": 40 << 10, "filter": 128 << 10, "chain": 48 << 10, "verify": 200 << 10,
              "select": 48 << 10, "report": 288 << 10, "edited-report": 424 << 10, "staged": 672 << 10,
@@ -39,10 +39,10 @@ LIMITS = {  # of code in bytes, by kind; in the order of the kinds' numbers
 CALLERS = ("verify", "verify-extended", "report", "edited-report", "staged", "decide")  # kinds that call functions
 WEIGHED = ("reweighed", "values", "typical")
 # Kinds with one kernel, which takes rows of all types, or of f32 alone.
-ONE_TYPE = ("given", "edits", "listed", "place", "match", "filter", "select", *WEIGHED, *CALLERS)
+ONE_TYPE = ("given", "edits", "listed", "place", "match", "find_reported", "filter", "select", *WEIGHED, *CALLERS)
 TYPES = {0: "f32", 1: "f16", 2: "bf16"}
 NAME = re.compile(r"(stream|held)_kernelILi(\d)E\w*?(?:10StreamKind|8HeldKind)E(\d+)E")
-NAME_OF_ONE = re.compile(r"\d(edits|listed|place|match|decide)_kernelE")
+NAME_OF_ONE = re.compile(r"\d(edits|listed|place|match|find_reported|decide)_kernelE")
 
 
 def name_of(mangled):

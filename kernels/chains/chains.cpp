@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stream/stream.h"
+
 namespace sampler::kernels {
 
 namespace {
@@ -23,23 +25,33 @@ bool compares(const ExtendedVerifyRequest &request) {
          !request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
 }
 
+// Whether the outputs of tokens, if any, follow from lists of kept tokens, one by one.
+bool are_outputs_listed(const ExtendedVerifyRequest &request) {
+  const StagedSampleRequest &positions = request.positions;
+  const bool is_of_kept =
+      positions.logprob_kind == SAMPLER_LOGPROB_PROCESSED || !positions.out_logprobs;
+  return is_of_kept && !positions.reports_distribution() && !positions.reports_kept() &&
+         !positions.out_observations;
+}
+
 // Whether kernels of rows of logits can decide, where the drafts' rows, if any, are given.
 bool can_decide(const ExtendedVerifyRequest &request) {
   const contract::Rows &draft = request.draft;
   const bool has_draft = draft.values != nullptr;
   const bool is_given = draft.kind == SAMPLER_PROBABILITIES && !draft.ids && !draft.counts;
   return request.target.kind == SAMPLER_LOGITS && (!has_draft || is_given) &&
-         !request.has_outputs && request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+         are_outputs_listed(request) && request.positions.draw_method == SAMPLER_DRAW_INVERSE_CDF;
 }
 
-// Trees whose nodes have their parents' numbers, and no outputs by depth. Each node looks for its
-// depth, and copies its path, by itself.
+// Trees whose nodes have their parents' numbers, and no outputs by depth where sampling writes
+// them. Each node looks for its depth, and copies its path, by itself.
 bool are_trees_simple(const ExtendedVerifyRequest &request) {
   constexpr int64_t kMostDrafts = 1024, kMostDraftsAfterText = 63;
   const bool has_text = VerifyMemory::assumes_text(request.positions.stages);
   return request.rules.parents &&
          request.num_drafts <= (has_text ? kMostDraftsAfterText : kMostDrafts) &&
-         !request.has_outputs && !(request.draft.values && request.rules.excludes_siblings());
+         !(request.has_outputs && compares(request)) &&
+         !(request.draft.values && request.rules.excludes_siblings());
 }
 
 // Whether a position's row follows from the drafts before it alone, and its reports lie where
@@ -76,6 +88,42 @@ bool may_be_listed(const ExtendedVerifyRequest &request) {
   const bool may_be_relaxed = rule.array || rule.value == SAMPLER_ACCEPT_RELAXED;
   const bool has_xtc = request.positions.stages.windows.has(SAMPLER_STAGE_XTC);
   return !(may_be_greedy && may_be_relaxed) && !(rule.array && has_xtc);
+}
+
+bool may_report_apart(const ExtendedVerifyRequest &request) {
+  return request.target.kind == SAMPLER_LOGITS && !request.rules.forced_token_ids &&
+         !request.reads_one_by_one && may_report_apart(request.positions);
+}
+
+ExtendedVerifyRequest verified_of(const ExtendedVerifyRequest &request, const Chains &chains) {
+  ExtendedVerifyRequest verified = request;
+  StagedSampleRequest &positions = verified.positions;
+  positions = draws_of(positions);
+  if (!verified.rules.out_positions && chains.are_reported) {
+    verified.rules.out_positions = chains.positions();
+  }
+  verified.has_outputs =
+      positions.out_kept_counts || positions.out_observations || positions.reports_kept();
+  verified.are_staged =
+      verified.has_pipeline || positions.out_observations || positions.reports_kept();
+  return verified;
+}
+
+StagedSampleRequest reports_of(const ExtendedVerifyRequest &request, const Chains &chains) {
+  StagedSampleRequest reports = reports_of(positions_of(request, chains));
+  reports.row_indices = chains.reported_rows();
+  reports.num_before = nullptr;
+  reports.out_token_ids = request.out_token_ids;
+  reports.out_kept_counts = nullptr;
+  reports.memory = StageMemory::of(reports.input, reports.stages, false, false);
+  return reports;
+}
+
+StagedSampleRequest left_of(const StagedSampleRequest &reports) {
+  StagedSampleRequest left = reports;
+  left.stages.scored_token_ids = left.out_token_ids.data;
+  left.stages.scored_id_type = left.out_token_ids.type;
+  return left;
 }
 
 contract::Verification rules_of_chains(const contract::VerifyRequest &request) {

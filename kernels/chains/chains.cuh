@@ -1,4 +1,5 @@
-// Chains whose positions are read at once: their rows, and drafts compared with sampled tokens.
+// Chains whose positions are read at once: their rows, drafts compared with sampled tokens, and the
+// rows of the tokens that are reported.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include "machine/device.cuh"
 #include "machine/team.cuh"
 #include "operations/report_outputs.cuh"
+#include "stream/clear.cuh"
+#include "stream/stream.h"
 
 namespace sampler::kernels {
 
@@ -162,6 +165,25 @@ SAMPLER_DEVICE void run_match(const Context &ctx, const ExtendedVerifyRequest &r
   contract::Verifier<MatchedRows<Context>> verifier(request, request.rules,
                                                     tree_of(request, chains, sequence), rows);
   verifier.run_sequence(sequence);
+}
+
+// Finds the rows of verified tokens, for a stream of their reports. An output without a token has
+// none.
+template <class Context>
+SAMPLER_DEVICE void run_find_reported(const Context &ctx, const ExtendedVerifyRequest &request,
+                                      const Chains &chains, const Stream &stream) {
+  run_clear(ctx, stream);
+  const int64_t step = int64_t(ctx.num_teams()) * Context::kThreads;
+  SAMPLER_KEEP_ROLLED
+  for (int64_t output = int64_t(ctx.team()) * Context::kThreads + ctx.thread();
+       output < chains.num_outputs(); output += step) {
+    const uint32_t each = uint32_t(chains.num_positions);
+    const uint32_t first = uint32_t(output) / each * each;
+    const int32_t position = request.rules.out_positions[output];
+    const bool is_there = position >= 0;
+    chains.reported_rows()[output] = is_there ? chains.rows()[first + uint32_t(position)] : -1;
+    chains.statuses()[output] = is_there ? SAMPLER_ROW_OK : SAMPLER_ROW_EMPTY;
+  }
 }
 
 }  // namespace sampler::kernels

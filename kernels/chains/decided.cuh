@@ -13,6 +13,7 @@
 #include "contract/verify_extended.h"
 #include "contract/weight.h"
 #include "machine/device.cuh"
+#include "operations/report_outputs.cuh"
 #include "operations/residual.cuh"
 #include "row/row.cuh"
 #include "stream/list_windows.cuh"
@@ -41,6 +42,27 @@ class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
   SAMPLER_DEVICE bool has_pipeline() const { return request_.has_pipeline; }
   SAMPLER_DEVICE uint32_t begin_text(int64_t slot) const { return status_of_text(request_, slot); }
   SAMPLER_DEVICE bool gives_up() const { return false; }
+
+  // ---- Outputs of tokens, of the row as it is loaded
+
+  SAMPLER_DEVICE bool has_outputs() const { return request_.has_outputs; }
+  SAMPLER_DEVICE bool keeps_loaded() const { return false; }
+  SAMPLER_DEVICE_CALL void report(int64_t output, int64_t id) const {
+    const int place = find(id);
+    if (ctx.thread() != 0) return;
+    const contract::SampleRequest &to = request_.positions;
+    if (to.out_kept_counts) to.out_kept_counts[output] = count();
+    if (!to.out_logprobs) return;
+    float logprob = contract::negative_infinity();
+    if (place >= 0) {
+      const float x = contract::value_of_rank(shared.row.list[place]);
+      logprob = greedy_ ? 0.0f : contract::log_probability(scale_, x, weight_);
+    }
+    to.out_logprobs[output] = logprob;
+  }
+  SAMPLER_DEVICE void report_nothing(int64_t output) const {
+    if (ctx.thread() == 0) write_no_token(request_.positions, output);
+  }
 
   // ---- The target's row
 

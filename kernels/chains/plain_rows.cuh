@@ -1,5 +1,5 @@
-// What contract::Verifier asks of calls without reports and adaptive stages, whose drafter's rows
-// are given probabilities.
+// What contract::Verifier asks of calls without adaptive stages, whose drafter's rows are given
+// probabilities, and of those without reports.
 #pragma once
 
 #include <cstdint>

@@ -147,6 +147,12 @@ cudaError_t launch_held_and_rest(const Request &request, const Held &held, const
   return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
 }
 
+// Blocks of a launch whose threads share the outputs of chains.
+int64_t blocks_of_outputs(const Chains &chains) {
+  constexpr int64_t kMostBlocks = 64;
+  return std::min((chains.num_outputs() + kBlockThreads - 1) / kBlockThreads, kMostBlocks);
+}
+
 }  // namespace
 
 const void *general_kernel_address(Operation operation) {
@@ -258,9 +264,7 @@ cudaError_t launch(const ExtendedVerifyRequest &request, const Held &held, const
 
 cudaError_t launch_place(const ExtendedVerifyRequest &request, const Chains &chains,
                          cudaStream_t stream) {
-  constexpr int64_t kMostBlocks = 64;
-  const int64_t blocks = (chains.num_outputs() + kBlockThreads - 1) / kBlockThreads;
-  const LaunchConfig config(std::min(blocks, kMostBlocks), 1, 0, stream);
+  const LaunchConfig config(blocks_of_outputs(chains), 1, 0, stream);
   return enqueue(place_kernel_address(), config, &request, &chains);
 }
 cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &chains,
@@ -269,11 +273,19 @@ cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &cha
   return enqueue(match_kernel_address(), config, &request, &chains);
 }
 
+cudaError_t launch_reports(const ExtendedVerifyRequest &request, const Chains &chains,
+                           const StagedSampleRequest &reports, const Stream &stream,
+                           const Plan &rest, cudaStream_t cuda_stream) {
+  const LaunchConfig config(blocks_of_outputs(chains), 1, 0, cuda_stream);
+  cudaError_t error = enqueue(find_reported_kernel_address(), config, &request, &chains, &stream);
+  if (error == cudaSuccess) error = launch_stream(reports, stream, rest.may_overlap, cuda_stream);
+  return error == cudaSuccess ? launch_rest(reports, stream, rest, cuda_stream) : error;
+}
+
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,
                    const Plan &rest, cudaStream_t cuda_stream) {
   const StagedSampleRequest positions = positions_of(request, chains);
-  cudaError_t error = launch_place(request, chains, cuda_stream);
-  if (error == cudaSuccess) error = launch_first(positions, stream, cuda_stream);
+  cudaError_t error = launch_first(positions, stream, cuda_stream);
   if (error == cudaSuccess) {
     error = launch_stream(positions, stream, rest.may_overlap, cuda_stream);
   }
@@ -297,8 +309,7 @@ cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, c
 
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Held &held,
                    const Plan &rest, cudaStream_t stream) {
-  cudaError_t error = launch_place(request, chains, stream);
-  if (error == cudaSuccess) error = launch_before(positions_of(request, chains), held, stream);
+  cudaError_t error = launch_before(positions_of(request, chains), held, stream);
   if (error == cudaSuccess) error = launch_held(request, held, rest.may_overlap, stream);
   return error == cudaSuccess ? launch_rest(request, held, rest, stream) : error;
 }

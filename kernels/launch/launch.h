@@ -46,6 +46,8 @@ const void *place_kernel_address();
 const void *match_kernel_address();
 // Takes an ExtendedVerifyRequest, a Stream with lists, and a Chains.
 const void *decide_kernel_address();
+// Takes an ExtendedVerifyRequest, a Chains, and the Stream of the reports.
+const void *find_reported_kernel_address();
 
 // Takes a PackRequest.
 const void *pack_kernel_address();
@@ -111,11 +113,16 @@ cudaError_t launch(const StagedSampleRequest &request, const Held &held, const P
 cudaError_t launch(const contract::SelectRequest &request, const Held &held, const Plan &rest,
                    cudaStream_t stream);
 
-// Enqueues what finds the positions of chains before their sampling, and what compares after it.
+// Enqueues what finds the positions of chains before all else, and what compares what was sampled.
 cudaError_t launch_place(const ExtendedVerifyRequest &request, const Chains &chains,
                          cudaStream_t stream);
 cudaError_t launch_match(const ExtendedVerifyRequest &request, const Chains &chains,
                          cudaStream_t stream);
+
+// Enqueues the streaming of the reports of verified tokens, and by `rest` what it leaves of them.
+cudaError_t launch_reports(const ExtendedVerifyRequest &request, const Chains &chains,
+                           const StagedSampleRequest &reports, const Stream &stream,
+                           const Plan &rest, cudaStream_t cuda_stream);
 
 // Enqueues chains that are decided from lists of their positions, and by `rest` of those left.
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,

@@ -65,7 +65,7 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
           }
           own += surprises.of(kGroup);
         });
-    return ctx.warp_sum(own);
+    return this->sum_of_lanes(own);
   }
 
   // Writes the row's first tokens, of the sorted list. In place of their log-probabilities are
@@ -141,11 +141,13 @@ class StreamReports : protected StreamBand<Context, kDtype, kKind> {
     return int64_t(output()) * stream.reports.num_chosen + i;
   }
 
-  // The number of the row's tokens from a token's own rank up, found by the groups' maxima.
+  // The number of the row's tokens from a token's own rank up, found by the groups' maxima; 0 for a
+  // token without probability, which a verification may have kept.
   SAMPLER_DEVICE uint64_t rank_in_row(uint32_t id) const {
     constexpr int kAtOnce = 8;  // vectors of four maxima: a bit for each in a word
     const float *const maxima = stream.maxima(item().slot);
     const float x = this->row().value(int(id));
+    if (!(x > contract::negative_infinity())) return 0;
     uint32_t own = 0;
     SAMPLER_KEEP_ROLLED
     for (int first = 4 * ctx.thread(); first < stream.num_groups();

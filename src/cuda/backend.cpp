@@ -174,18 +174,17 @@ kernels::Stream stream_of(const kernels::ExtendedVerifyRequest &request,
 }
 
 // The plan of a request whose rows are streamed or held; neither: the general kernel has all.
-// Chains whose positions a launch finds have memory of their own before the others'.
 struct FastPlan {
   kernels::Stream stream;
   kernels::Held held;
-  kernels::Chains chains;
+  kernels::Chains chains;  // decided from streamed or held positions
 
   bool is_on() const { return stream.is_on() || held.is_on(); }
   // Whether small kernels compute most rows.
   bool is_small() const {
     return stream.is_on() || (held.is_on() && !kernels::is_sample(held.kind));
   }
-  size_t bytes() const { return chains.bytes() + stream.bytes() + held.bytes(); }
+  size_t bytes() const { return stream.bytes() + held.bytes(); }
 };
 
 template <class Request>
@@ -400,7 +399,7 @@ auto visit_positions(const kernels::ExtendedVerifyRequest &request, const kernel
   return f(plain);
 }
 
-// Only where their rows are streamed or held.
+// Chains that are verified by it, only where their rows are streamed or held.
 kernels::Chains matched_of(const kernels::ExtendedVerifyRequest &request, const Device &device) {
   const kernels::Chains chains = kernels::plan_chains(request);
   const bool is_fast = chains.kind == kernels::ChainsKind::kMatched &&
@@ -560,29 +559,73 @@ RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device 
   return rows;
 }
 
-// The same of the positions of chains, whose arrays from the host are the chains'.
-template <class Positions>
-RowsPlan positions_plan_of(const Positions &positions,
-                           const kernels::ExtendedVerifyRequest &request,
-                           const kernels::Chains &chains, const Device &device) {
-  RowsPlan rows = rows_plan_of(positions, device);
-  rows.layout.chain_bytes = chains.bytes();
-  rows.layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
-  return rows;
+// How a verification is computed: by rows, or, matched, by those of its positions.
+struct VerifyPlan {
+  kernels::Chains chains;  // whose positions are found by a launch before all others
+  RowsPlan rows;
+  kernels::Stream reports;    // after them
+  kernels::Plan rest;         // of what these leave
+  kernels::StageMemory left;  // of it
+
+  bool is_matched() const { return chains.kind == kernels::ChainsKind::kMatched; }
+  // Whether small kernels compute most rows and all reports.
+  bool is_small() const { return rows.fast.is_small() || rows.reports.is_on(); }
+};
+
+// All at once.
+VerifyPlan plan_at_once(const kernels::ExtendedVerifyRequest &request, const Device &device) {
+  VerifyPlan plan;
+  plan.chains = matched_of(request, device);
+  if (plan.chains.is_on()) {
+    plan.rows = visit_positions(request, plan.chains, device, [&](const auto &positions) {
+      return rows_plan_of(positions, device);
+    });
+    plan.rows.layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
+  } else {
+    plan.rows = rows_plan_of<kernels::ExtendedVerifyRequest>(request, device);
+    plan.chains = plan.rows.fast.chains;
+  }
+  plan.rows.layout.chain_bytes = plan.chains.bytes();
+  return plan;
+}
+
+// Reports that small kernels do not write beside the verification are streamed apart.
+VerifyPlan rows_plan_of(const kernels::ExtendedVerifyRequest &request, const Device &device) {
+  const VerifyPlan at_once = plan_at_once(request, device);
+  if (at_once.is_small() || !kernels::may_report_apart(request)) return at_once;
+  const kernels::ExtendedVerifyRequest verified = kernels::verified_of(request, {});
+  VerifyPlan plan = plan_at_once(verified, device);
+  if (!plan.is_small()) return at_once;
+  if (!plan.chains.is_on()) plan.chains = kernels::plan_chains(verified);
+  if (!plan.chains.is_on()) return at_once;
+  plan.chains.are_reported = true;
+  const kernels::StagedSampleRequest reports = kernels::reports_of(request, plan.chains);
+  plan.reports = stream_of(reports, device);
+  if (!plan.reports.is_on()) return at_once;
+  plan.reports.has_drawn = true;
+  const kernels::StagedSampleRequest left = kernels::left_of(reports);
+  plan.rest = plan_of(left, device, true);
+  plan.left = left.memory;
+  Layout &layout = plan.rows.layout;
+  layout.chain_bytes = plan.chains.bytes();
+  layout.stream_bytes = std::max(layout.stream_bytes, plan.reports.bytes());
+  layout.stage_bytes =
+      std::max(layout.stage_bytes, size_t(plan.rest.num_teams) * plan.left.bytes_of_team);
+  return plan;
+}
+
+const Layout &layout_of(const RowsPlan &plan) {
+  return plan.layout;
+}
+const Layout &layout_of(const VerifyPlan &plan) {
+  return plan.rows.layout;
 }
 
 }  // namespace
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
   return visit(any, device, [&](const auto &request) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(request)>, kernels::ExtendedVerifyRequest>) {
-      if (const kernels::Chains chains = matched_of(request, device); chains.is_on()) {
-        return visit_positions(request, chains, device, [&](const auto &positions) {
-          return positions_plan_of(positions, request, chains, device).layout.bytes();
-        });
-      }
-    }
-    return rows_plan_of(request, device).layout.bytes();
+    return layout_of(rows_plan_of(request, device)).bytes();
   });
 }
 
@@ -662,13 +705,12 @@ cudaError_t enqueue_placed(const Request &request, FastPlan fast, const kernels:
                            const Device &device, char *memory, CUstream_st *stream) {
   const auto launch_rows = [&] {
     if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
-      fast.chains.memory = memory;
-      fast.stream.place(memory + fast.chains.bytes());
+      fast.stream.place(memory);
       if (fast.stream.is_on()) {
         return kernels::launch(request, fast.chains, fast.stream, plan, stream);
       }
       if (fast.chains.is_on()) {
-        fast.held.place(memory + fast.chains.bytes());
+        fast.held.place(memory);
         return kernels::launch(request, fast.chains, fast.held, plan, stream);
       }
     }
@@ -725,22 +767,46 @@ cudaError_t upload(Request *request, const Layout &layout, const Device &device,
   return upload_host_arrays(request, to, stream, device.host_parameters);
 }
 
-// Enqueues chains that are verified by sampling their positions.
-cudaError_t enqueue_matched(kernels::ExtendedVerifyRequest request, kernels::Chains chains,
-                            const Device &device, void *workspace, CUstream_st *stream) {
-  const RowsPlan rows = visit_positions(request, chains, device, [&](const auto &positions) {
-    return positions_plan_of(positions, request, chains, device);
-  });
-  char *const memory = rows.layout.begin(workspace);
-  chains.memory = memory;
-  cudaError_t error = upload(&request, rows.layout, device, memory, stream);
-  if (error == cudaSuccess) error = kernels::launch_place(request, chains, stream);
-  if (error == cudaSuccess) {
-    error = visit_positions(request, chains, device, [&](const auto &positions) {
-      return enqueue_rows(positions, rows, device, memory + chains.bytes(), stream);
-    });
+// Enqueues a request whose arrays are on the device. `memory`: that of the plan.
+template <class Request>
+cudaError_t enqueue_plan(const Request &request, const RowsPlan &rows, const Device &device,
+                         char *memory, CUstream_st *stream) {
+  return enqueue_rows(request, rows, device, memory, stream);
+}
+
+// A verification, without reports that are streamed apart.
+cudaError_t enqueue_verified(const kernels::ExtendedVerifyRequest &request, VerifyPlan plan,
+                             const Device &device, char *memory, CUstream_st *stream) {
+  const kernels::Chains &chains = plan.chains;
+  char *const memory_of_rows = memory + chains.bytes();
+  if (!plan.is_matched()) {
+    if (plan.rows.fast.chains.is_on()) plan.rows.fast.chains = chains;
+    return enqueue_rows(request, plan.rows, device, memory_of_rows, stream);
   }
+  const cudaError_t error = visit_positions(request, chains, device, [&](const auto &positions) {
+    return enqueue_rows(positions, plan.rows, device, memory_of_rows, stream);
+  });
   return error == cudaSuccess ? kernels::launch_match(request, chains, stream) : error;
+}
+
+cudaError_t enqueue_plan(const kernels::ExtendedVerifyRequest &request, VerifyPlan plan,
+                         const Device &device, char *memory, CUstream_st *stream) {
+  kernels::Chains &chains = plan.chains;
+  chains.memory = memory;
+  if (chains.is_on()) {
+    const cudaError_t error = kernels::launch_place(request, chains, stream);
+    if (error != cudaSuccess) return error;
+  }
+  if (!plan.reports.is_on()) return enqueue_verified(request, plan, device, memory, stream);
+  const kernels::ExtendedVerifyRequest verified = kernels::verified_of(request, chains);
+  const cudaError_t error = enqueue_verified(verified, plan, device, memory, stream);
+  if (error != cudaSuccess) return error;
+  char *const memory_of_rows = memory + chains.bytes();
+  kernels::StagedSampleRequest left = kernels::left_of(kernels::reports_of(request, chains));
+  left.memory.memory = memory_of_rows + plan.rows.layout.team_bytes();
+  plan.reports.place(memory_of_rows);
+  plan.rest.may_overlap = device.shape.overlaps_launches;
+  return kernels::launch_reports(verified, chains, left, plan.reports, plan.rest, stream);
 }
 
 // Enqueues a request. Arrays from the host are moved to the workspace.
@@ -748,16 +814,11 @@ template <class Request>
 Error enqueue(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device);
   if (current.error()) return current.error();
-  if constexpr (std::is_same_v<Request, kernels::ExtendedVerifyRequest>) {
-    if (const kernels::Chains chains = matched_of(request, device); chains.is_on()) {
-      return error_of("cudaLaunchKernelExC",
-                      enqueue_matched(request, chains, device, workspace, stream));
-    }
-  }
-  const RowsPlan rows = rows_plan_of(request, device);
-  char *const memory = rows.layout.begin(workspace);
-  cudaError_t error = upload(&request, rows.layout, device, memory, stream);
-  if (error == cudaSuccess) error = enqueue_rows(request, rows, device, memory, stream);
+  const auto plan = rows_plan_of(request, device);
+  const Layout &layout = layout_of(plan);
+  char *const memory = layout.begin(workspace);
+  cudaError_t error = upload(&request, layout, device, memory, stream);
+  if (error == cudaSuccess) error = enqueue_plan(request, plan, device, memory, stream);
   return error_of("cudaLaunchKernelExC", error);
 }
 

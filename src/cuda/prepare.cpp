@@ -95,8 +95,9 @@ namespace {
 Outcome prepare_streams(const Attributes &attributes, kernels::DeviceShape *out) {
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::clear_kernel_address(), &unused);
-  for (const void *kernel : {kernels::place_kernel_address(), kernels::match_kernel_address(),
-                             kernels::decide_kernel_address()}) {
+  for (const void *kernel :
+       {kernels::place_kernel_address(), kernels::match_kernel_address(),
+        kernels::decide_kernel_address(), kernels::find_reported_kernel_address()}) {
     if (outcome.error == cudaSuccess) outcome = load(kernel, &unused);
   }
   if (outcome.error == cudaSuccess) outcome = load(kernels::listed_kernel_address(), &unused);

@@ -1128,6 +1128,11 @@ FAULTS = [
           "const contract::RowScale scale = this->scale();")],
         [streamed_reports()]),
     Fault(
+        "surprises_summed_as_weights",
+        "the entropy of a row of many equal tokens is summed in too few bits",
+        [("kernels/stream/reports.cuh", "return this->sum_of_lanes(own);", "return ctx.warp_sum(own);")],
+        [streamed_reports("EntropiesOfFlatRows")]),
+    Fault(
         "one_total_of_streamed_rows",
         "raw log-probabilities of streamed rows are of the weights by which top-p cuts",
         [("kernels/stream/stream.cuh", "if (!stream.has_drawn && this->has_second_total()) this->load_second_total();", "")],
@@ -2428,6 +2433,37 @@ FAULTS = [
         [("kernels/chains/decided.cuh",
           "return ctx.block_count(!is_valid) == 0 ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;",
           "return SAMPLER_ROW_OK;")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "reported_row_of_the_depth",
+        "the reports of a tree's token are those of the node whose number is its depth",
+        [("kernels/chains/chains.cuh", "chains.rows()[first + uint32_t(position)]",
+          "chains.rows()[output]")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Typical")]),
+    Fault(
+        "reports_of_fallback_tokens",
+        "the token of a bad sequence is reported as one of its first row",
+        [("kernels/chains/chains.cuh", "const bool is_there = position >= 0;",
+          "const bool is_there = position >= 0 || output == first;"),
+         ("kernels/chains/chains.cuh", "chains.rows()[first + uint32_t(position)]",
+          "chains.rows()[position < 0 ? first : first + uint32_t(position)]")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "rank_of_no_probability",
+        "a draft without probability that is kept has the rank of the last token",
+        [("kernels/stream/reports.cuh", "if (!(x > contract::negative_infinity())) return 0;", "")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Synthetic")]),
+    Fault(
+        "left_reports_drawn_anew",
+        "a row that the stream of reports leaves is drawn from once more",
+        [("kernels/chains/chains.cpp",
+          "  left.stages.scored_token_ids = left.out_token_ids.data;\n", "")],
+        [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
+    Fault(
+        "reports_of_the_changed_list",
+        "the log-probability of the token after a rejection is that of the changed list",
+        [("kernels/chains/decided.cuh", "SAMPLER_DEVICE bool keeps_loaded() const { return false; }",
+          "SAMPLER_DEVICE bool keeps_loaded() const { return true; }")],
         [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
     Fault(
         "dense_chains_share_drafts",

@@ -595,14 +595,16 @@ void Call::lay_outputs() {
   entropies.assign(places, 7);
   observations.assign(places, 7);
   args.report_args.logprob_kind = problem_.logprob_kind;
-  args.report_args.out_kept_counts = kept_counts.data();
-  args.report_args.out_ranks = ranks.data();
-  args.report_args.out_logprobs = logprobs.data();
-  args.report_args.out_entropies = entropies.data();
-  args.report_args.out_observations = observations.data();
+  if (problem_.has_kept_counts) args.report_args.out_kept_counts = kept_counts.data();
+  if (problem_.has_ranks) args.report_args.out_ranks = ranks.data();
+  if (problem_.has_logprobs) args.report_args.out_logprobs = logprobs.data();
+  if (problem_.has_entropies) args.report_args.out_entropies = entropies.data();
+  if (problem_.has_observations) args.report_args.out_observations = observations.data();
   kept_bitmask.assign(places * at((problem_.num_cols + 31) / 32), 0x77777777);
-  args.report_args.out_kept_bitmask = kept_bitmask.data();
-  args.report_args.kept_bitmask_stride = (problem_.num_cols + 31) / 32;
+  if (problem_.has_kept_bitmask) {
+    args.report_args.out_kept_bitmask = kept_bitmask.data();
+    args.report_args.kept_bitmask_stride = (problem_.num_cols + 31) / 32;
+  }
   const auto ids = [&](std::int64_t each, std::vector<std::int64_t> *wide,
                        std::vector<std::int32_t> *narrow) -> void * {
     wide->assign(places * at(each), -77);

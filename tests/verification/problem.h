@@ -99,7 +99,9 @@ struct Problem {
 
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
   std::int64_t num_top = 0, kept_capacity = 0;
-  bool has_reports = false;
+  bool has_reports = false;  // those two, and others:
+  bool has_kept_counts = true, has_ranks = true, has_logprobs = true, has_entropies = true,
+       has_observations = true, has_kept_bitmask = true;
 
   std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences.size()); }
   sampler_acceptance rule(std::int64_t s) const {

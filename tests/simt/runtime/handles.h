@@ -16,11 +16,13 @@ struct Destroy {
 using Handle = std::unique_ptr<sampler_handle, Destroy>;
 
 inline Handle make_handle(sampler_device_type type, bool host_parameters = false,
-                          bool check_pointers = false) {
+                          bool check_pointers = false, int64_t fallback_token = -1) {
   sampler_options options = sampler_options_default();
   options.device_type = type;
   options.host_parameters = host_parameters;
   options.check_pointers = check_pointers;
+  options.use_fallback_token = fallback_token >= 0;
+  options.fallback_token_id = fallback_token;
   sampler_t sampler = nullptr;
   EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
   return Handle(sampler);

@@ -152,6 +152,15 @@ runtime::Work bind_match(const Grid &grid, void **arguments) {
   });
 }
 
+const char find_reported_kernel_addresses[1] = {};
+
+runtime::Work bind_find_reported(const Grid &grid, void **arguments) {
+  const auto &stream = *static_cast<const Stream *>(arguments[2]);
+  return bind_chains(grid, arguments, [stream](auto &ctx, const auto &request, const auto &chains) {
+    run_find_reported(ctx, request, chains, stream);
+  });
+}
+
 const char decide_kernel_addresses[1] = {};
 
 runtime::Work bind_decide(const Grid &grid, void **arguments) {
@@ -305,6 +314,9 @@ void add_chains() {
   kernel.parameter_bytes += sizeof(Stream);
   kernel.bind = bind_decide;
   runtime::add_kernel(decide_kernel_addresses, kernel);
+  kernel.num_registers = runtime::Kernel().num_registers;
+  kernel.bind = bind_find_reported;
+  runtime::add_kernel(find_reported_kernel_addresses, kernel);
 }
 
 void add_pack() {
@@ -366,6 +378,9 @@ const void *match_kernel_address() {
 }
 const void *decide_kernel_address() {
   return decide_kernel_addresses;
+}
+const void *find_reported_kernel_address() {
+  return find_reported_kernel_addresses;
 }
 
 template <class Request>

@@ -131,12 +131,12 @@ void count_host_blocks(sampler_options *options) {
 // Each call of the runtime in turn.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // The count, attributes, functions of the driver, the context, it twice current, uploads, calls
-  // of state.h, packed lists, the workspace; three of chains; of streamed rows what clears, what
+  // of state.h, packed lists, the workspace; four of chains; of streamed rows what clears, what
   // edits and what is set of that, for three types and four kinds and one more a kernel and what
   // fits; of held rows, of three types and three kinds, and of ten kinds, a kernel, what is set of
   // it, and what fits of blocks and clusters; and of each set of kernels by which launches are
   // planned: kernels, what is set of them, what fits of blocks and clusters.
-  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + 1 + 3 + (1 + 2 + (3 * 4 + 1) * 2);
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1 + 1 + 1 + 4 + (1 + 2 + (3 * 4 + 1) * 2);
   const int held[] = {(3 * 3 + 10) * (1 + 1 + 1 + 3), (3 * 3 + 10) * (1 + 1 + 1)};
   const int expected[] = {beside + held[0] + 3 * (1 + 2 + 2 + 8),
                           beside + held[1] + 3 * (1 + 1 + 2)};

@@ -795,6 +795,34 @@ void keep_weighed_stages(Random &random, Problem *problem) {
   }
 }
 
+// Rows whose tokens but one have a relative probability of 1/e, which adds most to the entropy, and
+// rows of which all have that of the first: what a warp's lanes sum needs more than 49 bits.
+TEST_P(Stages, EntropiesOfFlatRowsEqualTheCpus) {
+  Problem problem = long_problem();
+  for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+    std::fill(problem.rows[i].begin(), problem.rows[i].end(), i % 3 == 0 ? 1.0F : 0.0F);
+    problem.rows[i][i * 7] = 1.0F;
+  }
+  const Call call(problem, GetParam());
+  for (const float temperature : {1.0F, 0.5F, 0.0F}) {
+    for (const int threads : {64, 256}) {
+      auto args = call.args<SampleArgs>();
+      sampler_params params = sampler_params_default();
+      params.temperature = temperature;
+      args.params = &params;
+      args.row_params = nullptr;
+      args.pipeline = nullptr;
+      args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
+      Wanted wanted = {false, true, false};
+      wanted.entropies = true;
+      runtime::set_block_threads(threads);
+      ASSERT_NO_FATAL_FAILURE(compare_draws(args, problem, 1, wanted));
+      ASSERT_TRUE(has_launched(
+          sampler::kernels::stream_kernel_address(GetParam(), sampler::kernels::StreamKind::kAny)));
+    }
+  }
+}
+
 // Draws from edited or listed rows, with reports of the rows as they are given: another stream has
 // these.
 TEST_P(Stages, OfReportsApartEqualTheCpus) {

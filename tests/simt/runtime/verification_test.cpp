@@ -59,18 +59,24 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
   void compare(const Problem &problem, const Layout &layout, std::uint64_t seed) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     runtime::forget_calls();
-    const auto actual = verify(seed % 5 == 0 ? reads_host_.get() : device_.get(), problem, layout);
+    const bool has_fallback = seed % 7 == 3;
+    const Handle &device = has_fallback ? falls_back_ : seed % 5 == 0 ? reads_host_ : device_;
+    const auto actual = verify(device.get(), problem, layout);
     for (const runtime::Launch &launch : runtime::launches()) {
       if (launch.team_size > 1) ++num_clusters_;
       const bool is_matched = launch.kernel == sampler::kernels::match_kernel_address();
       const bool is_decided = launch.kernel == sampler::kernels::decide_kernel_address();
       num_matched_ += is_matched;
       num_decided_ += is_decided;
+      num_reported_by_list_ +=
+          is_decided && problem.has_reports && problem.logprob_kind == SAMPLER_LOGPROB_PROCESSED;
       const bool is_held = launch.kernel == kHeldKernel;
       num_held_ += is_held;
+      num_reported_ += launch.kernel == sampler::kernels::find_reported_kernel_address();
       num_trees_ += problem.is_tree && (is_matched || is_decided || is_held);
     }
-    const auto expected = verify(cpu_.get(), problem, layout);
+    const auto expected =
+        verify(has_fallback ? falls_back_on_cpu_.get() : cpu_.get(), problem, layout);
     for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
       const std::size_t i = verification_test::at(s);
       ASSERT_EQ(verification_test::difference(expected[i], actual[i]), "") << "sequence " << s;
@@ -99,10 +105,13 @@ class Verification : public testing::TestWithParam<sampler_acceptance>, protecte
     EXPECT_GT(num_good_, int(num_problems / kDear));
   }
 
+  // Their bad sequences yield token 0.
+  Handle falls_back_ = make_handle(SAMPLER_DEVICE_CUDA, false, false, 0);
+  Handle falls_back_on_cpu_ = make_handle(SAMPLER_DEVICE_CPU, false, false, 0);
   const void *const kHeldKernel = sampler::kernels::held_kernel_address(
       SAMPLER_F32, sampler::kernels::HeldKind::kVerifyExtended);
   int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0, num_matched_ = 0, num_decided_ = 0,
-      num_held_ = 0, num_trees_ = 0;
+      num_held_ = 0, num_trees_ = 0, num_reported_ = 0, num_reported_by_list_ = 0;
 };
 
 TEST_P(Verification, OfChainsEqualsTheCpus) {
@@ -190,6 +199,20 @@ void mix_top_k(Random *random, Problem *problem) {
   for (auto &sequence : problem->sequences) sequence.top_k = ks[random->between(0, 5)];
 }
 
+// Reports that kernels beside the verification write, or a stream after it.
+void report_some(Random *random, bool is_raw, Problem *problem, Layout *layout) {
+  layout->has_new_outputs = problem->has_reports = true;
+  layout->has_positions = layout->has_positions && random->one_in(2);
+  problem->kept_capacity = 0;
+  problem->has_observations = problem->has_kept_bitmask = false;
+  problem->has_kept_counts = random->one_in(3);
+  problem->logprob_kind = is_raw ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+  problem->has_logprobs = !is_raw || random->one_in(2);
+  problem->has_ranks = is_raw && random->one_in(3);
+  problem->has_entropies = is_raw && random->one_in(3);
+  problem->num_top = is_raw && random->one_in(2) ? random->between(1, 20) : 0;
+}
+
 // Drafts that are compared with what sampling draws: all positions are sampled at once.
 TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
   constexpr std::uint64_t kNumProblems = 120;
@@ -199,7 +222,7 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
   for (std::uint64_t seed = 17000; seed < 17000 + kNumProblems / kDear; ++seed) {
     Random random(seeded(seed));
     const bool is_tree = has_trees() && seed % 3 == 0;
-    Kind positions = kind(is_tree, seed % 4 >= 2, !is_tree && seed % 3 > 0);
+    Kind positions = kind(is_tree, seed % 4 >= 2, is_tree ? seed % 2 == 0 : seed % 3 > 0);
     positions.has_forced_tokens = random.one_in(6);
     Problem problem = random_problem(&random, positions);
     lengthen(random, &problem);
@@ -214,7 +237,8 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
       problem.params.top_p_decay = 0;
     }
     Layout layout = random_layout(&random, problem);
-    if (is_tree) layout.tree = Layout::Tree::kParents, layout.has_new_outputs = false;
+    if (is_tree) layout.tree = Layout::Tree::kParents;
+    if (is_tree && problem.has_reports) report_some(&random, true, &problem, &layout);
     layout.has_candidates = false;
     layout.has_one_temperature = !matches || random.one_in(4);
     layout.has_short_history = layout.has_tight_history && random.one_in(3);
@@ -233,7 +257,7 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
   if (is_greedy_another) {
     EXPECT_EQ(num_matched_, 0);
   } else if (kDear == 1) {
-    EXPECT_GT(num_matched_, int(kNumProblems / 4));
+    EXPECT_GT(num_matched_, int(kNumProblems / 5));
     EXPECT_EQ(num_trees_ > 3, has_trees());
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
@@ -301,6 +325,7 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
     Layout layout = random_layout(&random, problem);
     if (is_tree) layout.tree = Layout::Tree::kParents;
     layout.has_candidates = layout.has_new_outputs = false;
+    if (random.one_in(2)) report_some(&random, random.one_in(2), &problem, &layout);
     layout.has_one_temperature = GetParam() == SAMPLER_ACCEPT_RELAXED;
     layout.has_accepted_counts = random.one_in(3);
     if (GetParam() != SAMPLER_ACCEPT_RELAXED && random.one_in(5)) {
@@ -310,6 +335,9 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
     if (!is_by_min_p && random.one_in(3)) mix_top_k(&random, &problem);
     for (auto &sequence : problem.sequences) {
       if (random.one_in(6)) sequence.target.back()[5] = verification_test::kNan;
+      if (random.one_in(4) && !sequence.drafts.empty() && is_token(problem, sequence.drafts[0])) {
+        sequence.target[0][std::size_t(sequence.drafts[0])] = -INFINITY;
+      }
       if (random.one_in(12)) {  // more than a list holds
         auto &row = sequence.target[0];
         std::fill(row.begin(), row.end(), 1.0F);
@@ -327,6 +355,8 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
   if (GetParam() != SAMPLER_ACCEPT_SAMPLE_MATCH && kDear == 1) {
     EXPECT_GT(num_decided_, int(kNumProblems / 3));
     EXPECT_EQ(num_trees_ > 3, has_trees());
+    EXPECT_GT(num_reported_, int(kNumProblems / 16));
+    EXPECT_GT(num_reported_by_list_, int(kNumProblems / 16));
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
 }
@@ -371,6 +401,9 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     if (problem.is_tree && random.one_in(2)) propose_likely(&problem);
     Layout layout = random_layout(&random, problem);
     layout.has_candidates = layout.has_new_outputs = false;
+    if (problem.kind == SAMPLER_LOGITS && random.one_in(2)) {
+      report_some(&random, true, &problem, &layout);
+    }
     if (problem.has_pipeline && problem.is_tree) layout.tree = Layout::Tree::kParents;
     layout.has_accepted_counts = random.one_in(3);
     layout.adds_counts = random.one_in(4);
@@ -407,7 +440,8 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     EXPECT_GT(num_held_ - 2 * num_not_left, int(kNumProblems / 8));
     EXPECT_EQ(num_trees_ > 3, has_trees());
     if (is_plain) {
-      EXPECT_GT(num_edited, int(kNumProblems / 12));
+      EXPECT_GT(num_reported_, int(kNumProblems / 40));
+      EXPECT_GT(num_edited, int(kNumProblems / 40));
     }
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
