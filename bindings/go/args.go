@@ -638,7 +638,7 @@ type DraftLayout struct {
 	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.
 	DraftRowsBySlot bool
 
-	// Required with Packing and with TargetRowIndices. 0: by Target.NumRows.
+	// Required with Packing, and with TargetRowIndices or BonusRowIndices. 0: by Target.NumRows.
 	NumSequences int
 
 	// How many drafts all sequences of a packed batch have, and how many positions with

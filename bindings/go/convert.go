@@ -262,7 +262,7 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 	numPositions := sum(numDrafts, 1)
 	isPacked := layout.Packing != PackingDense
 	targetElements, draftElements := a.Target.extent(), a.Draft.extent()
-	if !isPacked && layout.TargetRowIndices.place == absent {
+	if !isPacked && layout.TargetRowIndices.place == absent && layout.BonusRowIndices.place == absent {
 		numSequences = 0
 		if numPositions > 0 {
 			numSequences = int64(a.Target.NumRows) / numPositions

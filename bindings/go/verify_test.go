@@ -421,6 +421,24 @@ func TestPackedBatches(t *testing.T) {
 	}
 }
 
+// Without drafts sequences may have nothing but a bonus row each, of any number of rows.
+func TestBonusRowsAlone(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
+	params := DefaultParams()
+	params.Temperature = 0
+	tokens := []int32{77, 77, 77}
+	args := VerifyArgs{Target: rowsOf(1, 4), Params: &params, OutTokenIDs: I32(tokens),
+		Layout: &DraftLayout{NumSequences: 3, BonusRowIndices: Slice([]int32{1, 0, 1})}}
+	if err := s.Verify(&args); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(tokens); got != "[4 1 4]" {
+		t.Errorf("got %s", got)
+	}
+	args.OutTokenIDs = I32(tokens[:2])
+	expectError(t, s.Verify(&args), ErrInvalidArgument, "out_token_ids has 2 elements; it needs 3")
+}
+
 // Each draft gets the right row, by index and by slot.
 func TestDraftRows(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})

@@ -402,20 +402,20 @@ static int take_layout_arrays(Call *call, Fields *layout, const Packed *packed,
 
 /* num_drafts of flat draft tokens, one sequence after the other; -1 where it does not follow. */
 static int64_t drafts_of_length(const sampler_verify_args *a, const sampler_draft_layout *l,
-                                const RowsArray *target, int has_target_rows, int64_t num_ids) {
+                                const RowsArray *target, int has_any_rows, int64_t num_ids) {
   int64_t sequences = l->num_sequences;
   if (!num_ids) return 0;
   if (l->draft_token_stride) return -1;
-  if (!has_target_rows && target->has_values && target->values.ndim > 2) {
+  if (!has_any_rows && target->has_values && target->values.ndim > 2) {
     return target->values.shape[target->values.ndim - 2] - 1;
   }
-  if (!has_target_rows) sequences = a->target.num_rows - num_ids; /* each has one row more */
+  if (!has_any_rows) sequences = a->target.num_rows - num_ids; /* each has one row more */
   return sequences > 0 && num_ids % sequences == 0 ? num_ids / sequences : -1;
 }
 
 /* How draft tokens lie: num_drafts and draft_token_stride of [num_sequences, num_drafts]. */
 static int take_drafts(Call *call, Fields *f, sampler_verify_args *a, sampler_draft_layout *l,
-                       const RowsArray *target, int has_target_rows, Array *ids) {
+                       const RowsArray *target, int has_any_rows, Array *ids) {
   const int has_number = fields_given(f, verify_args__num_drafts);
   const int is_dense = l->packing == SAMPLER_PACKING_DENSE;
   PyObject *object = OBJECT(f, verify_args__draft_token_ids);
@@ -427,7 +427,7 @@ static int take_drafts(Call *call, Fields *f, sampler_verify_args *a, sampler_dr
     call_break(call, "num_drafts is not given; packed drafts need it, the most of a sequence");
   } else if (!has_number && is_dense) {
     a->num_drafts =
-        ids->ndim > 1 ? width : drafts_of_length(a, l, target, has_target_rows, ids->count);
+        ids->ndim > 1 ? width : drafts_of_length(a, l, target, has_any_rows, ids->count);
     if (a->num_drafts < 0) {
       a->num_drafts = 0;
       call_break(call,
@@ -455,10 +455,11 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   fields_init(&layout, &draft_layout_struct, &call->layout, no_objects);
   const int has_layout = take_layout(call, f, verify_args__layout, &layout);
   sampler_draft_layout *l = &call->layout;
-  const int has_target_rows = OBJECT(&layout, draft_layout__target_row_indices) != NULL;
+  const int has_any_rows = OBJECT(&layout, draft_layout__target_row_indices) ||
+                           OBJECT(&layout, draft_layout__bonus_row_indices);
   if (has_layout < 0 || take_rows_array(call, f, verify_args__target, &a->target, &target) ||
       take_rows_array(call, f, verify_args__draft, &a->draft, &draft) ||
-      take_drafts(call, f, a, l, &target, has_target_rows, &ids)) {
+      take_drafts(call, f, a, l, &target, has_any_rows, &ids)) {
     return -1;
   }
 
@@ -468,7 +469,7 @@ static int take_verify(Call *call, Fields *f, sampler_verify_args *a) {
   const int is_dense = l->packing == SAMPLER_PACKING_DENSE;
   int64_t target_elements = extent(a->target.num_rows, a->target.num_cols, a->target.row_stride);
   int64_t draft_elements = extent(a->draft.num_rows, a->draft.num_cols, a->draft.row_stride);
-  if (is_dense && !has_target_rows) {
+  if (is_dense && !has_any_rows) {
     check_positions(call, "target", &target, positions);
     sequences = positions > 0 ? a->target.num_rows / positions : 0;
     target_elements =

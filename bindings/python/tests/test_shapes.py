@@ -309,6 +309,13 @@ class OfDrafts(Case):
                     self.verify, flat, self.drafts, layout=packed)
         self.assertEqual(self.verify(flat, self.drafts, layout=packed, num_drafts=2), self.expected)
 
+    def test_bonus_rows_alone(self):
+        flat = shaped(one_hot(1, 4), 2, COLUMNS)
+        bonus = DraftLayout(bonus_row_indices=ints(1, 0, 1), num_sequences=3)
+        self.assertEqual(self.verify(flat, None, layout=bonus), [[4], [1], [4]])
+        self.expect(InvalidArgument, "out_token_ids has 2 elements; it needs 3", self.verify, flat, None, layout=bonus,
+                    out_token_ids=ints(0, 0))
+
     def test_wider_drafts(self):
         cube = shaped(self.values, 2, 3, COLUMNS)
         wide = shaped(ints(1, 2, 9, 4, 0, 9), 2, 3)

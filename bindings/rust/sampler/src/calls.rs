@@ -332,8 +332,8 @@ pub struct DraftLayout<'a> {
     /// Where the drafts, or positions, of each sequence are: see [`Packing`]. One whose offsets fall,
     /// lie outside, or are further apart than `num_drafts` is bad.
     pub packing_offsets: Array<'a, i32>,
-    /// How many sequences there are. Required with `packing`, and with `target_row_indices`. 0: by
-    /// `target.num_rows`.
+    /// How many sequences there are. Required with `packing`, and with `target_row_indices` or
+    /// `bonus_row_indices`. 0: by `target.num_rows`.
     pub num_sequences: usize,
     /// `[num_sequences, num_drafts + 1]`, packed: one for each position. The row of `target` that it
     /// reads. With `bonus_row_indices` one for each draft, laid out like `draft_token_ids`. None:
@@ -847,7 +847,8 @@ impl VerifyArgs<'_> {
 
     /// Whether the target has any number of rows; else each sequence has a fixed number.
     fn has_any_rows(&self) -> bool {
-        self.is_packed() || !self.layout.target_row_indices.is_none()
+        let indices = [&self.layout.target_row_indices, &self.layout.bonus_row_indices];
+        self.is_packed() || indices.iter().any(|rows| !rows.is_none())
     }
 
     /// As many as the library takes there to be.

@@ -458,6 +458,31 @@ fn packed_batches_are_unpacked() {
     }
 }
 
+/// Without drafts sequences may have nothing but a bonus row each, of any number of rows.
+#[test]
+fn bonus_rows_say_how_many_sequences_are_given() {
+    let mut sampler = new_sampler();
+    let rows = rows_of(&[1, 4]);
+    let mut verify = |token_ids: &mut [i32]| {
+        sampler.verify(&VerifyArgs {
+            target: Rows::logits(&rows, 2, NUM_COLS),
+            layout: DraftLayout {
+                num_sequences: 3,
+                bonus_row_indices: (&[1, 0, 1]).into(),
+                ..DraftLayout::default()
+            },
+            params: greedy(),
+            out_token_ids: token_ids.into(),
+            ..VerifyArgs::default()
+        })
+    };
+    let mut token_ids = [77; 3];
+    verify(&mut token_ids).unwrap();
+    assert_eq!(token_ids, [4, 1, 4]);
+    let error = verify(&mut token_ids[..2]).unwrap_err();
+    assert_eq!(error.message, "out_token_ids has 2 elements; this call needs 3");
+}
+
 /// Drafts' rows of each slot are where vLLM has them.
 #[test]
 fn draft_rows_are_found() {

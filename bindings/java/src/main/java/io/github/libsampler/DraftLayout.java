@@ -97,8 +97,8 @@ public final class DraftLayout {
   /**
    * Sets how many sequences there are.
    *
-   * @param numSequences 0, the default: what the target's numRows tells. Required with packing and
-   *     with targetRowIndices
+   * @param numSequences 0, the default: what the target's numRows tells. Required with packing, and
+   *     with targetRowIndices or bonusRowIndices
    * @return this
    */
   public DraftLayout numSequences(int numSequences) {

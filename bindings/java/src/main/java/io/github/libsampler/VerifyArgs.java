@@ -410,7 +410,7 @@ public final class VerifyArgs extends Arguments {
     final long numPositions = numDrafts + 1L;
     // Rows that are packed or indexed are any number, and do not give that of the sequences.
     final long given = call.putLong(to + Layout.DRAFT_LAYOUT_NUM_SEQUENCES, layout.numSequences);
-    final boolean hasAnyRows = isPacked || targetRowIndices != null;
+    final boolean hasAnyRows = isPacked || targetRowIndices != null || bonusRowIndices != null;
     final long numSequences = call.sequences(at + Layout.VERIFY_ARGS_TARGET, "target.", target,
         hasAnyRows ? Math.max(given, 0) : -1, numPositions, hasAnyRows,
         to + Layout.DRAFT_LAYOUT_TARGET_SEQUENCE_STRIDE, layout.targetSequenceStride);

@@ -448,6 +448,22 @@ final class VerifyTest {
     });
   }
 
+  /** Without drafts sequences may have nothing but a bonus row each, of any number of rows. */
+  @Test
+  void bonusRowsAlone() {
+    final int[] tokens = {77, 77, 77};
+    final VerifyArgs args = new VerifyArgs().target(rowsOf(1, 4))
+        .layout(new DraftLayout().numSequences(3).bonusRowIndices(i32(1, 0, 1)))
+        .params(new Params().temperature(0)).outTokenIds(Array.i32(tokens));
+    try (Sampler sampler = newSampler()) {
+      sampler.verify(args);
+      assertArrayEquals(new int[] {4, 1, 4}, tokens);
+      args.outTokenIds(i32(0, 0));
+      assertEquals("out_token_ids has 2 elements; it needs 3",
+          assertThrows(InvalidArgumentException.class, () -> sampler.verify(args)).getMessage());
+    }
+  }
+
   private static void checkDraftRows(
       boolean isAccepted, float[] draft, BiConsumer<VerifyArgs, DraftLayout> change) {
     final float[] target = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
