@@ -500,21 +500,23 @@ final class Call {
 
   /** {@code rowsAt}: the rows that are edited. */
   void pipeline(int at, Pipeline pipeline, int rowsAt, long numSlots, long numRows) {
-    pipeline(at, pipeline, numCols(rowsAt), numSlots, numRows);
-    if (pipeline == null) {
-      return;
-    }
-    final Array logits = pipeline.guidanceLogits;
+    final Array logits = pipeline == null ? null : pipeline.guidanceLogits;
+    pipeline(at, pipeline, logits, numCols(rowsAt),
+        memory.getLong(rowsAt + Layout.ROWS_ROW_STRIDE), numSlots, numRows);
     if (isOf(logits, VALUES) && logits.type.ordinal() != memory.getInt(rowsAt + Layout.ROWS_DTYPE)) {
       fail("pipeline->guidance_logits is of type %s and the call's logits of another; they must be "
           + "of one type", logits.type);
     }
-    final long rowStride = memory.getLong(rowsAt + Layout.ROWS_ROW_STRIDE);
-    rows(Layout.PIPELINE_GUIDANCE_LOGITS, Layout.PIPELINE_NUM_GUIDANCE_ROWS, "guidance_logits",
-        logits, VALUES, pipeline.numGuidanceRows, rowStride == 0 ? numCols(rowsAt) : rowStride);
   }
 
-  void pipeline(int at, Pipeline pipeline, long numCols, long numSlots, long numRows) {
+  /** That of a session, whose options have no rows. */
+  void pipeline(int at, Pipeline pipeline, long numCols, long numSlots) {
+    final Array logits = pipeline == null ? null : pipeline.guidanceLogits;
+    pipeline(at, pipeline, logits, numCols, 0, numSlots, 0);
+  }
+
+  private void pipeline(int at, Pipeline pipeline, Array guidanceLogits, long numCols,
+      long rowStride, long numSlots, long numRows) {
     put(at, pipeline == null ? 0L : address + PIPELINE);
     if (pipeline == null) {
       return;
@@ -526,6 +528,8 @@ final class Call {
     in(PIPELINE + Layout.PIPELINE_PROMPT_LENGTHS, of, "prompt_lengths", pipeline.promptLengths,
         I32, numSlots);
     put(PIPELINE + Layout.PIPELINE_MAX_HISTORY_TOKENS, pipeline.maxHistoryTokens);
+    rows(Layout.PIPELINE_GUIDANCE_LOGITS, Layout.PIPELINE_NUM_GUIDANCE_ROWS, "guidance_logits",
+        guidanceLogits, VALUES, pipeline.numGuidanceRows, rowStride == 0 ? numCols : rowStride);
     in(PIPELINE + Layout.PIPELINE_GUIDANCE_ROW_INDICES, of, "guidance_row_indices",
         pipeline.guidanceRowIndices, I32, numRows);
     final long numBiased =

@@ -303,8 +303,8 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_LOGITS_DTYPE, logitsType.ordinal());
     call.put(at + Layout.SESSION_OPTIONS_KEEP_DRAFTER_ROWS, keepDrafterRows ? 1 : 0);
     call.params(at + Layout.SESSION_OPTIONS_PARAMS, params);
-    call.pipeline(at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, (long) vocabularySize,
-        maxSequences, 0);
+    call.pipeline(
+        at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, (long) vocabularySize, maxSequences);
     call.acceptance(at + Layout.SESSION_OPTIONS_ACCEPTANCE, acceptance, maxDrafts, buffers);
     call.put(at + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES, hasDraftTrees ? 1 : 0);
     call.put(at + Layout.SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA, hasAdaptiveGamma ? 1 : 0);

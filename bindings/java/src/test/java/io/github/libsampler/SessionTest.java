@@ -384,6 +384,22 @@ final class SessionTest {
     }
   }
 
+  /** A session's pipeline has its own guidance, none, whatever an earlier call's had. */
+  @Test
+  void guidanceIsNotOfThePipeline() {
+    final Pipeline guidance = new Pipeline().guidanceLogits(
+        Array.of(direct(new int[COLS]), ElementType.F32));
+    try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(COLS).build()) {
+      sampler.sample(new SampleArgs().input(new Rows(new float[COLS], 1, COLS))
+          .params(new Params().guidanceScale(1.5f)).pipeline(guidance)
+          .outTokenIds(Array.i32(new int[1])));
+      sampler.newSession(options().pipeline(new Pipeline())).close();
+      assertEquals("pipeline->guidance_logits is set; it must be NULL in a session",
+          assertThrows(InvalidArgumentException.class,
+              () -> sampler.newSession(options().pipeline(guidance))).getMessage());
+    }
+  }
+
   @Test
   void draftersRowsAreKeptWhereAsked() {
     final AddArgs args = new AddArgs().tokenIds(new int[] {4}).draftSource(DraftSource.MODEL)
