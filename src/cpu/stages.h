@@ -63,8 +63,10 @@ class RowStages {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
     const auto is_dense = [&] { return has_dense_edits<Row>(slot, output, given); };
-    const bool may_be_front = asked && has_edits() && has_front_edits<Row>(slot, output, given);
-    const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
+    // Edits of a row without a valid count have no memory; the load below refuses it.
+    const bool may_edit = has_edits() && contract::has_valid_count(given, num_cols_);
+    const bool may_be_front = asked && may_edit && has_front_edits<Row>(slot, output, given);
+    const bool reads_bitmask = may_edit && !looks_at_given && (may_be_front || !is_dense());
     const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(slot, output, given) : nullptr;
     const bool is_masked = allowed && row->load_allowed(given, allowed);
     // The front's list gives the first token.

@@ -3,6 +3,8 @@
 // biases, as the rows that the oracle has masked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -135,6 +137,60 @@ std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {
   static const char *const names[] = {"F32", "F16", "BF16"};
   return names[type.param];
 }
+
+// The masks of allowed tokens have as many bits as a row has columns, and nothing is written beyond
+// the workspace for a row whose count is not in range.
+class MasksOfBadCounts : public testing::TestWithParam<const char *> {};
+
+TEST_P(MasksOfBadCounts, AreNotMade) {
+  const Handle handle = make_handle(GetParam(), 1);
+  const std::vector<float> values(80, 1.0F);
+  const std::int64_t offsets[2] = {0, 2};
+  const std::int32_t allowed[2] = {3, 1000000};
+  for (const std::int32_t count : {41, 2048, 1 << 20, INT32_MAX - 30, INT32_MAX, -1}) {
+    const std::int32_t counts[2] = {count, 40};
+    sampler_pipeline pipeline = {};
+    pipeline.struct_size = sizeof(pipeline);
+    pipeline.allowed = {offsets, allowed, 1, 2};
+    std::int32_t token_ids[2] = {77, 77};
+    sampler_row_status status[2];
+    std::vector<float> output(80);
+    sampler_sample_args sample = {};
+    sample.struct_size = sizeof(sample);
+    sample.input.values = values.data();
+    sample.input.num_rows = 2;
+    sample.input.num_cols = 40;
+    sample.input.candidate_counts = counts;
+    sample.pipeline = &pipeline;
+    sample.out_token_ids = token_ids;
+    sample.out_row_status = status;
+    sampler_filter_args filter = {};
+    filter.struct_size = sizeof(filter);
+    filter.input = sample.input;
+    filter.pipeline = &pipeline;
+    filter.output = output.data();
+    filter.out_row_status = status;
+    std::size_t bytes = 0, filter_bytes = 0;
+    ASSERT_EQ(sampler_sample_workspace_size(handle.get(), &sample, &bytes), SAMPLER_OK);
+    ASSERT_EQ(sampler_filter_workspace_size(handle.get(), &filter, &filter_bytes), SAMPLER_OK);
+    bytes = std::max(bytes, filter_bytes);
+    std::vector<unsigned char> memory(bytes + (1 << 18), 0x5A);
+    sample.exec.workspace = filter.exec.workspace = memory.data();
+    sample.exec.workspace_bytes = filter.exec.workspace_bytes = bytes;
+    ASSERT_EQ(sampler_sample(handle.get(), &sample), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(status[0], SAMPLER_ROW_INVALID_CANDIDATE);
+    EXPECT_EQ(token_ids[0], -1);
+    EXPECT_EQ(token_ids[1], 3);
+    ASSERT_EQ(sampler_filter(handle.get(), &filter), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(status[0], SAMPLER_ROW_INVALID_CANDIDATE);
+    EXPECT_EQ(output[43], 1.0F);
+    EXPECT_TRUE(std::all_of(memory.begin() + std::ptrdiff_t(bytes), memory.end(),
+                            [](unsigned char byte) { return byte == 0x5A; }))
+        << count;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, MasksOfBadCounts, testing::Values(nullptr, "scalar"));
 
 INSTANTIATE_TEST_SUITE_P(Types, Masks, testing::Values(SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16),
                          name_of);
