@@ -1,5 +1,6 @@
 package io.github.libsampler;
 
+import io.github.libsampler.internal.Layout;
 import io.github.libsampler.internal.Raw;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
@@ -92,7 +93,9 @@ final class Handle implements Runnable {
     if (state == 0) {
       throw failure();
     }
-    final StateMemory made = new StateMemory(this, state, options.numSlots);
+    // What C has read, whatever other threads have set since.
+    final StateMemory made = new StateMemory(
+        this, state, memory.getLong(Call.ARGS + Layout.STATE_OPTIONS_NUM_SLOTS));
     states.add(made);
     return made;
   }
@@ -134,7 +137,7 @@ final class Handle implements Runnable {
     if (session == 0) {
       throw failure();
     }
-    final SessionMemory made = new SessionMemory(this, session, options, kept);
+    final SessionMemory made = new SessionMemory(this, session, memory, Call.ARGS, kept);
     sessions.add(made);
     return made;
   }

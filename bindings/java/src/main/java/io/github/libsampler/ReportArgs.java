@@ -305,10 +305,10 @@ public final class ReportArgs {
     call.out(to + Layout.REPORT_ARGS_OUT_KEPT_BITMASK, of, "out_kept_bitmask", outKeptBitmask,
         Call.I32, Lengths.product(numRows, stride == 0 ? (numCols + 31) / 32 : stride));
     final long capacity = call.putLong(to + Layout.REPORT_ARGS_KEPT_CAPACITY, keptCapacity);
-    final long kept =
-        outKeptOffsets != null ? Math.max(capacity, 0) : Lengths.product(numRows, capacity);
-    call.out(to + Layout.REPORT_ARGS_OUT_KEPT_OFFSETS, of, "out_kept_offsets", outKeptOffsets,
-        Call.I64, numRows + 1);
+    final Array offsets = outKeptOffsets;
+    final long kept = offsets != null ? Math.max(capacity, 0) : Lengths.product(numRows, capacity);
+    call.out(to + Layout.REPORT_ARGS_OUT_KEPT_OFFSETS, of, "out_kept_offsets", offsets, Call.I64,
+        numRows + 1);
     call.outIds(to + Layout.REPORT_ARGS_OUT_KEPT_TOKEN_IDS, of, "out_kept_token_ids",
         outKeptTokenIds, kept);
     call.out(to + Layout.REPORT_ARGS_OUT_KEPT_PROBABILITIES, of, "out_kept_probabilities",

@@ -586,14 +586,15 @@ public final class Sampler implements AutoCloseable {
       }
       final Handle handle =
           new Handle(address, memory, isCuda, isCuda && !hostParameters, log);
-      if (Status.of(Raw.shimStatus(address)) != Status.OK) {
-        try {
+      try {
+        if (Status.of(Raw.shimStatus(address)) != Status.OK) {
           throw handle.failure();
-        } finally {
-          handle.run();
         }
+        handle.passLog();
+      } catch (Throwable failure) { // the log's, too
+        handle.run();
+        throw failure;
       }
-      handle.passLog();
       return new Sampler(handle);
     }
 

@@ -1,6 +1,8 @@
 package io.github.libsampler;
 
+import io.github.libsampler.internal.Layout;
 import io.github.libsampler.internal.Raw;
+import java.nio.ByteBuffer;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.Set;
@@ -26,14 +28,16 @@ final class SessionMemory implements Runnable {
   /** 0 when closed; under the handle's lock. */
   long address;
 
-  SessionMemory(Handle handle, long address, SessionOptions options, Object[] kept) {
+  /** Of the options at {@code options}, as C has read them. */
+  SessionMemory(Handle handle, long address, ByteBuffer memory, int options, Object[] kept) {
     this.handle = handle;
     this.address = address;
-    this.maxSequences = options.maxSequences;
-    this.maxDrafts = options.maxDrafts;
-    this.vocabularySize = options.vocabularySize;
-    this.logitsType = options.logitsType;
-    this.hasDraftTrees = options.hasDraftTrees;
+    this.maxSequences = (int) memory.getLong(options + Layout.SESSION_OPTIONS_MAX_SEQUENCES);
+    this.maxDrafts = (int) memory.getLong(options + Layout.SESSION_OPTIONS_MAX_DRAFTS);
+    this.vocabularySize = (int) memory.getLong(options + Layout.SESSION_OPTIONS_VOCABULARY_SIZE);
+    this.logitsType =
+        ElementType.values()[memory.getInt(options + Layout.SESSION_OPTIONS_LOGITS_DTYPE)];
+    this.hasDraftTrees = memory.getInt(options + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES) != 0;
     this.kept = kept;
   }
 

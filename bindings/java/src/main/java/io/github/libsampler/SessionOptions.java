@@ -290,10 +290,11 @@ public final class SessionOptions {
   void write(Call call, Buffers buffers) {
     final int at = Call.ARGS;
     call.put(at + Layout.SESSION_OPTIONS_STRUCT_SIZE, (long) Layout.SESSION_OPTIONS_SIZE);
-    call.put(at + Layout.SESSION_OPTIONS_MAX_SEQUENCES, (long) maxSequences);
+    final long numSlots = call.putLong(at + Layout.SESSION_OPTIONS_MAX_SEQUENCES, maxSequences);
     call.put(at + Layout.SESSION_OPTIONS_MAX_CONTEXT, (long) maxContext);
-    call.put(at + Layout.SESSION_OPTIONS_VOCABULARY_SIZE, (long) vocabularySize);
-    call.put(at + Layout.SESSION_OPTIONS_MAX_DRAFTS, (long) maxDrafts);
+    final long numCols =
+        call.putLong(at + Layout.SESSION_OPTIONS_VOCABULARY_SIZE, vocabularySize);
+    final long numDrafts = call.putLong(at + Layout.SESSION_OPTIONS_MAX_DRAFTS, maxDrafts);
     call.put(at + Layout.SESSION_OPTIONS_DRAFTER_CONTEXT, (long) drafterContext);
     call.put(at + Layout.SESSION_OPTIONS_LOOKUP_TOKENS, (long) lookupTokens);
     call.put(at + Layout.SESSION_OPTIONS_MAX_END_TOKENS, (long) maxEndTokens);
@@ -303,9 +304,8 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_LOGITS_DTYPE, logitsType.ordinal());
     call.put(at + Layout.SESSION_OPTIONS_KEEP_DRAFTER_ROWS, keepDrafterRows ? 1 : 0);
     call.params(at + Layout.SESSION_OPTIONS_PARAMS, params);
-    call.pipeline(
-        at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, (long) vocabularySize, maxSequences);
-    call.acceptance(at + Layout.SESSION_OPTIONS_ACCEPTANCE, acceptance, maxDrafts, buffers);
+    call.pipeline(at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, numCols, numSlots);
+    call.acceptance(at + Layout.SESSION_OPTIONS_ACCEPTANCE, acceptance, numDrafts, buffers);
     call.put(at + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES, hasDraftTrees ? 1 : 0);
     call.put(at + Layout.SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA, hasAdaptiveGamma ? 1 : 0);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK, clock);

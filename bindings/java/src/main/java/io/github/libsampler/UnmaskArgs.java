@@ -271,6 +271,7 @@ public final class UnmaskArgs extends Arguments {
     final Array candidateTokenIds = this.candidateTokenIds;
     final Array tokenIds = this.tokenIds;
     final long numBlocks = this.numBlocks;
+    final long scoreStride = this.scoreStride;
     call.put(at + Layout.UNMASK_ARGS_STRUCT_SIZE, (long) Layout.UNMASK_ARGS_SIZE);
     call.exec(at + Layout.UNMASK_ARGS_EXEC, exec);
     final long numRows =
@@ -288,7 +289,7 @@ public final class UnmaskArgs extends Arguments {
         Call.I32, numRows);
     call.in(at + Layout.UNMASK_ARGS_SCORES, "", "scores", scores, Call.F32,
         Lengths.rows(numRows, width, scoreStride));
-    call.put(at + Layout.UNMASK_ARGS_SCORE_STRIDE, (long) scoreStride);
+    call.put(at + Layout.UNMASK_ARGS_SCORE_STRIDE, scoreStride);
     call.outIds(at + Layout.UNMASK_ARGS_TOKEN_IDS, "token_ids", tokenIds, numRows);
     final long numSlots = call.slots(at + Layout.UNMASK_ARGS_SLOTS,
         at + Layout.UNMASK_ARGS_NUM_SLOTS, slots, this.numSlots, numRows);

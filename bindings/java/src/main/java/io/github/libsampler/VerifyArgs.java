@@ -358,8 +358,9 @@ public final class VerifyArgs extends Arguments {
     call.put(at + Layout.VERIFY_ARGS_STRUCT_SIZE, (long) Layout.VERIFY_ARGS_SIZE);
     call.exec(at + Layout.VERIFY_ARGS_EXEC, exec);
     call.beginIds(at + Layout.VERIFY_ARGS_TOKEN_ID_TYPE);
-    final DraftLayout layout = this.layout == null ? DraftLayout.DENSE : this.layout;
-    final int layoutAt = call.layout(at + Layout.VERIFY_ARGS_LAYOUT, this.layout != null);
+    final DraftLayout given = this.layout;
+    final DraftLayout layout = given == null ? DraftLayout.DENSE : given;
+    final int layoutAt = call.layout(at + Layout.VERIFY_ARGS_LAYOUT, given != null);
     final long numSequences = writeLayout(call, layout, layoutAt, numDrafts);
     final long numTokens = Lengths.product(numSequences, numPositions);
     call.put(at + Layout.VERIFY_ARGS_NUM_DRAFTS, (long) numDrafts);

@@ -88,9 +88,10 @@ public final class Watermark {
    * @return the table
    */
   public static int[] table(WatermarkParams params) {
-    final int[] table = params.newTable();
+    final WatermarkParams own = new WatermarkParams(params);
+    final int[] table = own.newTable();
     final ByteBuffer out = new Buffers().ofBytes((long) Integer.BYTES * table.length);
-    call(params, false, (buffers, address) ->
+    call(own, false, (buffers, address) ->
         Raw.shimWatermarkTable(address, buffers.of(out), address + ERROR));
     out.asIntBuffer().get(table);
     return table;
@@ -108,12 +109,13 @@ public final class Watermark {
    *     as of denseBias
    */
   public static float[] bias(WatermarkParams params, long[] context, int... candidateTokenIds) {
-    checkContext(params, context);
+    final WatermarkParams own = new WatermarkParams(params);
+    checkContext(own, context);
     // The library refuses a larger vocabulary, and writes nothing then.
-    final float[] biases = new float[params.scheme == WatermarkScheme.LEFTHASH
-        ? Math.min(Math.max(params.vocabularySize, 0), MAX_VOCABULARY) : candidateTokenIds.length];
+    final float[] biases = new float[own.scheme == WatermarkScheme.LEFTHASH
+        ? Math.min(Math.max(own.vocabularySize, 0), MAX_VOCABULARY) : candidateTokenIds.length];
     final ByteBuffer out = new Buffers().ofBytes((long) Float.BYTES * biases.length);
-    call(params, true, (buffers, address) -> Raw.shimWatermarkBias(address, buffers.of(context),
+    call(own, true, (buffers, address) -> Raw.shimWatermarkBias(address, buffers.of(context),
         buffers.of(candidateTokenIds), candidateTokenIds.length, buffers.of(out),
         address + ERROR));
     out.asFloatBuffer().get(biases);
@@ -133,12 +135,13 @@ public final class Watermark {
    */
   public static void tournament(
       WatermarkParams params, long[] context, int[] tokenIds, float[] probabilities) {
-    checkContext(params, context);
+    final WatermarkParams own = new WatermarkParams(params);
+    checkContext(own, context);
     WatermarkParams.checkLength(
         "probabilities", probabilities.length, tokenIds.length, Integer.MAX_VALUE);
     final ByteBuffer memory = new Buffers().ofBytes((long) Float.BYTES * probabilities.length);
     memory.asFloatBuffer().put(probabilities);
-    call(params, true, (buffers, address) -> Raw.shimWatermarkTournament(address,
+    call(own, true, (buffers, address) -> Raw.shimWatermarkTournament(address,
         buffers.of(context), buffers.of(tokenIds), tokenIds.length, buffers.of(memory),
         address + ERROR));
     memory.asFloatBuffer().get(probabilities);
@@ -153,7 +156,8 @@ public final class Watermark {
    * @return what was found; of no tokens the score is 0, of TOURNAMENT 1/2, and the p-value 1
    */
   public static Detection score(WatermarkParams params, long... tokenIds) {
-    final ByteBuffer memory = call(params, true, (buffers, address) -> Raw.shimWatermarkScore(
+    final WatermarkParams own = new WatermarkParams(params);
+    final ByteBuffer memory = call(own, true, (buffers, address) -> Raw.shimWatermarkScore(
         address, buffers.of(tokenIds), tokenIds.length, address + SCORE, address + ERROR));
     return new Detection(memory.getDouble(SCORE), memory.getLong(SCORE + Long.BYTES),
         memory.getDouble(SCORE + 2 * Long.BYTES));

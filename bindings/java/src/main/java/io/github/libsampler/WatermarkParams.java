@@ -28,6 +28,21 @@ public final class WatermarkParams {
   /** Creates parameters of LEFTHASH; all others are 0 or none. */
   public WatermarkParams() {}
 
+  /** Those of a call, whatever other threads do to {@code given}. */
+  WatermarkParams(WatermarkParams given) {
+    scheme = given.scheme;
+    contextLength = given.contextLength;
+    vocabularySize = given.vocabularySize;
+    key = given.key;
+    greenShare = given.greenShare;
+    bias = given.bias;
+    keepsRepeated = given.keepsRepeated;
+    keys = given.keys;
+    table = given.table;
+    tableSize = given.tableSize;
+    tableSeed = given.tableSeed;
+  }
+
   /**
    * Sets what marks a text.
    *
@@ -181,8 +196,6 @@ public final class WatermarkParams {
 
   /** Writes the struct to the start of {@code memory}, whose bytes are 0. */
   void write(ByteBuffer memory, Buffers buffers, boolean readsTable) {
-    final ByteBuffer keys = this.keys;
-    final ByteBuffer table = this.table;
     if (readsTable) {
       checkLength("params->table", table.limit() / Integer.BYTES, tableLength(), MAX_TABLE);
     }

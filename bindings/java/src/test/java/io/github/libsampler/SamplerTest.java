@@ -10,8 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.libsampler.internal.RawConstants;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A sampler's life, its options and the scalars of its calls. */
@@ -419,6 +423,25 @@ final class SamplerTest {
       assertEquals(field.getInt(null), constant("SAMPLER_ROW_" + field.getName()));
     }
     assertEquals(RowStatus.class.getFields().length, count("SAMPLER_ROW_"));
+  }
+
+  /** A log that throws where a sampler is made leaves nothing of it behind, such as its threads. */
+  @Test
+  void logThatThrows() throws IOException {
+    final long before = numThreads();
+    for (int i = 0; i < 20; ++i) {
+      assertThrows(IllegalStateException.class, () -> Sampler.builder().numThreads(8)
+          .log((level, line) -> {
+            throw new IllegalStateException(line);
+          }).build());
+    }
+    assertTrue(numThreads() < before + 100);
+  }
+
+  private static long numThreads() throws IOException {
+    try (Stream<Path> threads = Files.list(Path.of("/proc/self/task"))) {
+      return threads.count();
+    }
   }
 
   private static void expectNumbers(String prefix, Enum<?>[] values) {

@@ -270,4 +270,98 @@ final class ThreadsTest {
     });
     assertEquals((NUM_THREADS - 2) * 5 * NUM_STEPS, done.get());
   }
+
+  /** Calls {@code used} again and again while another thread calls {@code changes}. */
+  private static void whileChanging(Runnable changes, Runnable used) throws Exception {
+    final AtomicInteger role = new AtomicInteger();
+    final AtomicInteger running = new AtomicInteger(NUM_THREADS - 1);
+    onAllThreads(() -> {
+      if (role.getAndIncrement() == 0) {
+        while (running.get() > 0) {
+          changes.run();
+        }
+        return null;
+      }
+      try {
+        for (int step = 0; step < NUM_STEPS; ++step) {
+          used.run();
+        }
+      } finally {
+        running.decrementAndGet();
+      }
+      return null;
+    });
+  }
+
+  /** Lists of kept tokens that are packed and not: none of more tokens than it has room for. */
+  @Test
+  void reportsThatChangeDuringCalls() throws Exception {
+    final int numRows = 16;
+    final int numCols = 16;
+    final ReportArgs reports = new ReportArgs().keptCapacity(numCols);
+    final Array offsets = Array.of(
+        ByteBuffer.allocateDirect(8 * (numRows + 1)).order(ByteOrder.nativeOrder()),
+        ElementType.I64);
+    final ByteBuffer memory =
+        ByteBuffer.allocateDirect(4 * numRows * numCols).order(ByteOrder.nativeOrder());
+    final int room = 4 * numCols;
+    for (int i = room; i < memory.capacity(); ++i) {
+      memory.put(i, (byte) 77);
+    }
+    reports.outKeptTokenIds(Array.of(memory.limit(room), ElementType.I32));
+    whileChanging(() -> reports.outKeptOffsets(offsets).outKeptOffsets(null), () -> {
+      try (Sampler sampler = Sampler.builder().maxRows(numRows).maxCols(numCols).build()) {
+        sampler.sample(new SampleArgs().reports(reports)
+            .input(new Rows(new float[numRows * numCols], numRows, numCols))
+            .outTokenIds(Array.i32(new int[numRows])));
+      } catch (InvalidArgumentException refused) {
+        assertEquals("reports->out_kept_token_ids has 16 elements; reports needs 256",
+            refused.getMessage());
+      }
+    });
+    memory.clear();
+    for (int i = room; i < memory.capacity(); ++i) {
+      assertEquals(77, memory.get(i));
+    }
+  }
+
+  /** The lengths of arrays follow from the numbers that a state and a session were made with. */
+  @Test
+  void optionsThatChangeDuringCalls() throws Exception {
+    final int many = 40;
+    final StateOptions ofState = new StateOptions().maxTokens(4);
+    final SessionOptions ofSession = new SessionOptions().maxSequences(1).maxContext(4);
+    whileChanging(() -> {
+      ofState.numSlots(many).numSlots(2);
+      ofSession.vocabularySize(many).vocabularySize(2);
+    }, () -> {
+      try (Sampler sampler = Sampler.builder().build(); State state = sampler.newState(ofState);
+          Session session = sampler.newSession(ofSession)) {
+        refusesIf(isTaken(() -> state.serialize(many - 1, 1)), () -> state.accept(
+            new AcceptArgs().slots(Array.i32(new int[1])).tokenIds(Array.i32(new int[1]))
+                .offsets(Array.i64(new long[2]))));
+        final boolean isLarge =
+            isTaken(() -> session.add(new AddArgs().tokenIds(new int[] {many - 1})));
+        if (!isLarge) {
+          session.add(new AddArgs().tokenIds(new int[1]));
+        }
+        final List<Span> spans = session.plan(0).spans();
+        refusesIf(isLarge, () -> session.advance(
+            new AdvanceArgs().spans(spans).logits(Array.f32(new float[2]))));
+      }
+    });
+  }
+
+  private static boolean isTaken(Runnable call) {
+    try {
+      call.run();
+      return true;
+    } catch (InvalidArgumentException refused) {
+      return false;
+    }
+  }
+
+  private static void refusesIf(boolean refuses, Runnable call) {
+    assertEquals(!refuses, isTaken(call));
+  }
 }
