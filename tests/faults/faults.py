@@ -1723,6 +1723,12 @@ FAULTS = [
           "int32_t(seen.count()), int32_t(seen.count())")],
         [stages("OfWindows")]),
     Fault(
+        "mask_of_a_bad_count",
+        "a row whose count is above its columns has a mask, beyond the workspace",
+        [("src/cpu/stages.h", "has_edits() && contract::has_valid_count(given, num_cols_)",
+          "has_edits()")],
+        [("pipeline_test", "Isa/MasksOfBadCounts.AreNotMade/*")]),
+    Fault(
         "surprise_of_the_first_token",
         "mirostat observes how much likelier the first token is",
         [("src/cpu/stages.h", "(drawn.scale, value), drawn.kept_weight)",
