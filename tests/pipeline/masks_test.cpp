@@ -144,7 +144,7 @@ class MasksOfBadCounts : public testing::TestWithParam<const char *> {};
 
 TEST_P(MasksOfBadCounts, AreNotMade) {
   const Handle handle = make_handle(GetParam(), 1);
-  if (!handle) return;  // not of this machine
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
   const std::vector<float> values(80, 1.0F);
   const std::int64_t offsets[2] = {0, 2};
   const std::int32_t allowed[2] = {3, 1000000};
