@@ -3,6 +3,7 @@ package sampler
 import (
 	"errors"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -395,5 +396,27 @@ func TestLog(t *testing.T) {
 	}})
 	if len(lines) != 4 || !strings.Contains(err.Error(), lines[3]) {
 		t.Fatalf("%q %v", lines, err)
+	}
+}
+
+// A Log that panics where a sampler is made leaves nothing of it behind, such as its threads.
+func TestLogThatPanics(t *testing.T) {
+	numThreads := func() int {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(threads)
+	}
+	before := numThreads()
+	for i := 0; i < 20; i++ {
+		func() {
+			defer func() { recover() }()
+			New(Options{NumThreads: 8, Log: func(LogLevel, string) { panic("no log") }})
+			t.Error("New has not panicked")
+		}()
+	}
+	if after := numThreads(); after > before+100 {
+		t.Errorf("%d threads are %d now", before, after)
 	}
 }

@@ -107,13 +107,18 @@ func New(options Options) (*Sampler, error) {
 		hostParameters: options.HostParameters,
 		log:            options.Log,
 	}
+	isMade := false
+	defer func() {
+		if !isMade { // it could not be, or its Log panics
+			s.Close()
+		}
+	}()
 	if Status(raw.ShimStatus(handle)) != statusOK {
-		err := s.failure("New")
-		raw.ShimDestroy(handle)
-		return nil, err
+		return nil, s.failure("New")
 	}
 	s.passLog()
 	runtime.SetFinalizer(s, (*Sampler).Close)
+	isMade = true
 	return s, nil
 }
 
