@@ -13,7 +13,6 @@
 #include "contract/verify_extended.h"
 #include "contract/weight.h"
 #include "machine/device.cuh"
-#include "operations/report_outputs.cuh"
 #include "operations/residual.cuh"
 #include "row/row.cuh"
 #include "stream/list_windows.cuh"
@@ -47,21 +46,17 @@ class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
 
   SAMPLER_DEVICE bool has_outputs() const { return request_.has_outputs; }
   SAMPLER_DEVICE bool keeps_loaded() const { return false; }
-  SAMPLER_DEVICE_CALL void report(int64_t output, int64_t id) const {
+  SAMPLER_DEVICE void report(int64_t output, int64_t id) const {
     const int place = find(id);
-    if (ctx.thread() != 0) return;
-    const contract::SampleRequest &to = request_.positions;
-    if (to.out_kept_counts) to.out_kept_counts[output] = count();
-    if (!to.out_logprobs) return;
     float logprob = contract::negative_infinity();
     if (place >= 0) {
       const float x = contract::value_of_rank(shared.row.list[place]);
       logprob = greedy_ ? 0.0f : contract::log_probability(scale_, x, weight_);
     }
-    to.out_logprobs[output] = logprob;
+    write_outputs(output, count(), logprob);
   }
   SAMPLER_DEVICE void report_nothing(int64_t output) const {
-    if (ctx.thread() == 0) write_no_token(request_.positions, output);
+    write_outputs(output, 0, contract::quiet_nan());
   }
 
   // ---- The target's row
@@ -183,6 +178,13 @@ class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
   SAMPLER_DEVICE float *changed() const { return reinterpret_cast<float *>(shared.ids); }
   SAMPLER_DEVICE uint32_t id_at(int place) const {
     return contract::id_of_rank(shared.row.list[place]);
+  }
+
+  SAMPLER_DEVICE_CALL void write_outputs(int64_t output, int kept_count, float logprob) const {
+    if (ctx.thread() != 0) return;
+    const contract::SampleRequest &to = request_.positions;
+    if (to.out_kept_counts) to.out_kept_counts[output] = kept_count;
+    if (to.out_logprobs) to.out_logprobs[output] = logprob;
   }
 
   // The place of a token in the list; -1: it is not there.

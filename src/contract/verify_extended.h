@@ -307,7 +307,7 @@ class Verifier {
     if (!(p >= most - extended_.numbers.relaxed_delta)) return false;
     return models_.num_before(models_.rank_of(id)) < extended_.numbers.relaxed_top_k;
   }
-  SAMPLER_HD int32_t find_relaxed(int32_t position) {
+  SAMPLER_HD_CALL int32_t find_relaxed(int32_t position) {
     return find_child(position, [&](int32_t child) { return is_relaxed(draft_id(child - 1)); });
   }
 
@@ -593,7 +593,7 @@ class Verifier {
   }
 
   // A row that is 0 everywhere has the reports of a bad one. None is where all drafts are compared.
-  SAMPLER_HD void report(int32_t position, int64_t id) {
+  SAMPLER_HD_CALL void report(int32_t position, int64_t id) {
     if (!Models::kMatches && is_empty_) {
       models_.report_nothing(output(position));
     } else {
@@ -692,7 +692,7 @@ class Verifier {
   }
 
   // Observations and reports refer to the row as loaded.
-  SAMPLER_HD uint32_t open_as_loaded(int32_t position) {
+  SAMPLER_HD_CALL uint32_t open_as_loaded(int32_t position) {
     const bool is_there = open_ == position && models_.keeps_loaded();
     return is_there ? uint32_t(SAMPLER_ROW_OK) : open(position);
   }
