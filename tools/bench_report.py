@@ -323,6 +323,7 @@ GPU_OPERATIONS = {
     "top_p_renorm0.9": "top-p 0.9 renorm",
     "chain7": "chain of 7 drafts",
     "lookup7_logits": "7 looked up drafts, logits",
+    "lookup7_top20": "the same, 20 log-probabilities of each token",
     "lookup7_penalties1000": "7 looked up drafts, penalties",
     "match7": "7 drafts by sample-match",
     "threshold7": "7 drafts by threshold",

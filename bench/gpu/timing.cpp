@@ -37,7 +37,7 @@ constexpr int64_t kTop = 20;
 constexpr int64_t kMaxRows = 4096;
 constexpr int64_t kMaxCols = 200000;
 
-// Reports of a sampling besides its tokens.
+// Reports besides tokens.
 struct Reports {
   int32_t *kept_counts, *ranks, *top_ids;
   float *logprobs, *values, *top_logprobs;
@@ -161,7 +161,7 @@ sampler_status sample_and_report(sampler_t sampler, const Call &call) {
 }
 
 // What servers report of each token: of the row as it is given.
-sampler_status report_top(sampler_t sampler, const Call &call, sampler_sample_args args) {
+sampler_report_args top_reports_of(const Call &call) {
   sampler_report_args reports = {};
   reports.struct_size = sizeof reports;
   reports.num_top_logprobs = kTop;
@@ -169,6 +169,10 @@ sampler_status report_top(sampler_t sampler, const Call &call, sampler_sample_ar
   reports.out_top_logprobs = call.reports.top_logprobs;
   reports.out_ranks = call.reports.ranks;
   reports.out_logprobs = call.reports.logprobs;
+  return reports;
+}
+sampler_status report_top(sampler_t sampler, const Call &call, sampler_sample_args args) {
+  const sampler_report_args reports = top_reports_of(call);
   args.reports = &reports;
   return sampler_sample(sampler, &args);
 }
@@ -253,6 +257,12 @@ sampler_status verify_lookup(sampler_t sampler, const Call &call) {
   const sampler_verify_args args = verify_args(call);
   return sampler_verify(sampler, &args);
 }
+sampler_status verify_lookup_and_report_top(sampler_t sampler, const Call &call) {
+  sampler_verify_args args = verify_args(call);
+  const sampler_report_args reports = top_reports_of(call);
+  args.reports = &reports;
+  return sampler_verify(sampler, &args);
+}
 
 // With penalties over the text and the drafts before each position.
 sampler_status verify_lookup_after_text(sampler_t sampler, const Call &call) {
@@ -333,6 +343,8 @@ const Work kWorks[] = {
     // At least the first position's row.
     {"lookup7_logits", SAMPLER_LOGITS, false, kNumDrafts + 1, 1, &verify_lookup,
      params(1.0f, 50, 0.9f, 0.0f)},
+    {"lookup7_top20", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1,
+     &verify_lookup_and_report_top, params(1.0f, 50, 0.9f, 0.0f)},
     {"lookup7_penalties1000", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1,
      &verify_lookup_after_text, params_with_penalties()},
     {"match7", SAMPLER_LOGITS, false, kNumDrafts + 1, kNumDrafts + 1, &verify_match,
@@ -469,8 +481,8 @@ class Timer {
     return std::min(size_t(wanted), free_bytes / part) / 256 * 256;
   }
 
-  // Words of 4 bytes a row: the tokens of a chain, and reports.
-  static constexpr int64_t kSmallOutputs = kNumDrafts + 1 + 5 + 2 * kTop;
+  // Words of 4 bytes a row: the tokens of a chain, and reports of them.
+  static constexpr int64_t kSmallOutputs = (kNumDrafts + 1) * (3 + 2 * kTop) + 3;
 
   // ---- Data ---------------------------------------------------------------------------------
 
@@ -525,11 +537,11 @@ class Timer {
       return next - kMaxRows * num;
     };
     call.reports.kept_counts = take(1);
-    call.reports.ranks = take(1);
-    call.reports.top_ids = take(kTop);
-    call.reports.logprobs = reinterpret_cast<float *>(take(1));
+    call.reports.ranks = take(kNumDrafts + 1);
+    call.reports.top_ids = take(kTop * (kNumDrafts + 1));
+    call.reports.logprobs = reinterpret_cast<float *>(take(kNumDrafts + 1));
     call.reports.values = reinterpret_cast<float *>(take(1));
-    call.reports.top_logprobs = reinterpret_cast<float *>(take(kTop));
+    call.reports.top_logprobs = reinterpret_cast<float *>(take(kTop * (kNumDrafts + 1)));
     call.reports.row_status = reinterpret_cast<sampler_row_status *>(take(1));
     call.texts = {reinterpret_cast<const int64_t *>(history_offsets_.data()),
                   reinterpret_cast<const int32_t *>(histories_.data()),

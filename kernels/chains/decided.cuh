@@ -32,6 +32,8 @@ class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
         request_(request),
         stream_(stream) {}
 
+  static constexpr bool kRelaxesGreedy = false;
+
   SAMPLER_DEVICE TeamWorkers<const Context> workers() const {
     return {ctx, ctx.thread(), Context::kThreads};
   }
@@ -114,9 +116,6 @@ class DecidedRows : RankedList<Context, ListedShared>, public PlainRows {
     }
     return entropy;
   }
-  // For greedy rows by RELAXED, whose chains are not decided here.
-  SAMPLER_DEVICE void distribute_all() const {}
-
   // ---- The drafter's row, of given probabilities
 
   SAMPLER_DEVICE_CALL uint32_t load_draft(const contract::RowView &view,

@@ -14,7 +14,7 @@ namespace sampler::kernels {
 
 class PlainRows {
  public:
-  static constexpr bool kMatches = false;
+  static constexpr bool kMatches = false, kRelaxesGreedy = true;
 
   SAMPLER_DEVICE bool is_adaptive() const { return false; }
   SAMPLER_DEVICE void append(int64_t, int64_t, float) const {}

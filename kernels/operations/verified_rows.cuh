@@ -31,7 +31,7 @@ namespace sampler::kernels {
 template <class Context>
 class VerifiedRows : private StagedSampleTeam<Context> {
  public:
-  static constexpr bool kMatches = false;
+  static constexpr bool kMatches = false, kRelaxesGreedy = true;
 
   SAMPLER_DEVICE VerifiedRows(Team<Context> &team, const ExtendedVerifyRequest &request,
                               const RowCache &row_cache)

@@ -77,7 +77,7 @@ enum class RowState {
 //   workers()              as for Sequence: the threads that share writes
 //
 // kMatches: all sequences are decided by decide_by_match(), or beforehand; and all trees have
-// parents.
+// parents. kRelaxesGreedy: sequences may be both greedy and of RELAXED.
 template <class Models>
 class Verifier {
  public:
@@ -205,8 +205,10 @@ class Verifier {
       return decide_by_match(position, next, token);
     } else {
       if (rule_ == SAMPLER_ACCEPT_SYNTHETIC) return decide_synthetic(position, next, token);
-      if (rule_ == SAMPLER_ACCEPT_RELAXED && chain_.greedy) {
-        return decide_relaxed_greedy(position, next, token);
+      if constexpr (Models::kRelaxesGreedy) {
+        if (rule_ == SAMPLER_ACCEPT_RELAXED && chain_.greedy) {
+          return decide_relaxed_greedy(position, next, token);
+        }
       }
       if (chain_.greedy || is_sample_match()) return decide_by_match(position, next, token);
       if (rule_ == SAMPLER_ACCEPT_TYPICAL) return decide_typical(position, next, token);
@@ -307,7 +309,7 @@ class Verifier {
     if (!(p >= most - extended_.numbers.relaxed_delta)) return false;
     return models_.num_before(models_.rank_of(id)) < extended_.numbers.relaxed_top_k;
   }
-  SAMPLER_HD_CALL int32_t find_relaxed(int32_t position) {
+  SAMPLER_HD int32_t find_relaxed(int32_t position) {
     return find_child(position, [&](int32_t child) { return is_relaxed(draft_id(child - 1)); });
   }
 
@@ -593,7 +595,7 @@ class Verifier {
   }
 
   // A row that is 0 everywhere has the reports of a bad one. None is where all drafts are compared.
-  SAMPLER_HD_CALL void report(int32_t position, int64_t id) {
+  SAMPLER_HD void report(int32_t position, int64_t id) {
     if (!Models::kMatches && is_empty_) {
       models_.report_nothing(output(position));
     } else {
@@ -692,7 +694,7 @@ class Verifier {
   }
 
   // Observations and reports refer to the row as loaded.
-  SAMPLER_HD_CALL uint32_t open_as_loaded(int32_t position) {
+  SAMPLER_HD uint32_t open_as_loaded(int32_t position) {
     const bool is_there = open_ == position && models_.keeps_loaded();
     return is_there ? uint32_t(SAMPLER_ROW_OK) : open(position);
   }

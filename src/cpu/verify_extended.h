@@ -19,7 +19,7 @@ namespace sampler::cpu {
 template <class Row>
 class VerifiedRows {
  public:
-  static constexpr bool kMatches = false;
+  static constexpr bool kMatches = false, kRelaxesGreedy = true;
 
   // For an extended request.
   VerifiedRows(const contract::VerifyRequest &request, TaskMemory &memory)
