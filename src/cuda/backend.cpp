@@ -563,9 +563,8 @@ RowsPlan rows_plan_of(const kernels::StagedSampleRequest &request, const Device 
 struct VerifyPlan {
   kernels::Chains chains;  // whose positions are found by a launch before all others
   RowsPlan rows;
-  kernels::Stream reports;    // after them
-  kernels::Plan rest;         // of what these leave
-  kernels::StageMemory left;  // of it
+  kernels::Stream reports;  // after them
+  kernels::Plan rest;       // of what these leave
 
   bool is_matched() const { return chains.kind == kernels::ChainsKind::kMatched; }
   // Whether small kernels compute most rows and all reports.
@@ -605,12 +604,11 @@ VerifyPlan rows_plan_of(const kernels::ExtendedVerifyRequest &request, const Dev
   plan.reports.has_drawn = true;
   const kernels::StagedSampleRequest left = kernels::left_of(reports);
   plan.rest = plan_of(left, device, true);
-  plan.left = left.memory;
   Layout &layout = plan.rows.layout;
   layout.chain_bytes = plan.chains.bytes();
   layout.stream_bytes = std::max(layout.stream_bytes, plan.reports.bytes());
   layout.stage_bytes =
-      std::max(layout.stage_bytes, size_t(plan.rest.num_teams) * plan.left.bytes_of_team);
+      std::max(layout.stage_bytes, size_t(plan.rest.num_teams) * left.memory.bytes_of_team);
   return plan;
 }
 

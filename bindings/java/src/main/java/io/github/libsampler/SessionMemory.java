@@ -28,7 +28,7 @@ final class SessionMemory implements Runnable {
   /** 0 when closed; under the handle's lock. */
   long address;
 
-  /** Of the options at {@code options}, as C has read them. */
+  /** The options at {@code options}, as C has read them. */
   SessionMemory(Handle handle, long address, ByteBuffer memory, int options, Object[] kept) {
     this.handle = handle;
     this.address = address;
