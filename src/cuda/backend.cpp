@@ -595,8 +595,11 @@ VerifyPlan rows_plan_of(const kernels::ExtendedVerifyRequest &request, const Dev
   const kernels::ExtendedVerifyRequest verified = kernels::verified_of(request, {});
   VerifyPlan plan = plan_at_once(verified, device);
   if (!plan.is_small()) return at_once;
-  if (!plan.chains.is_on()) plan.chains = kernels::plan_chains(verified);
-  if (!plan.chains.is_on()) return at_once;
+  if (!plan.chains.is_on()) {
+    plan.chains = kernels::plan_chains(verified);
+    if (!plan.chains.is_on()) return at_once;
+    plan.chains.kind = kernels::ChainsKind::kDecided;  // held rows decide by matches, too
+  }
   plan.chains.are_reported = true;
   const kernels::StagedSampleRequest reports = kernels::reports_of(request, plan.chains);
   plan.reports = stream_of(reports, device);

@@ -547,6 +547,52 @@ TEST(Sessions, DrawsFitTheirWorkspace) {
   EXPECT_LT(room.least, room.asked);
 }
 
+// Reports of chains that are compared with what sampling draws, where a top-k is for held rows but
+// not for streams: there are more of its tokens than bins of which a bound follows.
+class ReportsOfMatches : public testing::Test, protected Handles {};
+
+TEST_F(ReportsOfMatches, OfHeldRowsEqualTheCpus) {
+  constexpr std::int64_t kNumCols = 33000, kNumDrafts = 3, kNumPositions = kNumDrafts + 1;
+  std::vector<float> target(kNumPositions * kNumCols);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    target[i] = static_cast<float>(i * 7919 % 10009) / 256;
+  }
+  const std::int32_t drafts[kNumDrafts] = {1, 2, 3};
+  sampler_params params = sampler_params_default();
+  params.top_k = 1000;
+  std::vector<std::int32_t> tokens[2];
+  std::vector<float> logprobs[2];
+  for (const bool is_on_device : {false, true}) {
+    const Handle &sampler = is_on_device ? device_ : cpu_;
+    tokens[is_on_device].assign(kNumPositions, -7);
+    logprobs[is_on_device].assign(kNumPositions, 7);
+    VerifyArgs args;
+    args.target.values = target.data();
+    args.target.num_rows = kNumPositions;
+    args.target.num_cols = kNumCols;
+    args.num_drafts = kNumDrafts;
+    args.draft_token_ids = drafts;
+    args.params = &params;
+    args.acceptance_params.rule = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    args.out_token_ids = tokens[is_on_device].data();
+    args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
+    args.report_args.out_logprobs = logprobs[is_on_device].data();
+    std::size_t bytes = 0;
+    ASSERT_EQ(sampler_verify_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
+    std::vector<char> workspace(bytes + 1, 'x');
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = bytes;
+    runtime::forget_calls();
+    ASSERT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+  }
+  EXPECT_TRUE(std::any_of(
+      runtime::launches().begin(), runtime::launches().end(), [](const runtime::Launch &launch) {
+        return launch.kernel == sampler::kernels::find_reported_kernel_address();
+      }));
+  EXPECT_EQ(tokens[1], tokens[0]);
+  EXPECT_EQ(logprobs[1][0], logprobs[0][0]);
+}
+
 // Whatever else is bad: dense chains, which a device reads at once, and others.
 class BadDrafts : public testing::Test, protected Handles {};
 
