@@ -119,7 +119,7 @@ inline void check_contents(Check &check, const contract::VerifyRequest &request)
 
 // Calls f with another request for the same, which may need less workspace. There is one for
 // sessions, whose workspace is from before they know which numbers will differ by sequence; and for
-// dense chains, where the workspace is the handle's: `is_of_handle`.
+// verifications where the workspace is the handle's: `is_of_handle`.
 template <class Request, class F>
 void visit_other(const Request &, bool, const F &) {}
 template <class F>
@@ -131,7 +131,8 @@ void visit_other(const contract::SampleRequest &request, bool, const F &f) {
 }
 template <class F>
 void visit_other(const contract::VerifyRequest &request, bool is_of_handle, const F &f) {
-  if (request.verification ? !request.verification->keeps_verified : !is_of_handle) return;
+  const bool is_of_session = request.verification && request.verification->keeps_verified;
+  if (!is_of_session && !is_of_handle) return;
   contract::VerifyRequest other = request;
   other.reads_one_by_one = true;
   f(other);

@@ -593,6 +593,50 @@ TEST_F(ReportsOfMatches, OfHeldRowsEqualTheCpus) {
   EXPECT_EQ(logprobs[1][0], logprobs[0][0]);
 }
 
+// Reports of dense chains take no more of the handle's workspace than there is: positions are then
+// read one after the other.
+TEST(Reports, OfDenseChainsFitInTheHandlesWorkspace) {
+  runtime::reset({runtime::kHopper});
+  constexpr std::int64_t kNumCols = 9000, kNumSequences = 2, kNumDrafts = 5;
+  constexpr std::int64_t kNumPositions = kNumSequences * (kNumDrafts + 1);
+  sampler_options options = sampler_options_default();
+  options.device_type = SAMPLER_DEVICE_CUDA;
+  options.max_rows = kNumSequences;
+  options.max_cols = kNumCols;
+  sampler_t created = nullptr;
+  ASSERT_EQ(sampler_create(&options, &created), SAMPLER_OK) << sampler_last_error();
+  const Handle sampler(created);
+  std::vector<float> rows(kNumPositions * kNumCols);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i * 7919 % 1009) / 64;
+  const OnDevice<float> target(rows);
+  const OnDevice<std::int32_t> drafts(std::vector<std::int32_t>(kNumSequences * kNumDrafts, 5));
+  const OnDevice<std::int32_t> tokens(std::vector<std::int32_t>(kNumPositions, -7));
+  const OnDevice<float> logprobs(std::vector<float>(kNumPositions, 7));
+  sampler_params params = sampler_params_default();
+  params.top_k = 20;
+  VerifyArgs args;
+  args.target.values = target.data();
+  args.target.num_rows = kNumPositions;
+  args.target.num_cols = kNumCols;
+  args.num_drafts = kNumDrafts;
+  args.draft_token_ids = drafts.data();
+  args.params = &params;
+  args.out_token_ids = tokens.data();
+  args.report_args.logprob_kind = SAMPLER_LOGPROB_RAW;
+  args.report_args.out_logprobs = logprobs.data();
+  ASSERT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+  const std::vector<std::int32_t> tokens_of_handle = tokens.read();
+  const float logprob_of_handle = logprobs.read()[0];
+  std::size_t bytes = 0;
+  ASSERT_EQ(sampler_verify_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
+  const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
+  args.exec.workspace = workspace.data();
+  args.exec.workspace_bytes = bytes;
+  ASSERT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(tokens.read(), tokens_of_handle);
+  EXPECT_EQ(logprobs.read()[0], logprob_of_handle);
+}
+
 // Whatever else is bad: dense chains, which a device reads at once, and others.
 class BadDrafts : public testing::Test, protected Handles {};
 
