@@ -2472,6 +2472,20 @@ FAULTS = [
           "SAMPLER_DEVICE bool keeps_loaded() const { return true; }")],
         [verification_on_device("OfListedPositionsEqualsTheCpus/Standard")]),
     Fault(
+        "held_matches_run_as_samples",
+        "held rows that decide by matches are launched as sampled positions where reports are apart",
+        [("src/cuda/backend.cpp",
+          "    plan.chains.kind = kernels::ChainsKind::kDecided;  // held rows decide by matches, too\n",
+          "")],
+        [("verification_calls_simt_test", "ReportsOfMatches.OfHeldRowsEqualTheCpus")],
+        ends_it=True),
+    Fault(
+        "reports_without_room",
+        "reports of chains fail where the handle's workspace has no room for all positions at once",
+        [("src/capi/call.h", "if (!is_of_session && !is_of_handle) return;",
+          "if (request.verification ? !is_of_session : !is_of_handle) return;")],
+        [("verification_calls_simt_test", "Reports.OfDenseChainsFitInTheHandlesWorkspace")]),
+    Fault(
         "dense_chains_share_drafts",
         "all dense chains that are read at once have the first one's drafts",
         [("kernels/chains/chains.cpp", "  rules.draft_token_stride = request.num_drafts;\n", "")],
