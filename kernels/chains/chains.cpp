@@ -102,20 +102,17 @@ ExtendedVerifyRequest verified_of(const ExtendedVerifyRequest &request, const Ch
   if (!verified.rules.out_positions && chains.are_reported) {
     verified.rules.out_positions = chains.positions();
   }
-  verified.has_outputs =
-      positions.out_kept_counts || positions.out_observations || positions.reports_kept();
-  verified.are_staged =
-      verified.has_pipeline || positions.out_observations || positions.reports_kept();
+  const bool has_more = positions.out_observations || positions.reports_kept();
+  verified.are_staged = verified.has_pipeline || has_more;
+  verified.has_outputs = positions.out_kept_counts || has_more;
   return verified;
 }
 
 StagedSampleRequest reports_of(const ExtendedVerifyRequest &request, const Chains &chains) {
   StagedSampleRequest reports = reports_of(positions_of(request, chains));
   reports.row_indices = chains.reported_rows();
-  reports.num_before = nullptr;
   reports.out_token_ids = request.out_token_ids;
   reports.out_kept_counts = nullptr;
-  reports.memory = StageMemory::of(reports.input, reports.stages, false, false);
   return reports;
 }
 
@@ -123,6 +120,7 @@ StagedSampleRequest left_of(const StagedSampleRequest &reports) {
   StagedSampleRequest left = reports;
   left.stages.scored_token_ids = left.out_token_ids.data;
   left.stages.scored_id_type = left.out_token_ids.type;
+  left.memory = StageMemory::of(left.input, left.stages, false, false);
   return left;
 }
 

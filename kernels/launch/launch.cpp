@@ -277,9 +277,9 @@ cudaError_t launch_reports(const ExtendedVerifyRequest &request, const Chains &c
                            const StagedSampleRequest &reports, const Stream &stream,
                            const Plan &rest, cudaStream_t cuda_stream) {
   const LaunchConfig config(blocks_of_outputs(chains), 1, 0, cuda_stream);
-  cudaError_t error = enqueue(find_reported_kernel_address(), config, &request, &chains, &stream);
-  if (error == cudaSuccess) error = launch_stream(reports, stream, rest.may_overlap, cuda_stream);
-  return error == cudaSuccess ? launch_rest(reports, stream, rest, cuda_stream) : error;
+  const cudaError_t error =
+      enqueue(find_reported_kernel_address(), config, &request, &chains, &stream);
+  return error == cudaSuccess ? launch_stream_and_rest(reports, stream, rest, cuda_stream) : error;
 }
 
 cudaError_t launch(const ExtendedVerifyRequest &request, const Chains &chains, const Stream &stream,

@@ -768,20 +768,12 @@ cudaError_t upload(Request *request, const Layout &layout, const Device &device,
   return upload_host_arrays(request, to, stream, device.host_parameters);
 }
 
-// Enqueues a request whose arrays are on the device. `memory`: that of the plan.
-template <class Request>
-cudaError_t enqueue_plan(const Request &request, const RowsPlan &rows, const Device &device,
-                         char *memory, CUstream_st *stream) {
-  return enqueue_rows(request, rows, device, memory, stream);
-}
-
-// A verification, without reports that are streamed apart.
-cudaError_t enqueue_verified(const kernels::ExtendedVerifyRequest &request, VerifyPlan plan,
+// Enqueues a verification without reports that are streamed apart. `memory`: that of the plan.
+cudaError_t enqueue_verified(const kernels::ExtendedVerifyRequest &request, const VerifyPlan &plan,
                              const Device &device, char *memory, CUstream_st *stream) {
   const kernels::Chains &chains = plan.chains;
   char *const memory_of_rows = memory + chains.bytes();
   if (!plan.is_matched()) {
-    if (plan.rows.fast.chains.is_on()) plan.rows.fast.chains = chains;
     return enqueue_rows(request, plan.rows, device, memory_of_rows, stream);
   }
   const cudaError_t error = visit_positions(request, chains, device, [&](const auto &positions) {
@@ -790,10 +782,12 @@ cudaError_t enqueue_verified(const kernels::ExtendedVerifyRequest &request, Veri
   return error == cudaSuccess ? kernels::launch_match(request, chains, stream) : error;
 }
 
-cudaError_t enqueue_plan(const kernels::ExtendedVerifyRequest &request, VerifyPlan plan,
+// The same, and these reports.
+cudaError_t enqueue_rows(const kernels::ExtendedVerifyRequest &request, VerifyPlan plan,
                          const Device &device, char *memory, CUstream_st *stream) {
   kernels::Chains &chains = plan.chains;
   chains.memory = memory;
+  if (plan.rows.fast.chains.is_on()) plan.rows.fast.chains = chains;
   if (chains.is_on()) {
     const cudaError_t error = kernels::launch_place(request, chains, stream);
     if (error != cudaSuccess) return error;
@@ -819,7 +813,7 @@ Error enqueue(Request request, const Device &device, void *workspace, CUstream_s
   const Layout &layout = layout_of(plan);
   char *const memory = layout.begin(workspace);
   cudaError_t error = upload(&request, layout, device, memory, stream);
-  if (error == cudaSuccess) error = enqueue_plan(request, plan, device, memory, stream);
+  if (error == cudaSuccess) error = enqueue_rows(request, plan, device, memory, stream);
   return error_of("cudaLaunchKernelExC", error);
 }
 

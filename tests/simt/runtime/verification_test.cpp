@@ -204,8 +204,7 @@ void report_some(Random *random, bool is_raw, Problem *problem, Layout *layout) 
   layout->has_new_outputs = problem->has_reports = true;
   layout->has_positions = layout->has_positions && random->one_in(2);
   problem->kept_capacity = 0;
-  problem->has_observations = problem->has_kept_bitmask = false;
-  problem->has_kept_counts = random->one_in(3);
+  problem->has_observations = problem->has_kept_bitmask = problem->has_kept_counts = false;
   problem->logprob_kind = is_raw ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
   problem->has_logprobs = !is_raw || random->one_in(2);
   problem->has_ranks = is_raw && random->one_in(3);
@@ -215,15 +214,15 @@ void report_some(Random *random, bool is_raw, Problem *problem, Layout *layout) 
 
 // Drafts that are compared with what sampling draws: all positions are sampled at once.
 TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
-  constexpr std::uint64_t kNumProblems = 120;
+  constexpr std::uint64_t kNumProblems = 144;
   const bool matches = GetParam() == SAMPLER_ACCEPT_SAMPLE_MATCH;
   const bool is_greedy_another =
       GetParam() == SAMPLER_ACCEPT_RELAXED || GetParam() == SAMPLER_ACCEPT_SYNTHETIC;
   for (std::uint64_t seed = 17000; seed < 17000 + kNumProblems / kDear; ++seed) {
     Random random(seeded(seed));
     const bool is_tree = has_trees() && seed % 3 == 0;
-    Kind positions = kind(is_tree, seed % 4 >= 2, is_tree ? seed % 2 == 0 : seed % 3 > 0);
-    positions.has_forced_tokens = random.one_in(6);
+    Kind positions = kind(is_tree, seed % 4 >= 2, is_tree ? seed % 4 == 0 : seed % 3 > 0);
+    positions.has_forced_tokens = random.one_in(6) && !(is_tree && positions.has_reports);
     Problem problem = random_problem(&random, positions);
     lengthen(random, &problem);
     problem.draw_method = SAMPLER_DRAW_INVERSE_CDF;
@@ -257,7 +256,7 @@ TEST_P(Verification, OfSampledPositionsEqualsTheCpus) {
   if (is_greedy_another) {
     EXPECT_EQ(num_matched_, 0);
   } else if (kDear == 1) {
-    EXPECT_GT(num_matched_, int(kNumProblems / 5));
+    EXPECT_GT(num_matched_, 30);
     EXPECT_EQ(num_trees_ > 3, has_trees());
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
@@ -325,7 +324,10 @@ TEST_P(Verification, OfListedPositionsEqualsTheCpus) {
     Layout layout = random_layout(&random, problem);
     if (is_tree) layout.tree = Layout::Tree::kParents;
     layout.has_candidates = layout.has_new_outputs = false;
-    if (random.one_in(2)) report_some(&random, random.one_in(2), &problem, &layout);
+    if (random.one_in(2)) {
+      report_some(&random, random.one_in(2), &problem, &layout);
+      problem.has_kept_counts = random.one_in(3);
+    }
     layout.has_one_temperature = GetParam() == SAMPLER_ACCEPT_RELAXED;
     layout.has_accepted_counts = random.one_in(3);
     if (GetParam() != SAMPLER_ACCEPT_RELAXED && random.one_in(5)) {
@@ -375,7 +377,7 @@ void drop_windows(sampler_params *params) {
 // Rows that a team holds: given probabilities, as vLLM's and SGLang's verifications have them, and
 // logits without a filter whose first tokens a stream would list; with edits, too.
 TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
-  constexpr std::uint64_t kNumProblems = 120;
+  constexpr std::uint64_t kNumProblems = 160;
   // Two rules are held only as some sequences', and of DEFERRED all are left.
   const bool is_deferred = GetParam() == SAMPLER_ACCEPT_DEFERRED;
   const bool is_plain = !is_deferred && GetParam() != SAMPLER_ACCEPT_SAMPLE_MATCH;
@@ -401,7 +403,7 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     if (problem.is_tree && random.one_in(2)) propose_likely(&problem);
     Layout layout = random_layout(&random, problem);
     layout.has_candidates = layout.has_new_outputs = false;
-    if (problem.kind == SAMPLER_LOGITS && random.one_in(2)) {
+    if (problem.kind == SAMPLER_LOGITS && random.one_in(4)) {
       report_some(&random, true, &problem, &layout);
     }
     if (problem.has_pipeline && problem.is_tree) layout.tree = Layout::Tree::kParents;
@@ -441,7 +443,7 @@ TEST_P(Verification, OfHeldPositionsEqualsTheCpus) {
     EXPECT_EQ(num_trees_ > 3, has_trees());
     if (is_plain) {
       EXPECT_GT(num_reported_, int(kNumProblems / 40));
-      EXPECT_GT(num_edited, int(kNumProblems / 40));
+      EXPECT_GT(num_edited, 10);
     }
   }
   EXPECT_GT(num_kept_, int(kNumProblems / kDear / 4));
