@@ -158,8 +158,11 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
     state().parameters = parameters;
     const bool is_for_list =
         has_bound(parameters.top_k, num_cols()) && !has_two_scales(parameters, rules());
-    state().need = is_for_list ? stream_need(parameters, rules(), num_cols(), {false, false})
-                               : StreamNeed::kOther;
+    state().need = StreamNeed::kOther;
+    state().is_by_min_p = false;
+    if (!is_for_list) return;
+    state().need =
+        stream_need(parameters, rules(), num_cols(), {false, false}, &state().is_by_min_p);
   }
   SAMPLER_DEVICE bool is_other() const {
     return state().status == SAMPLER_ROW_OK && state().need == StreamNeed::kOther;
@@ -206,13 +209,13 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
   // not show them.
   SAMPLER_DEVICE bool cut(const Row &row, bool wants_weight) {
     const StreamNeed what = state().need;
+    const bool is_by_min_p = state().is_by_min_p;
+    uint32_t key = lowest_key();  // that min-p keeps, where it drops tokens first
+    if (is_by_min_p ||
+        (what == StreamNeed::kWeights && contract::min_p_is_on(state().parameters.min_p))) {
+      key = this->lowest_weighed(scale(), state().max_key, state().parameters.min_p);
+    }
     if (what == StreamNeed::kWeights) {
-      // Min-p is the only filter, if any is on.
-      const uint32_t lowest = lowest_key();
-      const bool is_cut = contract::min_p_is_on(state().parameters.min_p);
-      const uint32_t key =
-          is_cut ? this->lowest_weighed(scale(), state().max_key, state().parameters.min_p)
-                 : lowest;
       ctx.sync();
       const uint64_t weight = wants_weight ? this->weight_of_team(weigh(row, scale(), key)) : 0;
       const Rank cut = contract::rank_of_key(key);
@@ -240,7 +243,7 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
         begin[0] = uint64_t(shared.kept_count);
         begin[1] = shared.kept_weight;
       } else {
-        begin[0] = is_first ? state().max_key : bound_of_list(what);
+        begin[0] = is_first ? state().max_key : is_by_min_p ? key : bound_of_list(what);
       }
     }
     ctx.sync();
@@ -257,7 +260,8 @@ class CutBlock : protected HeldBlock<Context, SAMPLER_F32, Shared, HeldRow> {
       int kept = 1;
       if (!is_first) {
         this->add_up(scale());
-        typename List::Prefixes prefixes(*this, scale(), state().max, num_cols(), total, above);
+        typename List::Prefixes prefixes(*this, scale(), state().max, num_cols(), total,
+                                         is_by_min_p, above);
         kept = contract::filtered_prefix_by_steps(prefixes, state().parameters, rules());
         ctx.sync();
       }

@@ -216,7 +216,7 @@ HeldKind held_kind(const contract::SampleRequest &request) {
   const contract::RowParameters row = all.of(0);
   const StreamWanted wanted = StreamWanted::of(request);
   const StreamNeed need = stream_need(row, all.rules, request.input.num_cols, wanted);
-  const bool sums_twice = wanted.total_at_one && has_second_total(row, need);
+  const bool sums_twice = wanted.total_at_one && has_second_total(row, all.rules, need);
   return need == StreamNeed::kWeights && !sums_twice ? HeldKind::kDraw : HeldKind::kNone;
 }
 

@@ -255,6 +255,11 @@ class CudaContext {
 #endif
   }
 
+  // Has *value computed here, once, rather than wherever it is used.
+  __device__ void settle(uint32_t *value) const {
+    asm volatile("mov.b32 %0, %0;" : "+r"(*value));
+  }
+
   // Forces a waiting thread to reload memory: the compiler may not keep earlier reads.
   __device__ void pause() const {
     __nanosleep(20);

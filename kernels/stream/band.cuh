@@ -95,7 +95,7 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
     constexpr float kLeastDeviations = 2.0f;
     constexpr float kMost = 0.97f * kBandTokens;
-    const contract::RowScale scale = this->scale();
+    const contract::RowScale scale = this->filter_scale();
     const float p = state().parameters.top_p;
     const float of_pivot = contract::relative_for_weight(scale, pivot);
     uint64_t own_listed = 0;
@@ -205,11 +205,11 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     return (id + this->row().lead) / kTile;
   }
 
-  // Weighs the chunk's tokens above the band, by tile, and all of them; adds those in it to the
-  // band. Lane 0 of each warp has the warp's weights.
+  // Weighs, as filters do, the chunk's tokens above the band, by tile, and all of them; adds those
+  // in it to the band. Lane 0 of each warp has the warp's weights.
   SAMPLER_DEVICE uint64_t weigh_beside_band(uint64_t *weight_above) {
     uint64_t *const tiles = stream.tiles(item().slot);
-    const contract::RowScale scale = this->scale();
+    const contract::RowScale scale = this->filter_scale();
     const float bound = state().bound, band = state().band;
     uint64_t sum = 0;          // in lane 1 of the weights above
     contract::WeightSum none;  // of a token that weighs nothing
@@ -230,6 +230,11 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
             above.low_bits += is_above ? weights.low_bits - before.low_bits : none.low_bits;
             in_band |= x >= band && !is_above ? 1u << i : 0;
           }
+          // At once: no relative weight is computed anew for the second sum.
+          ctx.settle(&weights.high_bits);
+          ctx.settle(&weights.low_bits);
+          ctx.settle(&above.high_bits);
+          ctx.settle(&above.low_bits);
           const uint64_t weight = ctx.warp_sum(weights.of(kGroup));
           const uint64_t of_above = ctx.warp_sum(above.of(kGroup));
           if (ctx.lane() == 0) ctx.publish(&tiles[tile], of_above);
@@ -283,8 +288,13 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     const uint32_t count = ctx.load_fresh(&slot()->num_in_band);
     uint64_t of_chunk = 0;  // above the band
     if (ctx.lane() < stream.num_chunks) of_chunk = ctx.load_fresh(&chunk_words()[ctx.lane()]);
-    if (ctx.warp() == 0) shared.of_chunks[ctx.lane()] = TwoWords::of(of_chunk);
     uint64_t above = sum_of_lanes(of_chunk);
+    if (ctx.warp() == 0) {
+      if (this->has_two() && ctx.lane() < stream.num_chunks) {
+        of_chunk = ctx.load_fresh(&chunk_words()[2 * kMostChunks + ctx.lane()]);
+      }
+      shared.of_chunks[ctx.lane()] = TwoWords::of(of_chunk);
+    }
     const contract::FilterRules &rules = request.parameters.rules;
     const uint64_t total = total_weight();
     uint64_t least = contract::top_p_threshold({state().parameters.top_p, rules.top_p_sum}, total);
@@ -296,7 +306,8 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       shared.total_of_row = total;
     }
     if (count > uint32_t(kBandTokens) || above >= least) return false;
-    load_words(stream.words(item().slot), int(count), [&](int i, Rank rank) {
+    const auto place_of = [](int i) { return i; };
+    load_words(stream.words(item().slot), int(count), place_of, [&](int i, Rank rank) {
       shared.band[i] = place_in_band(contract::key_of_rank(rank), contract::id_of_rank(rank));
     });
 
@@ -317,7 +328,7 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       SAMPLER_KEEP_ROLLED
       for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) bins[i] = {};
       ctx.sync();
-      for_each_in_band(low, end, [&](uint64_t place, uint64_t weight) {
+      for_each_in_band(this->filter_scale(), low, end, [&](uint64_t place, uint64_t weight) {
         ctx.add_to_shared(&bins[(place - low) >> shift], weight);
       });
       ctx.sync();
@@ -340,11 +351,12 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       low += uint64_t(bin) << shift;
       end = low + (uint64_t(1) << shift);
       // A bin lighter than two tokens of its lowest value has one token: the cut.
-      is_found = bins[bin].value() < 2 * contract::weight(this->scale(), value_in_band(low));
+      is_found = bins[bin].value() < 2 * contract::weight(this->filter_scale(), value_in_band(low));
       ctx.sync();
     }
     const uint64_t mask = rules.top_p_ties == SAMPLER_TIES_KEEP ? ~uint64_t(kIdMask) : kNoPlace;
-    for_each_in_band(low, end, [&](uint64_t place, uint64_t) { shared.cut = place & mask; });
+    for_each_in_band(this->filter_scale(), low, end,
+                     [&](uint64_t place, uint64_t) { shared.cut = place & mask; });
     ctx.sync();
     add_kept_to_chunks();
     return true;
@@ -375,12 +387,13 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
 
   // Calls f(place, weight) for each token of the band in [low, end).
   template <class F>
-  SAMPLER_DEVICE void for_each_in_band(uint64_t low, uint64_t end, const F &f) const {
+  SAMPLER_DEVICE void for_each_in_band(const contract::RowScale &scale, uint64_t low, uint64_t end,
+                                       const F &f) const {
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < this->count(); i += Context::kThreads) {
       const uint64_t place = shared.band[i];
       if (place < low || place >= end) continue;
-      f(place, contract::weight(this->scale(), value_in_band(place)));
+      f(place, contract::weight(scale, value_in_band(place)));
     }
   }
 
@@ -391,9 +404,10 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     return sum_of_lanes(own);
   }
 
-  // Calls f(index, word) for each published word, with several in flight.
-  template <class F>
-  SAMPLER_DEVICE void load_words(const uint64_t *words, int count, const F &f) const {
+  // Calls f(place, word) for `count` published words, with several in flight.
+  template <class PlaceOf, class F>
+  SAMPLER_DEVICE void load_words(const uint64_t *words, int count, const PlaceOf &place_of,
+                                 const F &f) const {
     constexpr int kAtOnce = 8;
     SAMPLER_KEEP_ROLLED
     for (int first = ctx.thread(); first < count; first += kAtOnce * Context::kThreads) {
@@ -401,12 +415,12 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       SAMPLER_UNROLLED
       for (int i = 0; i < kAtOnce; ++i) {
         const int at = first + i * Context::kThreads;
-        loaded[i] = ctx.load_fresh(&words[at < count ? at : first]);
+        loaded[i] = ctx.load_fresh(&words[place_of(at < count ? at : first)]);
       }
       SAMPLER_UNROLLED
       for (int i = 0; i < kAtOnce; ++i) {
         const int at = first + i * Context::kThreads;
-        if (at < count) f(at, loaded[i]);
+        if (at < count) f(place_of(at), loaded[i]);
       }
     }
   }

@@ -168,6 +168,9 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     if constexpr (kIsGiven) return scale();
     return {SAMPLER_LOGITS, state().max, state().filter_scale, 0};
   }
+  SAMPLER_DEVICE contract::RowScale scale_of_min_p() const {
+    return hands_on() && stream.lists.min_p_is_at_one ? raw_scale() : filter_scale();
+  }
   SAMPLER_DEVICE contract::RowScale raw_scale() const {
     if constexpr (kIsGiven) return scale();
     return contract::logits_row_scale(state().max, 1.0f);
@@ -182,6 +185,7 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     StreamedRowState &row = item.row_state;
     row.status = SAMPLER_ROW_INVALID_INDEX;
     row.need = StreamNeed::kOther;
+    row.is_by_min_p = false;
     if (item.has_row) {
       row.status = contract::read_parameters(request, request.slots[item.row], &row.parameters);
     }
@@ -189,11 +193,13 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     if (row.status != SAMPLER_ROW_OK || (kEdits && item.patch.is_left)) return;
     if (hands_on()) {
       const bool is_greedy = contract::is_greedy(row.parameters.temperature);
+      row.is_by_min_p = !is_greedy && stream.lists.by == SAMPLER_STAGE_MIN_P;
       row.need = is_greedy ? StreamNeed::kFirst : StreamNeed::kList;
       return;
     }
+    const contract::FilterRules &rules = request.parameters.rules;
     row.need =
-        stream_need(row.parameters, request.parameters.rules, request.input.num_cols, wanted());
+        stream_need(row.parameters, rules, request.input.num_cols, wanted(), &row.is_by_min_p);
   }
   // Whether another kernel runs the rows' stages on their lists.
   SAMPLER_DEVICE bool hands_on() const {
@@ -258,7 +264,7 @@ class StreamItems : protected RankedList<Context, StreamShared> {
   }
   SAMPLER_DEVICE bool has_second_total() const {
     return kWeighs && wanted().total_at_one &&
-           kernels::has_second_total(state().parameters, state().need);
+           kernels::has_second_total(state().parameters, request.parameters.rules, state().need);
   }
 
   // Whether the row's entropy is reported.

@@ -71,9 +71,12 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
     const bool is_by_k =
         !keeps_all(row.top_k, request.input.num_cols) && !contract::is_greedy(row.temperature);
     int wanted = is_by_k ? row.top_k : 0;
-    if (this->hands_on()) {
-      if (stream.lists.by == SAMPLER_STAGE_MIN_P) return bound_of_min_p(max_key);
-      wanted = stream.lists.tokens_of(row);
+    if (this->hands_on()) wanted = stream.lists.tokens_of(row);
+    uint32_t most = ~uint32_t(0);
+    if (state().is_by_min_p) {
+      most = bound_of_min_p(max_key);
+      if (this->num_top() == 0) return most;
+      wanted = 0;
     }
     if (this->num_top() > wanted) wanted = this->num_top();
     if (what == StreamNeed::kTotal) {
@@ -94,16 +97,18 @@ class StreamListing : protected StreamValues<Context, kDtype, kKind> {
       }
       key = nth_largest(keys, wanted);
     }
-    return at_least_lowest(key);
+    return at_least_lowest(Base::kReports && key > most ? most : key);
   }
   // A key that all tokens reach which min-p keeps.
   SAMPLER_DEVICE uint32_t bound_of_min_p(uint32_t max_key) const {
+    if constexpr (Base::kWeighs) return contract::value_key(state().bound);
     constexpr float kMargin = 0.01f;  // above the errors of both logarithms
     const contract::RowParameters &row = state().parameters;
-    const float at = stream.lists.min_p_is_at_one ? 1.0f : row.temperature;
     const float min_p = row.min_p < 1.0f ? row.min_p : 1.0f;
+    ctx.sync();  // the scale is set
+    const float scale = this->scale_of_min_p().scale;
     const float bits = contract::log2_shifted(min_p, 0) - kMargin;
-    const float lowest = contract::value_of_key(max_key) + bits / contract::logit_scale(at);
+    const float lowest = contract::value_of_key(max_key) + bits / scale;
     return at_least_lowest(contract::value_key(lowest));
   }
   SAMPLER_DEVICE static uint32_t at_least_lowest(uint32_t key) {

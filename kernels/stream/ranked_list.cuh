@@ -349,18 +349,19 @@ class RankedList {
    public:
     static constexpr int kEverything = 0x7FFFFFFF;
 
-    // `total`: weight of the whole row, if known; `above`: of tokens before the list, where top-p
-    // is the only filter.
+    // `total`: weight of the whole row, if known; `has_all`: the list has all that the first filter
+    // keeps; `above`: weight of tokens before the list, where top-p is the only filter.
     SAMPLER_DEVICE Prefixes(const RankedList &list, const contract::RowScale &scale, float max,
-                            int64_t num_cols, uint64_t total, uint64_t above = 0)
+                            int64_t num_cols, uint64_t total, bool has_all, uint64_t above = 0)
         : list_(list),
           scale_(scale),
           max_(max),
           num_cols_(num_cols),
           total_(total),
-          above_(above) {}
+          above_(above),
+          everything_(has_all ? list.count() : kEverything) {}
 
-    SAMPLER_DEVICE int everything() const { return kEverything; }
+    SAMPLER_DEVICE int everything() const { return everything_; }
     SAMPLER_DEVICE int shorter(int a, int b) const { return a < b ? a : b; }
 
     SAMPLER_DEVICE int top_k(int k, sampler_tie_rule ties, int seen) const {
@@ -402,6 +403,7 @@ class RankedList {
     float max_;
     int64_t num_cols_;
     uint64_t total_, above_;
+    int everything_;
   };
 
   // Number of the list's tokens before the first for which `is_in` is false.

@@ -355,18 +355,23 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
         !stream.lists.have(state().parameters, request.input.num_cols)) {
       return end_with(true);
     }
-    if (what == StreamNeed::kWeights) {
-      if constexpr (!kWeighs) return end_with(true);
-      if (waits_for_bound()) {
-        const float bound = contract::value_of_key(
-            this->lowest_weighed(filter_scale(), state().max_key, state().parameters.min_p));
+    if constexpr (kWeighs) {
+      const bool is_cut_by_tile = what == StreamNeed::kWeights && waits_for_bound();
+      if (is_cut_by_tile || state().is_by_min_p) {
+        const float bound = contract::value_of_key(this->lowest_weighed(
+            this->scale_of_min_p(), state().max_key, state().parameters.min_p));
         if (ctx.thread() == 0) {
           state().bound = bound;
-          publish_value(&slot()->bound, bound);
-          publish_maximum();
+          if (is_cut_by_tile) {
+            publish_value(&slot()->bound, bound);
+            publish_maximum();
+          }
         }
+        ctx.sync();
       }
-      if (!this->lists_top()) return StreamRest::kNothing;
+      if (what == StreamNeed::kWeights && !this->lists_top()) return StreamRest::kNothing;
+    } else {
+      if (what == StreamNeed::kWeights) return end_with(true);
     }
     return list(what);
   }
@@ -480,7 +485,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       if (!kWeighs || is_filtered) add_up(is_filtered ? this->scale() : filter_scale());
       if (is_filtered) break;
       typename List::Prefixes prefixes(*this, filter_scale(), state().max, request.input.num_cols,
-                                       total);
+                                       total, state().is_by_min_p);
       kept = contract::filtered_prefix_by_steps(prefixes, state().parameters,
                                                 request.parameters.rules);
       ctx.sync();
@@ -502,9 +507,12 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     if (count > uint32_t(kStreamedTokens)) return false;
     if (ctx.thread() == 0) shared.num_listed = count;
     const uint64_t *const words = stream.words(item().slot);
-    load_words(words, int(count), [&](int i, uint64_t word) { shared.row.list[i] = word; });
-    load_words(words + kStreamedTokens, int(count),
-               [&](int i, uint64_t word) { shared.row.sums[i] = word; });
+    // Ranks and sums lie alike in both memories.
+    const auto place_of = [&](int i) {
+      return i < int(count) ? i : kStreamedTokens + i - int(count);
+    };
+    load_words(words, 2 * int(count), place_of,
+               [&](int place, uint64_t word) { shared.band[place] = word; });
     *total = total_weight();
     ctx.sync();
     return true;
@@ -513,18 +521,23 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   // ---- The second pass --------------------------------------------------------------------------
 
   SAMPLER_DEVICE StreamRest weigh() {
-    uint64_t sum = 0, above = 0, at_one = 0, surprise = 0;
-    if (has_band()) {
-      sum = weigh_beside_band(&above);
-    } else if (sums_some()) {
-      sum = weigh_chunk<true>(true, this->scale());
+    uint64_t sum = 0, above = 0, other = 0, surprise = 0;
+    const bool is_banded = has_band(), is_cut_by_tile = is_by_tile() && is_cut();
+    if (is_banded) sum = weigh_beside_band(&above);
+    if (is_banded ? has_two() : is_cut_by_tile) {
+      if (is_banded) ctx.fence();  // after the tiles' other weights
+      const uint64_t weight = weigh_chunk<true>(true, this->scale());
+      (is_banded ? other : sum) = weight;
     }
     SAMPLER_KEEP_ROLLED
-    for (int i = sums_some() ? 1 : 0; i < (this->has_second_total() ? 2 : 1); ++i) {
+    for (int i = is_banded || is_cut_by_tile ? 1 : 0; i < (this->has_second_total() ? 2 : 1); ++i) {
       const bool is_at_one = i == 1 || state().need == StreamNeed::kRaw;
-      const contract::RowScale scale = is_at_one ? raw_scale() : this->scale();
+      const bool is_of_filters = state().need == StreamNeed::kTotal;
+      const contract::RowScale scale = is_at_one       ? raw_scale()
+                                       : is_of_filters ? filter_scale()
+                                                       : this->scale();
       const uint64_t weight = weigh_chunk<false>(i == 0 && is_by_tile(), scale);
-      (i == 0 ? sum : at_one) = weight;
+      (i == 0 ? sum : other) = weight;
     }
     if constexpr (Base::kReports) {
       if (this->has_entropy()) surprise = this->surprise_of_chunk();
@@ -532,7 +545,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     if (ctx.lane() == 0) {
       shared.partial[0][ctx.warp()] = above;
       shared.partial[1][ctx.warp()] = sum;
-      shared.partial[2][ctx.warp()] = at_one;
+      shared.partial[2][ctx.warp()] = other;
       shared.partial[3][ctx.warp()] = surprise;
     }
     // The list arrives, too.
@@ -540,16 +553,16 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const uint32_t arrivals = uint32_t(stream.num_chunks) + of_list;
     const bool is_last = this->template is_last_at<false>(&slot()->num_weighed, arrivals, [&] {
       publish_weight(shared.partial[1], kMostChunks);
-      if (has_band()) publish_weight(shared.partial[0], 0);
-      if (this->has_second_total()) publish_weight(shared.partial[2], 2 * kMostChunks);
+      if (is_banded) publish_weight(shared.partial[0], 0);
+      if (this->has_second_total() || has_two()) {
+        publish_weight(shared.partial[2], 2 * kMostChunks);
+      }
       if (this->has_entropy()) publish_weight(shared.partial[3], 3 * kMostChunks);
     });
     return is_last ? rest_of_weighed() : StreamRest::kNothing;
   }
 
   SAMPLER_DEVICE bool is_by_tile() const { return state().need == StreamNeed::kWeights; }
-  // Whether the row is cut where it is weighed.
-  SAMPLER_DEVICE bool sums_some() const { return has_band() || (is_by_tile() && is_cut()); }
 
   // Called when the whole row has been weighed, and listed.
   SAMPLER_DEVICE StreamRest rest_of_weighed() const {
@@ -617,7 +630,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const int first_tile = shared.prefix * stream.tiles_of_chunk;
     const int end_tile = first_tile + stream.tiles_of_chunk;
     if (is_banded) {
-      for_each_in_band(shared.cut, kNoPlace, [&](uint64_t place, uint64_t weight) {
+      for_each_in_band(this->scale(), shared.cut, kNoPlace, [&](uint64_t place, uint64_t weight) {
         const int tile = tile_in_band(place);
         if (tile >= first_tile && tile < end_tile) {
           ctx.add_to_shared(&shared.of_tiles[tile - first_tile], weight);

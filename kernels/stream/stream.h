@@ -42,7 +42,7 @@ constexpr int kNumStreamKinds = 6;  // DeviceShape::stream_blocks has as many
 enum class StreamNeed : int {
   kFirst,    // its first token
   kList,     // its first tokens
-  kTotal,    // its first tokens and the weight of all
+  kTotal,    // its first tokens and the weight of all, as filters weigh them
   kRaw,      // its first tokens and the weight of all at temperature 1
   kWeights,  // the weights of all, by tile
   kOther,    // not streamed: the general kernel
@@ -79,26 +79,35 @@ struct StreamWanted {
 
 SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
                                          const contract::FilterRules &rules, int64_t num_cols,
-                                         const StreamWanted &wanted) {
+                                         const StreamWanted &wanted, bool *is_by_min_p) {
+  *is_by_min_p = false;
   if (contract::is_greedy(row.temperature)) {
     return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kFirst;
   }
   const bool by_k = !keeps_all(row.top_k, num_cols), by_p = contract::top_p_is_on(row.top_p);
-  const bool by_min_p = contract::min_p_is_on(row.min_p);
   if (by_k && row.top_k > kMostStreamedK) return StreamNeed::kOther;
-  if (by_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
-    const bool of_some = rules.order == SAMPLER_FILTERS_MIN_P_FIRST && by_min_p;
-    if (!has_two_scales(row, rules)) return of_some ? StreamNeed::kOther : StreamNeed::kTotal;
-    return by_k ? StreamNeed::kRaw : StreamNeed::kOther;  // bands have one scale
+  *is_by_min_p = by_p && !by_k && rules.order == SAMPLER_FILTERS_MIN_P_FIRST &&
+                 contract::min_p_is_on(row.min_p);
+  if (by_p && !*is_by_min_p && (!by_k || rules.order == SAMPLER_FILTERS_JOINT)) {
+    return StreamNeed::kTotal;
   }
-  if (by_k) return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kList;
+  if (by_k || by_p) return wanted.total_at_one ? StreamNeed::kRaw : StreamNeed::kList;
   return wanted.counts_kept ? StreamNeed::kOther : StreamNeed::kWeights;
+}
+SAMPLER_HD inline StreamNeed stream_need(const contract::RowParameters &row,
+                                         const contract::FilterRules &rules, int64_t num_cols,
+                                         const StreamWanted &wanted) {
+  bool is_by_min_p;
+  return stream_need(row, rules, num_cols, wanted, &is_by_min_p);
 }
 
 // Whether the weight of all at temperature 1 is another sum than the one that the row needs.
-SAMPLER_HD inline bool has_second_total(const contract::RowParameters &row, StreamNeed need) {
+SAMPLER_HD inline bool has_second_total(const contract::RowParameters &row,
+                                        const contract::FilterRules &rules, StreamNeed need) {
   const bool sums_some = need == StreamNeed::kWeights && contract::min_p_is_on(row.min_p);
-  return need != StreamNeed::kRaw && (row.temperature != 1.0f || sums_some);
+  const bool is_at_one =
+      need == StreamNeed::kRaw || (need == StreamNeed::kTotal && has_two_scales(row, rules));
+  return !is_at_one && (row.temperature != 1.0f || sums_some);
 }
 
 // Whether top-p is the only filter, and may keep more than a list.
@@ -346,6 +355,7 @@ struct StreamedRowState {
   float filter_scale;  // the same where filters weigh them,
   float max;           // and their largest: two RowScales
   StreamNeed need;
+  bool is_by_min_p;  // the list has all tokens that min-p, the first filter, keeps
   uint32_t status;   // of the parameters
   uint32_t max_key;  // of the largest value
   float bound;       // lowest value with weight, or above the band

@@ -197,6 +197,8 @@ class SimtContext {
   void wait_for_launch_before() const {}
   void let_next_launch_begin() const {}
 
+  void settle(std::uint32_t *) const {}
+
   void pause(Place place = Place::here()) const { machine_.pause(thread_, place); }
 
   template <class T>

@@ -386,6 +386,7 @@ TEST_P(Streams, OfManyTokensAreCutInABand) {
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> uniform;
   batch.rules.order = SAMPLER_FILTERS_SEQUENTIAL;
+  if (seed / 2 % 2 == 1) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
   for (std::size_t row = 0; row < std::size_t(num_rows); ++row) {
     for (int i = 0; i < batch.num_cols; ++i) {
       const float x = row % 2 == 0 ? -1.1f * std::log(1 + uniform(random) * float(batch.num_cols)) +
@@ -460,8 +461,9 @@ TEST(StreamKinds, OfTemperatureLast) {
   EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
   EXPECT_EQ(kernels::HeldKind::kNone, kernels::held_kind(request));
   all.min_p.value = 0.0f;
-  all.top_p.value = 0.9f;  // nor have bands more
-  EXPECT_EQ(StreamKind::kNone, kernels::stream_kind(request));
+  all.top_p.value = 0.9f;
+  EXPECT_EQ(StreamKind::kAny, kernels::stream_kind(request));
+  EXPECT_EQ(kernels::HeldKind::kNone, kernels::held_kind(request));
   all.top_k.value = 50;
   EXPECT_EQ(StreamKind::kList, kernels::stream_kind(request));
   all.rules.order = SAMPLER_FILTERS_JOINT;
