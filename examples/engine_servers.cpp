@@ -30,7 +30,7 @@ void set_reset_id(const Value &value, Request *request) {
 
 // -1: none.
 void add_end_id(const Value &value, Request *request) {
-  if (value.json != -1) add_ids<&Request::stop>(value, request);
+  if (!is_minus_1(value.json)) add_ids<&Request::stop>(value, request);
 }
 
 // Greedy where nothing asks for sampling, and where a filter leaves one token.

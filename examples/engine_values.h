@@ -100,9 +100,14 @@ inline void set_words(const Value &value, Request *request) {
 inline void set_seed(const Value &value, Request *request) {
   request->seed = value.seed();
 }
+// JSON's comparison takes 2^64 - 1 for -1.
+inline bool is_minus_1(const Json &json) {
+  return !json.is_number_unsigned() && json == -1;
+}
+
 // -1 is a random one.
 inline void set_seed_or_random(const Value &value, Request *request) {
-  request->has_random_seed = value.json == -1;
+  request->has_random_seed = is_minus_1(value.json);
   if (!request->has_random_seed) request->seed = value.seed();
 }
 inline void set_length(const Value &value, Request *request) {

@@ -392,6 +392,9 @@ TEST(Parameters, MayWantARandomSeed) {
   }
   // Others' are seeds as any.
   EXPECT_EQ(read("sglang", R"({"sampling_seed": -1})").seed, ~std::uint64_t{0});
+  for (const char *const preset : {"vllm", "hf_vllm_aligned", "llama.cpp"}) {
+    EXPECT_EQ(read(preset, R"({"seed": 18446744073709551615})").seed, ~std::uint64_t{0});
+  }
   Request fixed = read("vllm", R"({"seed": 0})");
   engine_parameters::draw_random_seed(&fixed);
   EXPECT_EQ(fixed.seed, 0u);
@@ -541,6 +544,8 @@ TEST(Parameters, OfTokensThatEndATextFollowWhatIsIgnored) {
       read("tensorrt_llm", R"({"end_id": 4, "stop_token_ids": [5], "ignore_eos": true})").ends(),
       (Ids{5}));
   EXPECT_TRUE(read("tensorrt_llm", R"({"end_id": -1})").stop.empty());
+  EXPECT_EQ(error_of("tensorrt_llm", R"({"end_id": 18446744073709551615})"),
+            "end_id is 18446744073709551615; it must be an integer of 32 bits");
   EXPECT_EQ(read("hugging_face", R"({"eos_token_id": [5, 6]})").ends(), (Ids{5, 6}));
   // llama.cpp's bans them.
   EXPECT_TRUE(read("llama.cpp", R"({"ignore_eos": true})").bans_end);
