@@ -1,5 +1,6 @@
 // Hugging Face's generation_config.json, and arguments of generate.
 #include <algorithm>
+#include <set>
 
 #include "engine_table.h"
 
@@ -78,10 +79,8 @@ void finish_hugging_face(const Json &parameters, Request *request) {
   const char *const why = ", as Hugging Face has it";
   request->of_vocabulary = {{"bad_words_ids", words, why}, {"sequence_bias", biased, why}};
   // An end token is no bad word.
-  const Ids &stop = request->stop;
-  const auto is_stop = [&](const Ids &word) {
-    return word.size() == 1 && std::find(stop.begin(), stop.end(), word[0]) != stop.end();
-  };
+  const std::set<std::int32_t> stop(request->stop.begin(), request->stop.end());
+  const auto is_stop = [&](const Ids &word) { return word.size() == 1 && stop.count(word[0]) > 0; };
   auto &bad_words = request->bad_words;
   bad_words.erase(std::remove_if(bad_words.begin(), bad_words.end(), is_stop), bad_words.end());
 }

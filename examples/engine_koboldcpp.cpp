@@ -1,6 +1,7 @@
 // The body of a request to koboldcpp's /api/v1/generate. docs/coming-from.md has its rules.
 #include <algorithm>
 #include <sstream>
+#include <unordered_map>
 
 #include "engine_breakers.h"
 #include "engine_table.h"
@@ -47,19 +48,20 @@ void set_ban_of_end(const Value &value, Request *request) {
 void ban_tokens(const Value &value, Request *request) {
   constexpr char kRule[] = "a text with token ids between commas";
   if (!value.json.is_string()) value.fail(kRule);
+  std::unordered_map<std::int32_t, std::size_t> places;  // the first of each id
+  for (std::size_t i = 0; i < request->biased.size(); ++i) places.emplace(request->biased[i], i);
   std::istringstream words(value.json.get<std::string>());
   for (std::string word; std::getline(words, word, ',');) {
     word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
     const Json number = Json::parse(word, nullptr, false);
     if (!Value::is_integer(number)) value.fail(kRule);
     const auto id = number.get<std::int32_t>();
-    const auto found = std::find(request->biased.begin(), request->biased.end(), id);
-    const auto place = static_cast<std::size_t>(found - request->biased.begin());
-    if (found == request->biased.end()) {
+    const auto [found, is_new] = places.emplace(id, request->biased.size());
+    if (is_new) {
       request->biased.push_back(id);
       request->biases.push_back(0);
     }
-    request->biases[place] = -100.0f;
+    request->biases[found->second] = -100.0f;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -676,6 +677,29 @@ TEST(Koboldcpp, HasWordsOfItsOwn) {
   EXPECT_EQ(error_of("koboldcpp", R"({"rep_pen": 1.1, "rep_pen_slope": 0.7})"),
             "rep_pen_slope is 0.7; it must be 1 where rep_pen is above 1: tokens count alike here");
   EXPECT_EQ(error_of("koboldcpp", R"({"rep_pen_slope": 0.7})"), "");
+}
+
+double cpu_seconds() {
+  return double(std::clock()) / CLOCKS_PER_SEC;
+}
+
+// A second at most; a pass over all for each one would take minutes.
+TEST(Requests, OfManyTokensAreReadInOnePass) {
+  constexpr int kMany = 1000000;
+  std::string ids, words;
+  for (int id = 0; id < kMany; ++id) {
+    ids += (id == 0 ? "" : ",") + std::to_string(id);
+    words += (id == 0 ? "[" : ",[") + std::to_string(id) + "]";
+  }
+  const double start = cpu_seconds();
+  const Request bans =
+      read("koboldcpp", R"({"logit_bias": {"7": 1}, "custom_token_bans": ")" + ids + "\"}");
+  EXPECT_EQ(bans.biased.size(), std::size_t{kMany});
+  EXPECT_EQ(std::count(bans.biases.begin(), bans.biases.end(), -100.0f), kMany);
+  const Request ends = read(
+      "hugging_face", R"({"bad_words_ids": [)" + words + R"(], "eos_token_id": [)" + ids + "]}");
+  EXPECT_TRUE(ends.bad_words.empty());
+  EXPECT_LT(cpu_seconds() - start, 30);
 }
 
 TEST(Koboldcpp, HasMirostatAndAdaptiveP) {
