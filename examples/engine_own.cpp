@@ -51,7 +51,7 @@ sampler_stage stage_named(const Value &value, const Json &name) {
 
 void set_stages(const Value &value, Request *request) {
   if (!value.json.is_array() || value.json.size() > SAMPLER_MAX_STAGES) {
-    value.fail("a list of at most 16 names");
+    value.fail("a list of at most " + std::to_string(SAMPLER_MAX_STAGES) + " names");
   }
   sampler_stage *stage = request->params.stages;
   std::fill_n(stage, SAMPLER_MAX_STAGES, 0);

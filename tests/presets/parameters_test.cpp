@@ -971,6 +971,14 @@ TEST(Parameters, OfTheLibrarysOwnNamesAreAllMembers) {
   }
 }
 
+TEST(Parameters, OfTheLibrarysOwnNamesHaveAsManyStagesAsACall) {
+  std::string stages = R"("TOP_K")";
+  for (int i = 1; i < SAMPLER_MAX_STAGES; ++i) stages += R"(,"TOP_K")";
+  EXPECT_EQ(error_of("sampler", R"({"stages": [)" + stages + "]}"), "");
+  const std::string error = error_of("sampler", R"({"stages": [)" + stages + R"(,"TOP_K"]})");
+  EXPECT_NE(error.find("it must be a list of at most 32 names"), std::string::npos) << error;
+}
+
 TEST(Parameters, OfTheLibrarysOwnNames) {
   const sampler_params defaults = sampler_params_default();
   const Request none = read("sampler", "{}");
