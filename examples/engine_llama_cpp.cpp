@@ -56,6 +56,10 @@ void check_number(const Value &value, Request *) {
   value.number();
 }
 
+[[noreturn]] void fail_at(const Value &samplers, const Json &one) {
+  samplers.fail("a list of names, each once: " + one.dump(-1, ' ', true) + " is not one of them");
+}
+
 // Names in any case, with and without "_" or "-"; or a text with a letter for each.
 std::vector<std::string> names_of_samplers(const Value &value) {
   static const std::map<char, const char *> letters = {
@@ -64,14 +68,14 @@ std::vector<std::string> names_of_samplers(const Value &value) {
       {'t', "temp"},      {'i', "infill"}, {'a', "adaptivep"}};
   static const std::map<std::string, const char *> others = {
       {"temperature", "temp"}, {"typ", "typp"}, {"nucleus", "topp"}};
-  constexpr char kRule[] = "a list of names, each once: ";
   std::vector<std::string> names;
   if (value.json.is_string()) {
     for (const char letter : value.json.get<std::string>()) {
       const auto found = letters.find(letter);
       if (found == letters.end()) {
-        value.fail(std::string("made of e, d, s, k, y, p, m, x, t and a, each once: '") + letter +
-                   "' is not one of them");
+        constexpr char kLetters[] = "made of e, d, s, k, y, p, m, x, t and a, each once";
+        if (letter <= ' ' || letter > '~') value.fail(kLetters);
+        value.fail(kLetters + std::string(": '") + letter + "' is not one of them");
       }
       names.emplace_back(found->second);
     }
@@ -79,7 +83,7 @@ std::vector<std::string> names_of_samplers(const Value &value) {
   }
   if (!value.json.is_array()) value.fail("a list of names");
   for (const Json &json : value.json) {
-    if (!json.is_string()) value.fail(kRule + json.dump() + " is not one of them");
+    if (!json.is_string()) fail_at(value, json);
     std::string name;
     for (const char c : json.get<std::string>()) {
       if (c != '_' && c != '-')
@@ -118,7 +122,7 @@ void set_samplers(const Value &value, Request *request) {
     }
     const auto stage = stages.find(name);
     if (stage == stages.end() || std::count(order, order + count, stage->second) > 0) {
-      value.fail("a list of names, each once: " + json.dump() + " is not one of them");
+      fail_at(value, json);
     }
     order[count++] = stage->second;
   }

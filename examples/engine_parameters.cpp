@@ -42,6 +42,12 @@ bool is_preset_of_library(const std::string &name) {
   return sampler_params_preset(&params, sizeof params, name.c_str()) == SAMPLER_OK;
 }
 
+// A user's name on one line, as JSON escapes it.
+std::string escaped(const std::string &name) {
+  const std::string quoted = Json(name).dump(-1, ' ', true, Json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 std::string joined(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words) text += (text.empty() ? "" : ", ") + word;
@@ -57,7 +63,7 @@ Json flat(const Json &parameters, const Engine &engine) {
   all.erase(engine.nested);
   for (const auto &[name, value] : nested->items()) {
     if (find(all, name.c_str())) {
-      throw Error(name + " stands twice: in " + engine.nested + " and beside it");
+      throw Error(escaped(name) + " stands twice: in " + engine.nested + " and beside it");
     }
     all[name] = value;
   }
@@ -125,7 +131,7 @@ class Reading {
     } else if (engine_.ignored.count(name) > 0) {
       if (!says_nothing(value)) ignored_.push_back(name);
     } else {
-      (says_nothing(value) ? empty_ : unknown_).push_back(name);
+      (says_nothing(value) ? empty_ : unknown_).push_back(escaped(name));
     }
   }
 

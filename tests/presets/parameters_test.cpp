@@ -93,6 +93,24 @@ TEST(Parameters, HaveTypes) {
             "tokens");
 }
 
+TEST(Parameters, AreNamedOnOneLine) {
+  const std::pair<const char *, const char *> cases[] = {
+      {R"({"a\nb\u0000\u00e9": 1})", R"(a\nb\u0000\u00e9 is no parameter of llama.cpp that this )"
+                                     "program knows"},
+      {R"({"\u001b": 1, "generation_settings": {"\u001b": 1}})",
+       R"(\u001b stands twice: in generation_settings and beside it)"},
+      {R"({"samplers": "\u00e9"})",
+       R"(samplers is "\u00e9"; it must be made of e, d, s, k, y, p, m, )"
+       "x, t and a, each once"},
+      {R"({"samplers": "k\n"})",
+       R"(samplers is "k\n"; it must be made of e, d, s, k, y, p, m, x, t and a, each once)"},
+      {R"({"samplers": ["\u00e9"]})", R"(samplers is ["\u00e9"]; it must be a list of names, each )"
+                                      R"(once: "\u00e9" is not one of them)"}};
+  for (const auto &[text, error] : cases) EXPECT_EQ(error_of("llama.cpp", text), error);
+  EXPECT_EQ(read("vllm", R"({"\n": []})").notes.back(),
+            R"(not known, and passed over as empty: \n)");
+}
+
 TEST(Parameters, WhoseValueIsNullAreLeftOut) {
   const Request request = read("hugging_face", R"({"top_k": null, "do_sample": true})");
   EXPECT_EQ(request.params.top_k, 50);
