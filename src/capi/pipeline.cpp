@@ -267,6 +267,14 @@ void check_needs(Check &check, const UserParameters &user, const contract::Pipel
   if (out.may_decay()) needs_lists(check, false, "exponential_decay_factor", "stop");
 }
 
+// Whether numbers by slot that turn no stage on may be invalid, which makes a row bad all the same.
+bool may_be_invalid(const UserParameters &user) {
+  const OtherParameters all = other_parameters();
+  return std::any_of(all.begin(), all.end(), [&](const ParameterInfo &parameter) {
+    return parameter.is_float && !parameter.turns_on() && parameter.array_in(user.arrays);
+  });
+}
+
 }  // namespace
 
 // Most calls have none, and should not take the time to look at each. top_p_sum is a rule of top-p.
@@ -313,7 +321,8 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                sampler_stage_name(out.edits.stages[0]), rows_name);
   }
   const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
-  const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive;
+  const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive ||
+                       may_be_invalid(parameters);
   return has_any ? &out : nullptr;
 }
 

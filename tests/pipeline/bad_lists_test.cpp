@@ -196,6 +196,59 @@ TEST(BadLists, OfOtherKinds) {
   }
 }
 
+// Numbers of stages that are off, in a call that has no other stage.
+TEST(BadNumbers, OfNoStageMakeTheirOwnRowsBad) {
+  const Handle handle;
+  const std::vector<float> logits(kNumRows * 8, 0.5F);
+  const float nan = std::nanf("");
+  const std::pair<const float * sampler_row_params::*, std::vector<float>> numbers[] = {
+      {&sampler_row_params::dry_base, {nan}},
+      {&sampler_row_params::dynamic_temperature_exponent, {nan}},
+      {&sampler_row_params::xtc_threshold, {nan}},
+      {&sampler_row_params::adaptive_target, {nan, kInfinity, -kInfinity}},
+      {&sampler_row_params::adaptive_rate, {nan, kInfinity, -kInfinity}},
+      {&sampler_row_params::top_p_least, {nan, kInfinity, -kInfinity}}};
+  for (const auto &[member, bad_ones] : numbers) {
+    for (const float bad : bad_ones) {
+      std::vector<float> values(kNumRows, 1.0F);
+      values[kBadRow] = bad;
+      sampler_row_params row_params = {};
+      row_params.struct_size = sizeof row_params;
+      row_params.*member = values.data();
+      std::vector<std::int32_t> tokens(kNumRows);
+      std::vector<sampler_row_status> status(kNumRows);
+      std::vector<unsigned char> workspace(1 << 16);
+      sampler_sample_args args = {};
+      args.struct_size = sizeof args;
+      args.input.values = logits.data();
+      args.input.num_rows = kNumRows;
+      args.input.num_cols = 8;
+      args.row_params = &row_params;
+      args.exec.workspace = workspace.data();
+      args.exec.workspace_bytes = workspace.size();
+      args.out_token_ids = tokens.data();
+      args.out_row_status = status.data();
+      ASSERT_EQ(sampler_sample(handle.sampler, &args), SAMPLER_OK) << sampler_last_error();
+      std::vector<sampler_row_status> expected(kNumRows, SAMPLER_ROW_OK);
+      expected[kBadRow] = SAMPLER_ROW_INVALID_PARAMETER;
+      EXPECT_EQ(status, expected) << bad;
+      EXPECT_EQ(tokens[kBadRow], -1);
+
+      std::vector<float> probabilities(kNumRows * 8);
+      sampler_filter_args filter = {};
+      filter.struct_size = sizeof filter;
+      filter.input = args.input;
+      filter.row_params = &row_params;
+      filter.exec = args.exec;
+      filter.output = probabilities.data();
+      filter.out_row_status = status.data();
+      status.assign(kNumRows, SAMPLER_ROW_OK);
+      ASSERT_EQ(sampler_filter(handle.sampler, &filter), SAMPLER_OK) << sampler_last_error();
+      EXPECT_EQ(status, expected) << bad;
+    }
+  }
+}
+
 // The last ones, whose ends are nobody else's begins.
 TEST(BadLists, OfBadWordsBySlot) {
   const Handle handle;
