@@ -135,7 +135,8 @@ SAMPLER_API sampler_status sampler_watermark_bias(const sampler_watermark_params
  * before in the output transformers leaves the distribution as it is: do not call it then.
  *
  * INVALID_ARGUMENT: also for green lists, an id outside the vocabulary, and a probability that is
- * negative, infinite or NaN, or a sum of 0. num_tokens is in [1, vocabulary_size]. */
+ * negative, infinite or NaN, or a sum that is not in (0, 2^127). num_tokens is in
+ * [1, vocabulary_size]. */
 SAMPLER_API sampler_status sampler_watermark_tournament(const sampler_watermark_params *params,
                                                         const int64_t *context,
                                                         const int32_t *token_ids,

@@ -177,6 +177,11 @@ void check_probabilities(Check &check, const float *probabilities, int64_t count
   if (check.ok() && sum == 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "probabilities are all 0");
   }
+  // A token that wins has all of it in the end, which f32 must have.
+  if (check.ok() && sum >= 0x1p127) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "the sum of probabilities is %.9g; it must be below 2^127", sum);
+  }
 }
 
 void hold_tournament(const Tournament &tournament, const int64_t *context, int64_t context_length,

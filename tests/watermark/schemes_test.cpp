@@ -436,6 +436,12 @@ TEST(Schemes, ArgumentsAreChecked) {
   float none[] = {0, 0};
   EXPECT_EQ(message(sampler_watermark_tournament(&own.params, context, ids, 2, none)),
             "probabilities are all 0");
+  float huge[] = {0x1p126f, 0x1p126f};
+  EXPECT_EQ(message(sampler_watermark_tournament(&own.params, context, ids, 2, huge)),
+            "the sum of probabilities is 1.70141183e+38; it must be below 2^127");
+  huge[1] = 0x1.8p125f;
+  EXPECT_EQ(sampler_watermark_tournament(&own.params, context, ids, 2, huge), SAMPLER_OK);
+  EXPECT_TRUE(std::isfinite(huge[0]) && std::isfinite(huge[1]));
   ids[1] = -1;
   EXPECT_EQ(message(sampler_watermark_tournament(&own.params, context, ids, 2, probabilities)),
             "token_ids[1] is -1; it must be in [0, vocabulary_size), 50");

@@ -2506,7 +2506,8 @@ functions! {
     /// before in the output transformers leaves the distribution as it is: do not call it then.
     ///
     /// INVALID_ARGUMENT: also for green lists, an id outside the vocabulary, and a probability that is
-    /// negative, infinite or NaN, or a sum of 0. num_tokens is in [1, vocabulary_size].
+    /// negative, infinite or NaN, or a sum that is not in (0, 2^127). num_tokens is in
+    /// [1, vocabulary_size].
     fn sampler_watermark_tournament(params: *const sampler_watermark_params, context: *const i64, token_ids: *const i32, num_tokens: i64, probabilities: *mut f32) -> sampler_status;
     /// Looks for the watermark in an output, token_ids[num_token_ids], in [0, 2^31). Tokens with fewer
     /// than context_length tokens before them are not scored.
