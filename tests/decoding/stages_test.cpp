@@ -415,6 +415,36 @@ TEST(LoopStages, GreedyTextsAreEdited) {
   EXPECT_EQ(texts[0].tokens, (Tokens{0, 1, 2, 3, 4, 5}));
 }
 
+// A temperature that makes a text's rows bad ends that text alone, also where drafts follow the
+// entropy.
+TEST(LoopStages, ABadTemperatureEndsItsOwnText) {
+  const Sampler sampler = make_sampler();
+  for (const float bad : {std::nanf(""), INFINITY, 0x1.8p64f}) {
+    Calls calls;
+    Limits limits;
+    limits.vocabulary_size = kVocabulary;
+    const Logits logits(std::size_t(kVocabulary), 0.0f);
+    Model model(limits, constant_logits(logits), &calls);
+    Model drafter(limits, constant_logits(logits), &calls);
+    Generation generation(&model, {{20}, {21}});
+    generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    generation.args.max_new_tokens = 6;
+    const float temperatures[] = {bad, 1.0f};
+    auto row_params = sized<sampler_row_params>();
+    row_params.temperature = temperatures;
+    generation.args.row_params = &row_params;
+    SpeculativeArgs by_entropy;
+    by_entropy.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+    by_entropy.first_target = 0;
+    for (const Loop &loop : {autoregressive(), speculative(&drafter, by_entropy)}) {
+      const auto &texts = generation.texts_of(sampler.get(), loop);
+      EXPECT_EQ(texts[0].reason, SAMPLER_FINISH_BAD_ROW);
+      EXPECT_TRUE(texts[0].tokens.empty());
+      EXPECT_EQ(texts[1].reason, SAMPLER_FINISH_LENGTH);
+    }
+  }
+}
+
 // What on_tokens changes counts from the next token on.
 TEST(LoopStages, ArraysAreReadInEachStep) {
   const Sampler sampler = make_sampler();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "abi/structs.h"
+#include "contract/weight.h"
 #include "decoding/loops/failure.h"
 #include "decoding/loops/loops.h"
 #include "decoding/session/plain_params.h"
@@ -88,7 +89,9 @@ bool LoopHost::has_adaptive() const {
 float LoopHost::entropy_temperature(int32_t sequence) const {
   const float *const by_text = row_params_.temperature;
   const sampler_params *const params = generation_->args().params;
-  return by_text ? by_text[sequence] : params ? params->temperature : 1.0f;
+  const float value = by_text ? by_text[sequence] : params ? params->temperature : 1.0f;
+  // A text's own may be invalid, NaN too: that makes its rows bad, not the call.
+  return value <= contract::kLargestTemperature ? value : 1.0f;
 }
 
 }  // namespace sampler::decoding
