@@ -213,6 +213,7 @@ static int hold_buffer(Call *call, const char *of, const char *label, PyObject *
   held->owner = NULL;
   ++call->num_held;
   if (view->ndim > MAX_DIMS) return too_many_dims(call, of, label, view->ndim);
+  int64_t stride = view->itemsize;
   out->data = view->buf;
   out->ndim = view->ndim;
   out->element = element_of_format(view->format, view->itemsize);
@@ -220,10 +221,12 @@ static int hold_buffer(Call *call, const char *of, const char *label, PyObject *
   out->device_id = 0;
   out->item_bytes = view->itemsize;
   out->is_readonly = view->readonly;
-  for (int i = 0; i < view->ndim; ++i) {
+  for (int i = view->ndim - 1; i >= 0; --i) { /* arrays of ctypes have no strides */
+    const int64_t own = view->strides ? view->strides[i] : stride;
     out->shape[i] = view->shape[i];
-    out->strides[i] = view->strides[i] / view->itemsize;
-    if (view->strides[i] % view->itemsize && view->shape[i] > 1) out->element = ELEMENT_OTHER;
+    out->strides[i] = own / view->itemsize;
+    if (own % view->itemsize && view->shape[i] > 1) out->element = ELEMENT_OTHER;
+    stride *= view->shape[i];
   }
   finish_array(out);
   return 0;

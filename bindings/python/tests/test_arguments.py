@@ -150,6 +150,15 @@ class Arrays(Expects, unittest.TestCase):
                     "out_token_ids has gaps between its elements; it must be contiguous", s.argmax,
                     LOGITS, memoryview(ints(0, 0, 0))[::2])
 
+    def test_arrays_of_ctypes(self):
+        s = self.sampler
+        rows = (ctypes.c_float * 3 * 2)((1, 3, 2), (5, 4, 0))
+        tokens = (ctypes.c_int32 * 2)()
+        s.argmax(rows, tokens)
+        self.assertEqual(list(tokens), [1, 0])
+        self.assertEqual(list(s.argmax(rows[0])), [1])
+        self.expect_like(InvalidArgument, "^input.values is float64", s.argmax, (ctypes.c_double * 2)())
+
     def test_read_only(self):
         s = self.sampler
         tokens = memoryview(bytes(4)).cast("i")
