@@ -213,10 +213,11 @@ static int hold_buffer(Call *call, const char *of, const char *label, PyObject *
   held->owner = NULL;
   ++call->num_held;
   if (view->ndim > MAX_DIMS) return too_many_dims(call, of, label, view->ndim);
-  int64_t stride = view->itemsize;
+  const Py_ssize_t bytes = view->itemsize > 0 ? view->itemsize : 1; /* an empty struct's is 0 */
+  int64_t stride = bytes;
   out->data = view->buf;
   out->ndim = view->ndim;
-  out->element = element_of_format(view->format, view->itemsize);
+  out->element = view->itemsize > 0 ? element_of_format(view->format, bytes) : ELEMENT_OTHER;
   out->device_type = DLPACK_CPU;
   out->device_id = 0;
   out->item_bytes = view->itemsize;
@@ -224,8 +225,8 @@ static int hold_buffer(Call *call, const char *of, const char *label, PyObject *
   for (int i = view->ndim - 1; i >= 0; --i) { /* arrays of ctypes have no strides */
     const int64_t own = view->strides ? view->strides[i] : stride;
     out->shape[i] = view->shape[i];
-    out->strides[i] = own / view->itemsize;
-    if (own % view->itemsize && view->shape[i] > 1) out->element = ELEMENT_OTHER;
+    out->strides[i] = own / bytes;
+    if (own % bytes && view->shape[i] > 1) out->element = ELEMENT_OTHER;
     stride *= view->shape[i];
   }
   finish_array(out);
