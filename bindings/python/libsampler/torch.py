@@ -30,6 +30,7 @@ from libsampler import _options
 _Option = Any  # a number, a string, a list of numbers, a Tensor, or (Tensor, Tensor)
 
 INT32_MAX = 2**31 - 1
+_MOST_THREADS = 256  # of a sampler
 
 
 class _Samplers(threading.local):
@@ -44,8 +45,8 @@ class _Samplers(threading.local):
             if device.type == "cuda":
                 found = libsampler.Sampler(f"cuda:{device.index}", fallback_token_id=fallback_token_id)
             elif device.type == "cpu":
-                found = libsampler.Sampler(threads=torch.get_num_threads(),
-                                           fallback_token_id=fallback_token_id)
+                threads = min(torch.get_num_threads(), _MOST_THREADS)
+                found = libsampler.Sampler(threads=threads, fallback_token_id=fallback_token_id)
             else:
                 raise ValueError(f"the tensors are on {device}; they must be on a CPU or CUDA device")
             self.found[device, fallback_token_id] = found

@@ -1,6 +1,7 @@
 """libsampler.torch: its operators are the library's calls, and torch can compile them."""
 
 import unittest
+import unittest.mock
 
 import libsampler
 import support
@@ -67,6 +68,11 @@ class Operators(support.Expects, support.Draws, unittest.TestCase):
         self.assertEqual(status.tolist(), [0, 0, 0, 0, 8, 8])
         self.assertEqual(operators.sample(self.logits, 2**64 - 1, 0).tolist(),
                          operators.sample(self.logits, -1, 0).tolist())
+
+    def test_more_threads_than_a_sampler_has(self):
+        with unittest.mock.patch("torch.get_num_threads", return_value=384):
+            sampler = operators._Samplers().get(torch.device("cpu"), None)
+        self.assertEqual(sampler.argmax(self.logits).tolist(), self.logits.argmax(dim=1).tolist())
 
     def test_filter_and_verify(self):
         found = operators.filter(self.logits, top_k=4)
