@@ -17,8 +17,10 @@ tensors of a call are on one device, a CPU or CUDA.
 
 import ast
 import functools
+import operator
 import threading
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -117,7 +119,7 @@ def _split(options: dict[str, _Option]) -> tuple[str, list[Tensor]]:
         elif isinstance(value, (list, tuple)):
             lines.append(f"{name}={[int(each) for each in value]}")
         elif value is not None:
-            lines.append(f"{name}={int(value) if isinstance(value, int) else float(value)}")
+            lines.append(f"{name}={int(value) if isinstance(value, Integral) else float(value)}")
     return "\n".join(lines), tensors
 
 
@@ -252,7 +254,7 @@ _register("verify", _verify,
 
 def _signed(value: int) -> int:
     """The same 64 bits as an operator takes them."""
-    value %= 2**64
+    value = operator.index(value) % 2**64
     return value if value < 2**63 else value - 2**64
 
 

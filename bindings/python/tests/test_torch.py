@@ -69,6 +69,15 @@ class Operators(support.Expects, support.Draws, unittest.TestCase):
         self.assertEqual(operators.sample(self.logits, 2**64 - 1, 0).tolist(),
                          operators.sample(self.logits, -1, 0).tolist())
 
+    def test_numbers_of_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no numpy")
+        numbers = {"top_k": numpy.int64(5), "penalty_window": numpy.int32(7), "temperature": numpy.float32(0.5)}
+        self.assertEqual(operators.sample(self.logits, numpy.int64(3), numpy.uint64(4), **numbers).tolist(),
+                         operators.sample(self.logits, 3, 4, top_k=5, penalty_window=7, temperature=0.5).tolist())
+
     def test_more_threads_than_a_sampler_has(self):
         with unittest.mock.patch("torch.get_num_threads", return_value=384):
             sampler = operators._Samplers().get(torch.device("cpu"), None)
