@@ -172,9 +172,9 @@ def _rows(input: Tensor, probabilities: bool) -> libsampler.Rows:
 def _random(seed: int, offset: int, seeds: Tensor | None, offsets: Tensor | None) -> dict[str, Any]:
     result: dict[str, Any] = {"seed": seed % 2**64, "offset": offset % 2**64}
     if seeds is not None:
-        result["seeds"] = seeds.reshape(-1)
+        result["seeds"] = seeds.reshape(-1).contiguous()
     if offsets is not None:
-        result["offsets"] = offsets.reshape(-1)
+        result["offsets"] = offsets.reshape(-1).contiguous()
     return result
 
 

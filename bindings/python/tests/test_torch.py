@@ -62,6 +62,8 @@ class Operators(support.Expects, support.Draws, unittest.TestCase):
         self.assertEqual(self.drawn(self.logits.double()), self.of_library())
         self.assertEqual(self.drawn(self.logits[:1].expand(6, -1)), self.drawn(self.logits[:1].repeat(6, 1)))
         self.assertEqual(operators.sample(self.logits[:0], 1, 1).shape, (0,))
+        columns = torch.stack([self.seeds, self.offsets], dim=1)
+        self.assertEqual(operators.sample(self.logits, columns[:, 0], columns[:, 1]).tolist(), self.drawn())
         indices = torch.tensor([3, 3, 0, 1, 6, -1])
         found, status = torch.ops.libsampler.sample(self.logits, [], "", False, indices, 2**63 - 1, -1)
         self.assertEqual(found.tolist()[4:], [-1, -1])
