@@ -52,7 +52,7 @@ class SeededSampler(LogitsProcessor):
             seeds = self.seeds = seeds.to(scores.device)
         history: dict[str, Any] = {}
         if "history" not in self.options:
-            offsets = torch.arange(0, rows * length + 1, length, device=scores.device)
+            offsets = torch.arange(rows + 1, device=scores.device) * length
             history["history"] = (offsets, input_ids.reshape(-1).to(torch.int64))
         self.drawn = _operators.sample(scores, seeds, length - self.prompt_length, int64=True, **history,
                                        **self.options)

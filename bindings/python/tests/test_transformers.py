@@ -85,6 +85,13 @@ class Generate(support.Expects, unittest.TestCase):
         self.assertGreater(len({tuple(text) for text in same}), 1)
         self.expect(ValueError, "there are 2 seeds for 4 rows; each row needs one", self.texts, seeds=[1, 2])
 
+    def test_a_prompt_of_embeddings(self):
+        embeddings = self.model.transformer.wte(self.prompt).detach()
+        found = self.model.generate(
+            inputs_embeds=embeddings, attention_mask=torch.ones_like(self.prompt), do_sample=True,
+            max_new_tokens=12, pad_token_id=0, custom_generate=generate, seeds=self.seeds)
+        self.assertEqual(found.tolist(), [text[5:] for text in self.texts()])
+
     def test_greedy_is_transformers_own(self):
         arguments = {"max_new_tokens": 6, "pad_token_id": 0, "do_sample": False}
         self.assertTrue(torch.equal(self.model.generate(self.prompt, **arguments),
