@@ -252,7 +252,7 @@ _register("verify", _verify,
 # ---- Functions --------------------------------------------------------------------------------------------
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
     """The same 64 bits as an operator takes them."""
     value = operator.index(value) % 2**64
     return value if value < 2**63 else value - 2**64
@@ -264,7 +264,7 @@ def _randomness(seed: Any, offset: Any) -> dict[str, Any]:
         if isinstance(value, Tensor):
             result[name + "s"] = value
         else:
-            result[name] = _signed(value)
+            result[name] = signed(value)
     return result
 
 

@@ -10,6 +10,7 @@ sampler_options={"dry_multiplier": 0.8}. Tokens of a row depend on its logits, s
 """
 
 import copy
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -36,7 +37,9 @@ class SeededSampler(LogitsProcessor):
     """
 
     def __init__(self, seeds: Any, prompt_length: int | None = None, **options: Any) -> None:
-        self.seeds = seeds if isinstance(seeds, int) else torch.as_tensor(seeds, dtype=torch.int64)
+        if not isinstance(seeds, (Integral, torch.Tensor)):
+            seeds = [_operators.signed(seed) for seed in seeds]
+        self.seeds = seeds if isinstance(seeds, Integral) else torch.as_tensor(seeds, dtype=torch.int64)
         self.prompt_length = prompt_length
         self.options = options
         self.drawn: torch.Tensor | None = None
@@ -45,7 +48,7 @@ class SeededSampler(LogitsProcessor):
         rows, length = input_ids.shape
         if self.prompt_length is None:
             self.prompt_length = length
-        seeds = self.seeds
+        seeds: Any = self.seeds
         if isinstance(seeds, torch.Tensor):
             if seeds.numel() != rows:
                 raise ValueError(f"there are {seeds.numel()} seeds for {rows} rows; each row needs one")

@@ -83,6 +83,8 @@ class Generate(support.Expects, unittest.TestCase):
         self.assertEqual(drawn[0], drawn[1])
         same = self.texts(self.prompt[:1].expand(4, -1), 7)  # one seed: rows draw independently
         self.assertGreater(len({tuple(text) for text in same}), 1)
+        wide = [2**64 - seed for seed in self.seeds]
+        self.assertEqual(self.texts(seeds=wide), self.texts(seeds=[-seed for seed in self.seeds]))
         self.expect(ValueError, "there are 2 seeds for 4 rows; each row needs one", self.texts, seeds=[1, 2])
 
     def test_a_prompt_of_embeddings(self):
