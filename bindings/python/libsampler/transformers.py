@@ -17,6 +17,9 @@ import torch
 from transformers import GenerationConfig, GenerationMixin, LogitsProcessor, LogitsProcessorList
 from transformers.generation import logits_process as _warpers
 
+import libsampler
+from libsampler import Stage
+
 from . import torch as _operators
 
 # What libsampler does in their place, by the generation config's members of these names.
@@ -69,6 +72,14 @@ def options_of(config: GenerationConfig) -> dict[str, Any]:
             **{name: value for name, value in values.items() if value is not None}}
 
 
+def _all_stages(preset: str) -> list[int]:
+    """The stages of a preset, and where those come that it lacks: edits before the temperature, others last."""
+    own = [stage for stage in libsampler.Params.preset(preset).stages if stage not in (0, Stage.ADAPTIVE)]
+    edits = [stage for stage in own if stage < Stage.TEMPERATURE]
+    return list(dict.fromkeys([*edits, *range(1, Stage.TEMPERATURE), *own,
+                               *range(Stage.TEMPERATURE, Stage.ADAPTIVE + 1)]))
+
+
 def generate(
     model: Any,
     input_ids: Any,
@@ -88,8 +99,9 @@ def generate(
     if generation_config.do_sample:
         if seeds is None:
             seeds = torch.randint(2**62, (input_ids.shape[0],))
-        processors.append(SeededSampler(seeds, input_ids.shape[1],
-                                        **{**options_of(generation_config), **(sampler_options or {})}))
+        options = {**options_of(generation_config), **(sampler_options or {})}
+        options.setdefault("stages", _all_stages(options["preset"]))
+        processors.append(SeededSampler(seeds, input_ids.shape[1], **options))
         config = copy.copy(generation_config)
         config.do_sample = False
     return GenerationMixin._sample(model, input_ids, logits_processor=processors,

@@ -74,6 +74,20 @@ class Generate(support.Expects, unittest.TestCase):
             new = self.without_padding(text)
             self.assertEqual(len(new), len(set(new)) + len(new[:5]) - len(set(new[:5])))
 
+    def test_options_of_stages_that_transformers_lacks(self):
+        stages = [1, 3, 5, 2, 4, 6, 11, 16, 17, 18, 7, 9, 10, 15]  # of the preset, with DRY and XTC
+        options = {"dry_multiplier": 5.0, "dry_allowed_length": 1, "xtc_probability": 0.5}
+        for row, text in enumerate(self.texts(sampler_options=options)):
+            for step in range(len(self.without_padding(text)) - 5):
+                history = torch.tensor(text[:5 + step])
+                logits = self.model(history[None]).logits[:, -1].float()
+                token = operators.sample(
+                    logits, torch.tensor([self.seeds[row]]), step, preset="hugging_face", stages=stages,
+                    history=(torch.tensor([0, len(history)]), history), **options)
+                self.assertEqual(token.item(), text[5 + step])
+        self.assertNotEqual(self.texts(sampler_options={"dry_multiplier": 5.0, "dry_allowed_length": 1}),
+                            self.texts())
+
     def test_seeds(self):
         drawn = []
         for _ in range(2):  # without seeds they are of torch's generator
