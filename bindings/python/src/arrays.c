@@ -249,7 +249,10 @@ static int read_tensor(Call *call, const char *of, const char *label, const DLTe
     stride *= tensor->shape[i];
   }
   finish_array(out);
-  return 0;
+  if (!out->count || tensor->data || call->is_sizing) return 0;
+  /* One that only has a shape, such as torch's FakeTensor. */
+  call_break(call, "%s%s has %lld elements, but no memory", of, label, (long long)out->count);
+  return call_check(call);
 }
 
 /* The functions of a type that exchanges tensors without a capsule each; NULL: it does not. The

@@ -82,6 +82,18 @@ class OnTheCpu(Expects, unittest.TestCase):
         self.assertEqual(self.sampler.argmax(Foreign(array.array("I", [0x40003F80]), (2,),
                                                      dtype=(4, 16)))[0], 1)
 
+    def test_no_memory(self):
+        logits, tokens = Foreign(LOGITS, (2, 4)), Foreign(ints(0, 0))
+        size = self.sampler.sample_workspace_size(logits)
+        for value in (logits, tokens):
+            value._managed.tensor.data = None
+        self.expect(InvalidArgument, "input.values has 8 elements, but no memory", self.sampler.argmax, logits)
+        self.expect(InvalidArgument, "out_token_ids has 2 elements, but no memory", self.sampler.argmax,
+                    Foreign(LOGITS, (2, 4)), tokens)
+        lookup = libsampler.PromptLookup(vocabulary_size=5, max_tokens=4)
+        self.expect_like(InvalidArgument, "but no memory$", lookup.initialize, tokens)
+        self.assertEqual(self.sampler.sample_workspace_size(logits), size)
+
     def test_errors_of_the_package_come_through(self):
         class Broken(Foreign):
             def __dlpack__(self, **_):
