@@ -405,10 +405,11 @@ int call_hold(Call *call, const char *of, const char *label, PyObject *object, A
 }
 
 int shape_of(Call *call, PyObject *object, Array *out) {
-  const int held = call->num_held;
+  const int held = call->num_held, is_broken = call->broken[0] != 0;
   if (!object || object == Py_True || object == Py_False) return 0;
   const int is_array = call_hold(call, "", "", object, out) == 0;
   if (!is_array) PyErr_Clear(); /* who takes the array says what is wrong */
+  if (!is_broken) call->broken[0] = 0;
   release_held(call, held);
   return is_array;
 }

@@ -56,6 +56,8 @@ class OnTheCpu(Expects, unittest.TestCase):
                          Foreign(LOGITS, (2, 2, 1), (3, 2, 1)), ints(0, 0, 0, 0))
         self.expect_like(InvalidArgument, "has 9 dimensions", self.sampler.argmax,
                          Foreign(LOGITS, (1,) * 9), tokens)
+        self.expect_like(InvalidArgument, "^random.seeds has 9 dimensions", self.sampler.sample, LOGITS,
+                         slots=ints(0), offsets=array.array("q", [0, 0]), seeds=Foreign(ints(0), (1,) * 9))
         self.expect_like(InvalidArgument, "^input->num_cols is 0", self.sampler.argmax,
                          _scalar(), tokens)
 
