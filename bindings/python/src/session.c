@@ -601,10 +601,11 @@ static int view_logits(Call *call, Fields *f, int index, const SessionObject *se
   const int failed = take_rows_array(call, f, index, view, array);
   call->is_on_host = 1;
   if (failed) return -1;
-  const int is_bits = array->values.element == ELEMENT_U16 && self->logits_dtype != SAMPLER_F32;
-  if (rows > 0 && !is_bits && view->dtype != self->logits_dtype) {
+  Element element = array->values.element;
+  if (element == ELEMENT_U16) element = view->dtype == SAMPLER_F16 ? ELEMENT_F16 : ELEMENT_BF16;
+  if (rows > 0 && view->dtype != self->logits_dtype) {
     call_break(call, "%s is %s; logits_dtype of the session is %d", f->of->members[index].label,
-               element_name(array->values.element), (int)self->logits_dtype);
+               element_name(element), (int)self->logits_dtype);
   }
   return 0;
 }

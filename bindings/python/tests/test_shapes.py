@@ -95,8 +95,17 @@ class OfRows(Case):
             self.expect(InvalidArgument, "logits has 1 rows of 8 elements; it needs 2 of 8", session.advance, spans,
                         Rows(padded, num_rows=1, num_cols=8))
 
-    def session(self):
-        session = libsampler.Session(self.sampler, max_sequences=2, max_context=9, vocabulary_size=8)
+    def test_bits_in_a_session(self):
+        bits = shaped(array.array("H", [0, 0, 0x4000, 0, 0, 0, 0, 0] * 2), 2, 8)
+        with self.session(logits_dtype=libsampler.Dtype.BF16) as session:
+            spans = session.plan().spans
+            self.expect(InvalidArgument, "logits is float16; logits_dtype of the session is 2", session.advance,
+                        spans, Rows(bits, dtype=libsampler.Dtype.F16))
+            result = session.advance(spans, Rows(bits, dtype=libsampler.Dtype.BF16))
+            self.assertEqual([ids[0] for ids in result.token_ids.tolist()], [2, 2])
+
+    def session(self, **options):
+        session = libsampler.Session(self.sampler, max_sequences=2, max_context=9, vocabulary_size=8, **options)
         for _ in range(2):
             session.add(ints(1), params=GREEDY)
         return session
