@@ -83,7 +83,7 @@ def _int64(name: str, values: int | _Array) -> _Array:
     if not isinstance(values, (jax.Array, np.ndarray)):
         bits = operator.index(values) % 2**64
         return np.array([[bits & 0xFFFFFFFF, bits >> 32]], np.uint32)
-    if values.dtype.kind not in "iu":
+    if not jnp.issubdtype(values.dtype, jnp.integer):
         raise TypeError(f"{name} is {values.dtype}; it must be of integers")
     values = values.reshape(-1)
     if values.dtype.itemsize == 8:

@@ -271,6 +271,8 @@ class CustomCalls(support.Expects, support.Draws, unittest.TestCase):
                 jax.jit(lambda logits: calls.sample(logits, 1, 1, **options))(self.logits)
         self.expect_like(TypeError, "seed is float32; it must be of integers", calls.sample, self.logits,
                          jnp.ones(6), 1)
+        self.expect_like(TypeError, "seed is key<.*>; it must be of integers", calls.sample, self.logits,
+                         jax.random.key(0), 1)
         self.expect_like(TypeError, "float", calls.sample, self.logits, 1.5, 1)
         self.expect_like(ValueError, "random.num_seeds is 5", calls.sample, self.logits, self.seeds[:5], 1)
         self.expect_like(ValueError, "^input has no dimensions", calls.sample, self.logits[0, 0], 1, 1)
