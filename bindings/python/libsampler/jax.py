@@ -88,7 +88,8 @@ def _int64(name: str, values: int | _Array) -> _Array:
     values = values.reshape(-1)
     if values.dtype.itemsize == 8:
         if isinstance(values, np.ndarray):
-            return np.ascontiguousarray(values).view(np.uint32).reshape(-1, 2)
+            native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+            return native.view(np.uint32).reshape(-1, 2)
         return values
     high = jnp.where(values < 0, jnp.uint32(0xFFFFFFFF), jnp.uint32(0))
     return jnp.stack([values.astype(jnp.uint32), high], axis=-1)

@@ -106,8 +106,9 @@ class CustomCalls(support.Expects, support.Draws, unittest.TestCase):
 
     def test_seeds_have_64_bits(self):
         logits = np.tile(self.logits[:1], (4, 1))
-        for seeds in (np.array([-1, 5, 2**63 - 1, -2**63]), np.uint64([2**64 - 1, 5, 2**63, 2**33]),
-                      np.int32([-1, 5, 2**31 - 1, 7]), np.uint32([2**32 - 1, 5, 6, 7])):
+        for seeds in (np.array([-1, 5, 2**63 - 1, -2**63]), np.array([-1, 5, 2**40, 7], ">i8"),
+                      np.uint64([2**64 - 1, 5, 2**63, 2**33]), np.int32([-1, 5, 2**31 - 1, 7]),
+                      np.uint32([2**32 - 1, 5, 6, 7])):
             expected = self.library.sample(logits, seeds=seeds.astype(np.uint64), offset=3).token_ids.tolist()
             self.assertEqual(calls.sample(logits, seeds, 3).tolist(), expected, seeds.dtype)
             self.assertEqual(calls.sample(logits, np.repeat(seeds, 2)[::2], 3).tolist(), expected)
