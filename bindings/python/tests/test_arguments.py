@@ -34,6 +34,8 @@ class Options(Expects, unittest.TestCase):
         self.expect_like(TypeError, "parallel_for is of type float", new, parallel_for=1.5)
         with self.assertRaises(TypeError):
             new("cpu", 2)
+        nothing = dict.fromkeys(("threads", "max_rows", "max_cols", "parallel_for", "parallel_for_user"))
+        self.assertEqual(new(None, **nothing).device, "cpu")
         if not libsampler.capabilities().num_cuda_devices:
             with self.assertRaises(libsampler.Unsupported):
                 new("cuda:0")
