@@ -26,6 +26,11 @@ int to_i32(const char *label, PyObject *value, int32_t *out);
 int to_f32(const char *label, PyObject *value, float *out);
 int to_stream(const char *label, PyObject *value, sampler_stream *out);
 
+/* An optional argument; NULL where it is None. */
+static inline PyObject *unless_none(PyObject *argument) {
+  return argument == Py_None ? NULL : argument;
+}
+
 /* Numbers of elements: 0 where a factor is not positive, since C then reads nothing or refuses the
  * call, and the largest where they would be larger. */
 int64_t product(int64_t a, int64_t b);

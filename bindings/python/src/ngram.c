@@ -282,8 +282,8 @@ static PyObject *propose(PyObject *object, PyObject *arguments, PyObject *keywor
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|OOO:propose", names, &context, &number,
                                    &count_object, &share_object, &out) ||
       to_i64("num_drafts", number, &num_drafts) || check_num_drafts(num_drafts) ||
-      (count_object && to_i64("least_count", count_object, &least_count)) ||
-      (share_object && to_f32("least_share", share_object, &least_share))) {
+      (unless_none(count_object) && to_i64("least_count", count_object, &least_count)) ||
+      (unless_none(share_object) && to_f32("least_share", share_object, &least_share))) {
     return NULL;
   }
   call_begin(&call, NULL, "propose");

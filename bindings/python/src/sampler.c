@@ -107,11 +107,6 @@ int allocator_of(PyObject *object, sampler_allocator *out) {
   return object ? parse_allocator(object, out) : 0;
 }
 
-/* An option; NULL where it is None. */
-static PyObject *given(PyObject *option) {
-  return option == Py_None ? NULL : option;
-}
-
 /* Numbers of the options that are not NULL. */
 static int parse_options(sampler_options *options, PyObject *threads, PyObject *max_rows,
                          PyObject *max_cols, PyObject *fallback, PyObject *parallel_for,
@@ -155,9 +150,9 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *arguments, PyObject *
                                    &threads, &max_rows, &max_cols, &fallback, &host_parameters,
                                    &check_pointers, &parallel_for, &parallel_for_user, &allocator,
                                    &log) ||
-      (given(device) && parse_device(device, &options)) ||
-      parse_options(&options, given(threads), given(max_rows), given(max_cols), fallback,
-                    given(parallel_for), given(parallel_for_user)) ||
+      (unless_none(device) && parse_device(device, &options)) ||
+      parse_options(&options, unless_none(threads), unless_none(max_rows), unless_none(max_cols),
+                    fallback, unless_none(parallel_for), unless_none(parallel_for_user)) ||
       parse_allocator(allocator, &options.allocator)) {
     return NULL;
   }

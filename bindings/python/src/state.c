@@ -327,11 +327,11 @@ static PyObject *serialize(PyObject *object, PyObject *arguments, PyObject *keyw
   int64_t first_slot = 0, num_slots = self->num_slots;
   size_t bytes = 0;
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:serialize", names, &first, &number) ||
-      (first && to_i64("first_slot", first, &first_slot)) ||
-      (number && to_i64("num_slots", number, &num_slots))) {
+      (unless_none(first) && to_i64("first_slot", first, &first_slot)) ||
+      (unless_none(number) && to_i64("num_slots", number, &num_slots))) {
     return NULL;
   }
-  if (!number && first_slot >= 0 && first_slot < num_slots) num_slots -= first_slot;
+  if (!unless_none(number) && first_slot >= 0 && first_slot < num_slots) num_slots -= first_slot;
   if (!self->child.handle) return raise_closed("state");
   if (sampler_enter(self->child.sampler)) return NULL;
   const sampler_t sampler = self->child.sampler->handle;
@@ -364,7 +364,7 @@ static PyObject *deserialize(PyObject *object, PyObject *arguments, PyObject *ke
     return NULL;
   }
   PyObject *result = NULL;
-  if (first && to_i64("first_slot", first, &first_slot)) goto end;
+  if (unless_none(first) && to_i64("first_slot", first, &first_slot)) goto end;
   if (!self->child.handle) {
     raise_closed("state");
     goto end;

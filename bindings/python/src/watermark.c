@@ -117,7 +117,7 @@ PyObject *watermark_detect(PyObject *module, PyObject *arguments, PyObject *keyw
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|Op:watermark_detect", names,
                                    &key_object, &text, &length_object, &keeps_repeated) ||
       to_u64("key", key_object, &key) ||
-      (length_object && to_i64("context_length", length_object, &length))) {
+      (unless_none(length_object) && to_i64("context_length", length_object, &length))) {
     return NULL;
   }
   Call call;

@@ -313,6 +313,7 @@ class Library(Expects, unittest.TestCase):
                                  draw_method=libsampler.DrawMethod.WATERMARK)
                 text.append(drawn.token_ids[0])
         score, num_scored, p_value = libsampler.watermark_detect(key, text)
+        self.assertEqual(libsampler.watermark_detect(key, text, None)[:2], (score, num_scored))
         self.assertTrue(score > 100 and p_value < 1e-6)
         self.assertEqual(num_scored, 60)
         other = libsampler.watermark_detect(key + 1, array.array("q", text), 4, keeps_repeated=True)

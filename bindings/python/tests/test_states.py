@@ -79,6 +79,8 @@ class States(Expects, unittest.TestCase):
         self.assertEqual(state.deserialize(state.serialize(2, 1), first_slot=0), 1)
         self.assertEqual(list(state.read().lengths), [3, 2, 3])
         self.assertEqual(state.serialize(1), state.serialize(1, 2))
+        self.assertEqual(state.serialize(None, None), state.serialize())
+        self.assertEqual(state.deserialize(state.serialize(), first_slot=None), 3)
         with self.assertRaises(libsampler.CorruptData):
             state.deserialize(data[:-1])
         with self.assertRaises(InvalidArgument):
@@ -110,6 +112,8 @@ class Ngrams(Expects, unittest.TestCase):
             self.assertEqual(storage.next_token(ints(1, 2), 0, 0), (4, True))
             self.assertEqual(list(storage.propose(ints(1, 2), 2)), [4, 1])
             self.assertEqual(list(storage.propose(ints(1, 2), 2, least_count=3)), [4])
+            self.assertEqual(list(storage.propose(ints(1, 2), 2, least_count=None, least_share=None)),
+                             list(storage.propose(ints(1, 2), 2)))
             out = ints(0, 0, 0)
             self.assertEqual(storage.propose(ints(1, 2), 2, out_token_ids=out), 2)
             self.assertEqual(list(out), [4, 1, 0])
