@@ -375,6 +375,25 @@ static int hold_capsule(Call *call, const char *of, const char *label, PyObject 
   return read_tensor(call, of, label, tensor, out);
 }
 
+/* 1: it is an array of numpy with the bfloat16 of ml_dtypes, which is held as its bits; 0: it is
+ * not; -1: an exception. */
+static int hold_bfloat16(Call *call, const char *of, const char *label, PyObject *object,
+                         Array *out) {
+  PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+  PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+  const int is_one =
+      name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+  Py_XDECREF(dtype);
+  Py_XDECREF(name);
+  PyErr_Clear();
+  if (!is_one) return 0;
+  PyObject *bits = PyObject_CallMethod(object, "view", "s", "uint16");
+  const int status = bits ? hold_buffer(call, of, label, bits, out) : -1;
+  Py_XDECREF(bits);
+  if (status == 0) out->element = ELEMENT_BF16;
+  return status ? -1 : 1;
+}
+
 int call_hold(Call *call, const char *of, const char *label, PyObject *object, Array *out) {
   if (PyObject_CheckBuffer(object)) {
     if (hold_buffer(call, of, label, object, out) == 0) return 0;
@@ -383,6 +402,8 @@ int call_hold(Call *call, const char *of, const char *label, PyObject *object, A
       return -1;
     }
     PyErr_Clear();
+    const int is_held = hold_bfloat16(call, of, label, object, out);
+    if (is_held) return is_held > 0 ? 0 : -1;
   } else {
     const DLPackExchangeAPI *api = exchange_of(object);
     if (api) return hold_exchanged(call, of, label, object, api, out);

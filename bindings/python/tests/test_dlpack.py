@@ -152,6 +152,21 @@ class OtherPackages(unittest.TestCase):
             with self.assertRaises(InvalidArgument):
                 s.argmax(values.astype(">f4"))
 
+    def test_bfloat16_of_numpy(self):
+        numpy, bfloat16 = self.of("numpy"), self.of("ml_dtypes").bfloat16
+        values = numpy.array([[2, 2.5, 1.5], [4, 0, 1]], bfloat16)
+        output = numpy.zeros((2, 3), bfloat16)
+        with sampler() as s:
+            for rows in (values, numpy.tile(values, 2)[:, :3]):
+                self.assertEqual(s.argmax(rows).tolist(), [1, 0])
+            s.filter(values, params=libsampler.Params(top_k=1), output=output, output_kind=1)
+            self.assertEqual(output.max(axis=1).tolist(), [2.5, 4])
+            with self.assertRaisesRegex(InvalidArgument, "^output is read-only"):
+                output.flags.writeable = False
+                s.filter(values, output=output)
+            with self.assertRaisesRegex(InvalidArgument, "^out_token_ids is bfloat16; it must be int32"):
+                s.argmax(values, numpy.zeros(2, bfloat16))
+
     def test_torch(self):
         torch = self.of("torch")
         values = torch.tensor([[2, 2.5, 1.5], [4, 0, 1]])
