@@ -184,7 +184,7 @@ class Tokenspeed(unittest.TestCase):
     def test_other_stages(self):
         requests = {2: self.request(custom_params={"typical_p": 0.4, "top_n_sigma": 1.5, "min_keep": 2}),
                     7: self.request(custom_params={"dry_multiplier": 100.0, "dry_allowed_length": 1}),
-                    5: self.request(custom_params={"typical_p": "0.4", "min_keep": 1.5, "mine": 1})}
+                    5: self.request(custom_params={"typical_p": "0.4", "min_keep": 1.5, "top_a": 10**400, "mine": 1})}
         found, _ = self.distribution(self.prepare(requests), self.logits[:3])
         expected = operators.filter(self.logits[:1], typical_p=0.4, top_n_sigma=1.5, min_keep=2)
         torch.testing.assert_close(found[:1], expected)

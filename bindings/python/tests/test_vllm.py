@@ -127,6 +127,8 @@ class Processor(support.Expects, unittest.TestCase):
     def test_bad_arguments(self):
         for extra, pattern in (({"dry_multiplier": "1"}, "dry_multiplier.* must be a finite number"),
                                ({"typical_p": float("nan")}, "typical_p.* is nan"),
+                               ({"top_a": 1e39}, "top_a.* must be a finite number"),
+                               ({"dry_base": 10**400}, "dry_base.* must be a finite number"),
                                ({"min_keep": 1.5}, "min_keep.* must be an integer")):
             self.expect_like(ValueError, pattern, self.processor.validate_params, self.request(extra=extra))
 
