@@ -394,7 +394,7 @@ static int hold_bfloat16(Call *call, const char *of, const char *label, PyObject
   return status ? -1 : 1;
 }
 
-int call_hold(Call *call, const char *of, const char *label, PyObject *object, Array *out) {
+static int hold_any(Call *call, const char *of, const char *label, PyObject *object, Array *out) {
   if (PyObject_CheckBuffer(object)) {
     if (hold_buffer(call, of, label, object, out) == 0) return 0;
     /* numpy has arrays that its buffers cannot describe. */
@@ -422,6 +422,14 @@ int call_hold(Call *call, const char *of, const char *label, PyObject *object, A
   }
   int status = hold_capsule(call, of, label, object, method, out);
   Py_DECREF(method);
+  return status;
+}
+
+/* An object's own code may take it from where it was given. */
+int call_hold(Call *call, const char *of, const char *label, PyObject *object, Array *out) {
+  Py_INCREF(object);
+  const int status = hold_any(call, of, label, object, out);
+  Py_DECREF(object);
   return status;
 }
 
@@ -631,6 +639,7 @@ int take_lists(Call *call, const char *of, PyObject *object, sampler_token_lists
   PyObject *pair[2] = {NULL, NULL};
   Fields given = {&token_lists_struct, (char *)out, pair, 0};
   if (!object) return 0;
+  if (call_keep(call, object)) return -1; /* see call_hold */
   if (Py_TYPE(object) == struct_type(&token_lists_struct)) {
     given = struct_fields(object);
     memcpy(out, given.data, sizeof *out);
@@ -924,6 +933,7 @@ int take_rows_array(Call *call, Fields *fields, int index, sampler_rows *out, Ro
                     fields_given(&given, rows__row_stride);
   if (object) {
     Array *values = &arrays->values;
+    if (call_keep(call, object)) return -1; /* see call_hold */
     if (call_hold(call, of, "values", object, values)) return -1;
     if (!call->like) call->like = object;
     arrays->has_values = 1;

@@ -7,7 +7,7 @@ import unittest
 import dlpack
 import libsampler
 from dlpack import CUDA, Foreign
-from libsampler import InvalidArgument, Reports
+from libsampler import InvalidArgument, Params, Pipeline, Reports, Rows, TokenLists
 from support import Expects, floats, ints, sampler
 
 LOGITS = floats(2.0, 2.5, 1.5, -1.0, 0.0, 0.0, 1.0, 9.0)
@@ -95,6 +95,21 @@ class OnTheCpu(Expects, unittest.TestCase):
         lookup = libsampler.PromptLookup(vocabulary_size=5, max_tokens=4)
         self.expect_like(InvalidArgument, "but no memory$", lookup.initialize, tokens)
         self.assertEqual(self.sampler.sample_workspace_size(logits), size)
+
+    def test_arrays_that_take_others_away(self):
+        class Taking(Foreign):
+            def __dlpack__(self, **keywords):
+                self.take()
+                return super().__dlpack__(**keywords)
+
+        for _ in range(20):
+            rows = Rows(Taking(LOGITS, (2, 4)))
+            rows.values.take = lambda: setattr(rows, "values", None)
+            self.assertEqual(list(self.sampler.sample(rows, params=Params(top_k=1)).token_ids), [1, 3])
+            pipeline = Pipeline(banned=TokenLists(Taking(array.array("q", [0, 1])), ints(1)))
+            pipeline.banned.offsets.take = lambda: setattr(pipeline, "banned", None)
+            found = self.sampler.sample(Foreign(LOGITS, (2, 4)), params=Params(top_k=1), pipeline=pipeline)
+            self.assertEqual(list(found.token_ids), [0, 3])
 
     def test_errors_of_the_package_come_through(self):
         class Broken(Foreign):
