@@ -144,8 +144,8 @@ constexpr Case kCases[] = {
     {"Relaxed", SAMPLER_ACCEPT_RELAXED, false, true, SAMPLER_LOGITS, false, 4, 2.2},
     {"RelaxedTree", SAMPLER_ACCEPT_RELAXED, true, true, SAMPLER_LOGITS, false, 5, 2.75},
     {"Deferred", SAMPLER_ACCEPT_DEFERRED, false, true, SAMPLER_LOGITS, false, 8, 2.1},
-    {"Synthetic", SAMPLER_ACCEPT_SYNTHETIC, false, false, SAMPLER_LOGITS, false, 3, 1.26},
-    {"SyntheticTree", SAMPLER_ACCEPT_SYNTHETIC, true, false, SAMPLER_LOGITS, false, 3, 1.26},
+    {"Synthetic", SAMPLER_ACCEPT_SYNTHETIC, false, false, SAMPLER_LOGITS, false, 3, 2.0},
+    {"SyntheticTree", SAMPLER_ACCEPT_SYNTHETIC, true, false, SAMPLER_LOGITS, false, 3, 2.0},
 };
 
 std::string name_of_case(const testing::TestParamInfo<Case> &which) {
