@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "contract/log2.h"
+#include "contract/parameter_table.h"
 
 namespace sampler::kernels {
 
@@ -52,6 +53,15 @@ StreamNeed need_of_all(const contract::SampleRequest &request) {
 // Whether a row needs the general kernel does not depend on its reports.
 bool is_all_for_general_kernel(const contract::SampleRequest &request) {
   return !request.parameters.differ_by_slot() && need_of_all(request) == StreamNeed::kOther;
+}
+
+// Whether slots have numbers of stages, which may be invalid: only lists and edits check these.
+bool has_numbers_by_slot(const contract::Pipeline &stages) {
+  bool has_array = false;
+  contract::for_each_stage_parameter(&stages, [&](int, sampler_stage, const auto *number) {
+    has_array |= number->array != nullptr;
+  });
+  return has_array || stages.adaptive_values || stages.state_slots;
 }
 
 // Whether stages change what filters keep, or the draw.
@@ -166,9 +176,7 @@ StreamKind stream_kind(const StagedSampleRequest &request) {
                            !is_all_for_general_kernel(request);
   if (!is_streamed) return StreamKind::kNone;
   if (request.stages.has_edits()) return StreamKind::kEdited;
-  // Only edits check the slots' numbers.
-  const bool has_values = request.stages.adaptive_values || request.stages.state_slots;
-  return has_values ? StreamKind::kNone : StreamKind::kAny;
+  return has_numbers_by_slot(request.stages) ? StreamKind::kNone : StreamKind::kAny;
 }
 
 StreamedLists plan_lists(const StagedSampleRequest &request) {

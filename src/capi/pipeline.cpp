@@ -320,10 +320,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                "SAMPLER_LOGITS",
                sampler_stage_name(out.edits.stages[0]), rows_name);
   }
-  const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
-  const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive ||
-                       may_be_invalid(parameters);
-  return has_any ? &out : nullptr;
+  return out.is_on() || may_be_invalid(parameters) ? &out : nullptr;
 }
 
 namespace {

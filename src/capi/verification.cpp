@@ -360,7 +360,7 @@ contract::Parameters read_draft_parameters(Check &check, const VerifyArguments &
                                            int64_t num_slots) {
   const bool is_logits = request.draft.values && request.draft.kind == SAMPLER_LOGITS;
   if (!args.call.draft_params && !args.call.draft_row_params) {
-    if (is_logits && rules.positions.pipeline) {
+    if (is_logits && rules.positions.pipeline && rules.positions.pipeline->is_on()) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "draft_params is NULL; it must be set where the target has stages beside "
                  "temperature, top-k, top-p and min-p and draft is SAMPLER_LOGITS");

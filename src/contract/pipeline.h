@@ -344,6 +344,11 @@ struct Pipeline {
 
   // Whether the stages may change the input row before the draw.
   SAMPLER_HD bool changes_rows() const { return has_edits() || has_windows; }
+
+  // Whether a stage may be on; else only the slots' numbers are checked.
+  SAMPLER_HD bool is_on() const {
+    return changes_rows() || forced_token_ids || adaptive_values || adaptive.may_decay();
+  }
 };
 
 // A slot's history, oldest token first.
