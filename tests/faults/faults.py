@@ -1082,6 +1082,24 @@ FAULTS = [
           "before + bins[bin].value() < least; ++i)", "before < least; ++i)")],
         [streamed_rows("OfManyTokensAreCutInABand")]),
     Fault(
+        "band_drawn_as_filters_weigh_it",
+        "tokens above a band cut at temperature 1 are drawn by chunk as filters weigh them",
+        [("kernels/stream/band.cuh", "load_fresh(&chunk_words()[2 * kMostChunks + ctx.lane()])",
+          "load_fresh(&chunk_words()[ctx.lane()])")],
+        [streamed_rows("OfManyTokensAreCutInABand")]),
+    Fault(
+        "list_of_min_p_taken_for_a_part",
+        "top-p after min-p looks for the weight of more tokens than min-p keeps",
+        [("kernels/stream/stream.cuh", "total, state().is_by_min_p);", "total, false);")],
+        [streamed_rows("EqualTheCpuInAnyOrderAndSlots")]),
+    Fault(
+        "numbers_of_stages_unseen_by_streams",
+        "streams draw from rows whose slot has invalid numbers of stages that are off",
+        [("kernels/stream/stream.cpp",
+          "return has_array || stages.adaptive_values || stages.state_slots;",
+          "return stages.adaptive_values || stages.state_slots;")],
+        [("stages_simt_test", "Members/NumbersOfNoStage.MakeTheirRowsBadOnDevices/2")]),
+    Fault(
         "edited_values_of_the_first_in_a_word",
         "tokens of a streamed row have the value that edits give to the first of 32",
         [("kernels/stream/values.cuh",
@@ -1150,8 +1168,8 @@ FAULTS = [
     Fault(
         "values_of_slots_unchecked",
         "streamed rows without edits are drawn from whatever their slots' adaptive values are",
-        [("kernels/stream/stream.cpp", "return has_values ? StreamKind::kNone : StreamKind::kAny;",
-          "return StreamKind::kAny;")],
+        [("kernels/stream/stream.cpp",
+          "return has_array || stages.adaptive_values || stages.state_slots;", "return has_array;")],
         [streamed_reports("OfTwoTotals")]),
     Fault(
         "held_draws_of_one_total",

@@ -167,6 +167,11 @@ class OtherPackages(unittest.TestCase):
             with self.assertRaises(InvalidArgument):
                 s.argmax(values.astype(">f4"))
 
+    def test_numpy_elements_without_bytes(self):
+        numpy = self.of("numpy")
+        with sampler() as s, self.assertRaisesRegex(InvalidArgument, "^input.values is of another type"):
+            s.argmax(numpy.zeros(3, numpy.dtype([])))
+
     def test_bfloat16_of_numpy(self):
         numpy, bfloat16 = self.of("numpy"), self.of("ml_dtypes").bfloat16
         values = numpy.array([[2, 2.5, 1.5], [4, 0, 1]], bfloat16)
