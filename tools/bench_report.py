@@ -315,6 +315,8 @@ GPU_OPERATIONS = {
     "top_p0.9_probabilities": "top-p 0.9 of probabilities",
     "temperature": "temperature",
     "min_p0.05": "min-p 0.05",
+    "top_p0.9_last": "top-p 0.9, then the temperature",
+    "min_p0.05_top_p0.9": "min-p 0.05, then top-p 0.9",
     "joint": "joint",
     "top_k1000": "top-k 1000",
     "softmax": "softmax",

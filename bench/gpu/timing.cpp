@@ -318,6 +318,12 @@ const Work kWorks[] = {
     {"all_outputs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report, params(1.0f, 50, 0.9f, 0.0f)},
     {"top_p0.9_probabilities", SAMPLER_PROBABILITIES, false, 1, 1, &sample,
      params(1.0f, 0, 0.9f, 0.0f)},
+    {"top_p0.9_last", SAMPLER_LOGITS, false, 1, 1, &sample, params_with([](auto *of) {
+       of->temperature = 0.8f, of->top_p = 0.9f;
+       of->temperature_order = SAMPLER_TEMPERATURE_LAST;
+     })},
+    {"min_p0.05_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample,
+     params(0.8f, 0, 0.9f, 0.05f, SAMPLER_FILTERS_MIN_P_FIRST)},
     {"penalties1000", SAMPLER_LOGITS, false, 1, 1, &sample_from_text, params_with_penalties()},
     {"penalties1000_top20", SAMPLER_LOGITS, false, 1, 1, &sample_from_text_and_report_top,
      params_with_penalties()},
