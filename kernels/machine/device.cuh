@@ -39,6 +39,7 @@
 //   ended
 //                                     and its writes are visible; this one may have begun earlier
 //   let_next_launch_begin()           the next launch may begin before this one has ended
+//   settle(u32 *)                     has the value computed here, once, not again at each use
 //   pause()                           between polls for what another block publishes
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
 //   load_streamed<T>(const T *)       the same of 16 bytes that nobody writes during the launch and

@@ -954,7 +954,6 @@ class NumbersOfNoStage : public testing::TestWithParam<const float * sampler_row
   static constexpr std::size_t kBytes = std::size_t(8) << 20;
 
   NumbersOfNoStage() {
-    numbers_.struct_size = sizeof numbers_;
     numbers_.*GetParam() = values_.data();
     for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = float(i * 7919 % 10007) * 1e-3F;
   }
@@ -964,8 +963,60 @@ class NumbersOfNoStage : public testing::TestWithParam<const float * sampler_row
     return reinterpret_cast<void *>((address + 255) / 256 * 256);
   }
 
+  void expect_bad_draw(const sampler_params &params, bool has_reports) {
+    std::vector<float> logprobs(kRows);
+    auto reports = sized<sampler_report_args>();
+    reports.logprob_kind = SAMPLER_LOGPROB_RAW;
+    reports.out_logprobs = logprobs.data();
+    std::vector<std::int32_t> tokens(kRows);
+    std::vector<sampler_row_status> status(kRows, kOk);
+    auto args = sized<sampler_sample_args>();
+    args.input.values = logits_.data();
+    args.input.num_rows = kRows;
+    args.input.num_cols = kCols;
+    args.params = &params;
+    args.row_params = &numbers_;
+    args.reports = has_reports ? &reports : nullptr;
+    args.exec.workspace = workspace();
+    args.exec.workspace_bytes = kBytes;
+    args.out_token_ids = tokens.data();
+    args.out_row_status = status.data();
+    ASSERT_EQ(sampler_sample(device_.get(), &args), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(status, (std::vector<sampler_row_status>{kOk, kBad, kOk}));
+    EXPECT_EQ(tokens[1], -1);
+  }
+
+  void expect_bad_verification(const sampler_params &params, sampler_acceptance rule,
+                               bool has_draft) {
+    const std::vector<std::int32_t> drafts = {1, 2, 3, 4};
+    std::vector<std::int32_t> tokens(kSequences * (kDrafts + 1));
+    std::vector<sampler_row_status> status(kSequences, kOk);
+    auto acceptance = sized<sampler_acceptance_params>();
+    acceptance.rule = rule;
+    auto args = sized<sampler_verify_args>();
+    args.target.values = logits_.data();
+    args.target.num_rows = kSequences * (kDrafts + 1);
+    args.target.num_cols = kCols;
+    args.num_drafts = kDrafts;
+    if (has_draft) {
+      args.draft = args.target;
+      args.draft.num_rows = kSequences * kDrafts;
+    }
+    args.draft_token_ids = drafts.data();
+    args.params = &params;
+    args.row_params = &numbers_;
+    args.acceptance = &acceptance;
+    args.exec.workspace = workspace();
+    args.exec.workspace_bytes = kBytes;
+    args.out_token_ids = tokens.data();
+    args.out_row_status = status.data();
+    ASSERT_EQ(sampler_verify(device_.get(), &args), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(status, (std::vector<sampler_row_status>{kOk, kBad})) << rule << has_draft;
+  }
+
+  static constexpr sampler_row_status kOk = SAMPLER_ROW_OK, kBad = SAMPLER_ROW_INVALID_PARAMETER;
   const std::vector<float> values_ = {1, std::nanf(""), 1};  // of slots
-  sampler_row_params numbers_ = {};
+  sampler_row_params numbers_ = sized<sampler_row_params>();
   std::vector<float> logits_ = std::vector<float>(kSequences * (kDrafts + 1) * kCols);
   std::vector<char> workspace_ = std::vector<char>(kBytes + 256);
 };
@@ -979,63 +1030,13 @@ TEST_P(NumbersOfNoStage, MakeTheirRowsBadOnDevices) {
   top_k.top_k = 50;
   top_p.top_p = last.top_p = 0.9F;
   last.temperature_order = SAMPLER_TEMPERATURE_LAST;
-  const sampler_row_status ok = SAMPLER_ROW_OK, bad = SAMPLER_ROW_INVALID_PARAMETER;
   for (const sampler_params &params : {temperature, greedy, top_k, top_p, last}) {
     for (const bool has_reports : {false, true}) {
-      std::vector<float> logprobs(kRows);
-      sampler_report_args reports = {};
-      reports.struct_size = sizeof reports;
-      reports.logprob_kind = SAMPLER_LOGPROB_RAW;
-      reports.out_logprobs = logprobs.data();
-      std::vector<std::int32_t> tokens(kRows);
-      std::vector<sampler_row_status> status(kRows, ok);
-      sampler_sample_args args = {};
-      args.struct_size = sizeof args;
-      args.input.values = logits_.data();
-      args.input.num_rows = kRows;
-      args.input.num_cols = kCols;
-      args.params = &params;
-      args.row_params = &numbers_;
-      args.reports = has_reports ? &reports : nullptr;
-      args.exec.workspace = workspace();
-      args.exec.workspace_bytes = kBytes;
-      args.out_token_ids = tokens.data();
-      args.out_row_status = status.data();
-      ASSERT_EQ(sampler_sample(device_.get(), &args), SAMPLER_OK) << sampler_last_error();
-      EXPECT_EQ(status, (std::vector<sampler_row_status>{ok, bad, ok}));
-      EXPECT_EQ(tokens[1], -1);
+      ASSERT_NO_FATAL_FAILURE(expect_bad_draw(params, has_reports));
     }
-    const std::vector<std::int32_t> drafts = {1, 2, 3, 4};
-    for (const sampler_acceptance rule : {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_SAMPLE_MATCH}) {
-      for (const bool has_draft : {false, true}) {
-        if (has_draft && rule != SAMPLER_ACCEPT_STANDARD) continue;
-        std::vector<std::int32_t> tokens(kSequences * (kDrafts + 1));
-        std::vector<sampler_row_status> status(kSequences, ok);
-        sampler_acceptance_params acceptance = {};
-        acceptance.struct_size = sizeof acceptance;
-        acceptance.rule = rule;
-        sampler_verify_args args = {};
-        args.struct_size = sizeof args;
-        args.target.values = logits_.data();
-        args.target.num_rows = kSequences * (kDrafts + 1);
-        args.target.num_cols = kCols;
-        args.num_drafts = kDrafts;
-        if (has_draft) {
-          args.draft = args.target;
-          args.draft.num_rows = kSequences * kDrafts;
-        }
-        args.draft_token_ids = drafts.data();
-        args.params = &params;
-        args.row_params = &numbers_;
-        args.acceptance = &acceptance;
-        args.exec.workspace = workspace();
-        args.exec.workspace_bytes = kBytes;
-        args.out_token_ids = tokens.data();
-        args.out_row_status = status.data();
-        ASSERT_EQ(sampler_verify(device_.get(), &args), SAMPLER_OK) << sampler_last_error();
-        EXPECT_EQ(status, (std::vector<sampler_row_status>{ok, bad})) << rule << has_draft;
-      }
-    }
+    ASSERT_NO_FATAL_FAILURE(expect_bad_verification(params, SAMPLER_ACCEPT_STANDARD, false));
+    ASSERT_NO_FATAL_FAILURE(expect_bad_verification(params, SAMPLER_ACCEPT_STANDARD, true));
+    ASSERT_NO_FATAL_FAILURE(expect_bad_verification(params, SAMPLER_ACCEPT_SAMPLE_MATCH, false));
   }
 }
 
