@@ -20,16 +20,18 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
  protected:
   using Base = StreamListing<Context, kDtype, kKind>;
   using Base::Base;
-  using Base::chunk_words, Base::ctx, Base::group_of, Base::item, Base::kBinsOfThread,
-      Base::kIsGiven, Base::request, Base::selected_of, Base::shared, Base::slot, Base::state,
-      Base::stream, Base::sum_before, Base::sum_of_lanes, Base::sum_of_warps, Base::sum_of_weights,
+  using Base::chunk_words, Base::ctx, Base::filter_scale, Base::group_of, Base::item,
+      Base::kBinsOfThread, Base::kEdits, Base::kIsGiven, Base::publish_maximum, Base::publish_value,
+      Base::request, Base::selected_of, Base::shared, Base::slot, Base::state, Base::stream,
+      Base::sum_before, Base::sum_of_lanes, Base::sum_of_warps, Base::sum_of_weights,
       Base::values_of;
   using typename Base::Group;
   using typename Base::Row;
   using typename Base::TilePatch;
   using typename Base::VectorValues;
 
-  static constexpr int kIdBits = 20;  // of kMaxVocabulary
+  static constexpr float kUnitsOfPivot = 0x1p16f;  // of a sample's mass, that the pivot weighs
+  static constexpr int kIdBits = 20;               // of kMaxVocabulary
   static constexpr uint32_t kIdMask = (uint32_t(1) << kIdBits) - 1;
   static constexpr uint64_t kNoPlace = ~uint64_t(0);  // beyond those of the band
 
@@ -41,32 +43,40 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     return (this->row().lead + this->row().count) / Row::kElements;
   }
 
-  // Calls f(element) for `sampled` of these vectors: for the most that are, at even distances, or
-  // for all.
+  // Calls f(element) for those of these vectors that are sampled, from `begin` to `end`: of the
+  // most that are, at even distances, or of all.
   template <class F>
-  SAMPLER_DEVICE void for_each_sampled(int sampled, const F &f) const {
-    constexpr int kAtOnce = 4;  // what registers allow
+  SAMPLER_DEVICE void for_each_sampled(int begin, int end, const F &f) const {
+    constexpr int kAtOnce = kDtype == SAMPLER_F32 && !kEdits ? 4 : 2;  // what registers allow
+    constexpr int kParts = 2;                                          // of a vector, for less code
     const auto *const vectors =
         reinterpret_cast<const Vector *>(this->row().begin) + first_vector();
     const uint32_t num_vectors = uint32_t(end_vector() - first_vector());
     const auto vector_at = [&](int at) {
-      return sampled < kSampledVectors ? uint32_t(at)
-                                       : uint32_t(at) * num_vectors / kSampledVectors;
+      return num_vectors < uint32_t(kSampledVectors) ? uint32_t(at)
+                                                     : uint32_t(at) * num_vectors / kSampledVectors;
     };
     SAMPLER_KEEP_ROLLED
-    for (int first = ctx.thread(); first < sampled; first += kAtOnce * Context::kThreads) {
+    for (int first = begin + ctx.thread(); first < end; first += kAtOnce * Context::kThreads) {
       Vector raw[kAtOnce];
       SAMPLER_UNROLLED
       for (int i = 0; i < kAtOnce; ++i) {
         const int place = first + i * Context::kThreads;
-        raw[i] = ctx.load_streamed(&vectors[vector_at(place < sampled ? place : first)]);
+        raw[i] = ctx.load_streamed(&vectors[vector_at(place < end ? place : first)]);
       }
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kAtOnce && first + i * Context::kThreads < sampled; ++i) {
+      for (int i = 0; i < kAtOnce && first + i * Context::kThreads < end; ++i) {
         const int vector = first_vector() + int(vector_at(first + i * Context::kThreads));
-        const VectorValues values = values_of(vector * Row::kElements, raw[0]);
-        SAMPLER_UNROLLED
-        for (int j = 0; j < Row::kElements; ++j) f(values.x[j]);
+        VectorValues values = values_of(vector * Row::kElements, raw[0]);
+        SAMPLER_KEEP_ROLLED
+        for (int part = 0; part < kParts; ++part) {
+          SAMPLER_UNROLLED
+          for (int j = 0; j < Row::kElements / kParts; ++j) f(values.x[j]);
+          SAMPLER_UNROLLED
+          for (int j = 0; j < Row::kElements - Row::kElements / kParts; ++j) {
+            values.x[j] = values.x[j + Row::kElements / kParts];
+          }
+        }
         SAMPLER_UNROLLED
         for (int j = 0; j < kAtOnce - 1; ++j) raw[j] = raw[j + 1];
       }
@@ -83,46 +93,91 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     return at > 1.0f ? contract::float_of(uint32_t(at)) : contract::float_of(1);
   }
 
-  // Places the band, if top-p keeps more than the list, which has all tokens from `pivot` up.
-  // False: there would be too many tokens. What it estimates decides where a token is looked for,
-  // never which one it is.
-  SAMPLER_DEVICE bool place_band(float pivot) {
-    constexpr int kSampleBins = kStreamedTokens;
-    constexpr float kUnits = 0x1p16f;  // of mass, as many as the pivot weighs
-    static_assert(kSampledVectors * Row::kElements < 1 << 16,
-                  "what is sampled has fewer than 2^32");
-    constexpr float kOctaves = 18.0f;        // lighter tokens weigh nothing
-    constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
-    constexpr float kLeastDeviations = 2.0f;
-    constexpr float kMost = 0.97f * kBandTokens;
-    const contract::RowScale scale = this->filter_scale();
-    const float p = state().parameters.top_p;
-    const float of_pivot = contract::relative_for_weight(scale, pivot);
+  // What sampled values lie in: bins from the pivot down to what weighs nothing.
+  SAMPLER_DEVICE float units_of_octave() const {
+    return kIsGiven ? 0x1p23f : 1.0f / filter_scale().scale;
+  }
+  SAMPLER_DEVICE float lowest_coordinate(float pivot) const {
+    constexpr float kOctaves = 18.0f;  // lighter tokens weigh nothing
+    return coordinate(pivot) - kOctaves * units_of_octave();
+  }
+
+  // Whether the list has all tokens that it is to have.
+  SAMPLER_DEVICE bool fits() const {
+    return shared.num_groups <= uint32_t(kStreamedTokens) &&
+           shared.num_listed <= uint32_t(kStreamedTokens);
+  }
+
+  // Whether top-p may keep more than the list, which has all tokens from `pivot` up. Then sets what
+  // a sample of the row follows from. Called by the whole block.
+  SAMPLER_DEVICE bool needs_sample(float pivot) const {
+    const contract::RowScale scale = filter_scale();
     uint64_t own_listed = 0;
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < this->count(); i += Context::kThreads) {
       own_listed += contract::weight(scale, contract::value_of_rank(shared.row.list[i]));
     }
     const float of_list = float(sum_of_weights(own_listed, 1)) * 0x1p-44f;
-    if (ctx.thread() == 0) state().bound = contract::float_of(contract::kInfinityBits);
+    const float floor = lowest_coordinate(pivot), least = coordinate(shared.lowest);
+    const float units = coordinate(pivot) - (least > floor ? least : floor);
+    const float bins_of_unit = float(kSampleBins - 1) / units;
     // No other token weighs more than the pivot.
-    const float most_of_rest = float(int(request.input.num_cols) - this->count()) * of_pivot;
-    if (of_list > p * 1.0001f * (of_list + most_of_rest)) return true;
+    const float most_of_rest = float(int(request.input.num_cols) - this->count()) *
+                               contract::relative_for_weight(scale, pivot);
+    const float p = state().parameters.top_p;
+    if (of_list > p * 1.0001f * (of_list + most_of_rest)) return false;
+    if (!(bins_of_unit > 0.0f && bins_of_unit < 0x1p60f)) return false;
+    if (ctx.thread() == 0) shared.sample = {pivot, of_list, float(this->count()), bins_of_unit};
+    return true;
+  }
 
-    const int num_vectors = end_vector() - first_vector();
-    const int sampled = num_vectors < kSampledVectors ? num_vectors : kSampledVectors;
-    const float of_octave = kIsGiven ? 0x1p23f : 1.0f / scale.scale;
-    const float from = coordinate(pivot), floor = from - kOctaves * of_octave;
-    const float least = coordinate(shared.lowest), lowest = least > floor ? least : floor;
-    const float bins_of_unit = float(kSampleBins - 1) / (from - lowest);
-    if (!(lowest < from) || !(bins_of_unit < 0x1p60f)) return true;
+  // Publishes where the row's band lies, if its list is too short. Where several blocks sample the
+  // row, the last of them does.
+  SAMPLER_DEVICE StreamRest sample() {
+    if (item().step == StreamStep::kRead && ctx.thread() == 0) {
+      state().bound = contract::float_of(contract::kInfinityBits);
+    }
+    ctx.sync();
+    bool is_placed = fits();
+    if (shared.sample.num_listed > 0.0f) {
+      const float units_of_one =
+          kUnitsOfPivot / contract::relative_for_weight(filter_scale(), shared.sample.pivot);
+      const int num_vectors = end_vector() - first_vector();
+      const int sampled = num_vectors < kSampledVectors ? num_vectors : kSampledVectors;
+      if (!fill_bins(sampled, units_of_one)) return StreamRest::kNothing;
+      is_placed = place_band(float(num_vectors) / float(sampled), units_of_one);
+      ctx.sync();
+    }
+    const bool is_reader = item().step == StreamStep::kRead;
+    if (ctx.thread() == 0) {
+      publish_value(&slot()->bound, state().bound);
+      publish_value(&slot()->band, state().band);
+      if (is_reader) {
+        if (!is_placed) state().need = StreamNeed::kOther;
+        publish_maximum();
+      }
+    }
+    // Else the row is being weighed; without a list, it is left thereafter.
+    if (!is_reader) return StreamRest::kNothing;
+    return is_placed ? StreamRest::kListed : StreamRest::kLeft;
+  }
 
-    uint32_t *const bins = shared.row.bins.keys;  // units of mass
+  // Samples the block's part of the row into bins, in units of mass. False: another block adds more
+  // to the row's.
+  SAMPLER_DEVICE bool fill_bins(int sampled, float units_of_one) const {
+    static_assert(kSampledVectors * Row::kElements < 1 << 16,
+                  "what is sampled has fewer than 2^32");
+    uint32_t *const bins = shared.row.bins.keys;
     SAMPLER_KEEP_ROLLED
     for (int i = ctx.thread(); i < kSampleBins; i += Context::kThreads) bins[i] = 0;
     ctx.sync();
-    const float units_of_one = kUnits / of_pivot;
-    for_each_sampled(sampled, [&](float x) {
+    const bool has_samplers = stream.num_samplers > 0;
+    const int begin = has_samplers ? item().chunk * stream.vectors_of_sampler : 0;
+    const int most = begin + stream.vectors_of_sampler, end = most < sampled ? most : sampled;
+    const contract::RowScale scale = filter_scale();
+    const float pivot = shared.sample.pivot, bins_of_unit = shared.sample.bins_of_unit;
+    const float from = coordinate(pivot), floor = lowest_coordinate(pivot);
+    for_each_sampled(begin, end, [&](float x) {
       const float at = coordinate(x);
       if (at < floor || x >= pivot) return;
       const float units = contract::relative_for_weight(scale, x) * units_of_one;
@@ -131,25 +186,53 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       ctx.add_to_shared(&bins[bin], uint32_t(units + 0.5f));
     });
     ctx.sync();
-    const int first = ctx.thread() * kBinsOfThread;
+    if (!has_samplers) return true;
+    uint32_t *const all = stream.sample_bins(item().slot);
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kSampleBins; i += Context::kThreads) {
+      if (bins[i] != 0) ctx.atomic_add(&all[i], bins[i]);
+    }
+    if (!this->template is_last_at<false>(&slot()->num_sampled, uint32_t(stream.num_samplers),
+                                          [] {})) {
+      return false;
+    }
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kSampleBins / 4; i += Context::kThreads) {
+      reinterpret_cast<Vector *>(bins)[i] =
+          ctx.load_fresh(&reinterpret_cast<const Vector *>(all)[i]);
+    }
+    ctx.sync();
+    return true;
+  }
+
+  // Places the band by the sampled bins, where a sampled token stands for `tokens`. False: there
+  // would be too many tokens. What it estimates decides where a token is looked for, never which
+  // one it is.
+  SAMPLER_DEVICE bool place_band(float tokens, float units_of_one) const {
+    constexpr float kMostDeviations = 4.0f;  // that the band reaches to either side
+    constexpr float kLeastDeviations = 2.0f;
+    constexpr float kMost = 0.97f * kBandTokens;
+    const uint32_t *const bins = shared.row.bins.keys;
+    const float p = state().parameters.top_p, bins_of_unit = shared.sample.bins_of_unit;
+    const float from = coordinate(shared.sample.pivot);
+    uint32_t first = uint32_t(ctx.thread() * kBinsOfThread);
+    ctx.settle(&first);  // here: a register less elsewhere
     uint64_t own = 0;
     SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kBinsOfThread; ++i) own += bins[first + i];
+    for (uint32_t i = first; i < first + kBinsOfThread; ++i) own += bins[i];
     uint64_t all;
     const uint64_t before = sum_before(own, 1, &all);
 
-    // A sampled token stands for so many. Errors of the mass above the cut and below it move the
-    // cut by their parts 1 - p and p.
-    const float tokens = float(num_vectors) / float(sampled);
-    const float above = of_list * units_of_one;
+    // Errors of the mass above the cut and below it move the cut by their parts 1 - p and p.
+    const float above = shared.sample.of_list * units_of_one;
     const float wanted = (p * (above + tokens * float(all)) - above) / tokens;
-    const float octaves_of_bin = 1.0f / (bins_of_unit * of_octave);
-    const auto units_at = [&](int bin) {
-      return kUnits * contract::exp2_of_negative(-(float(bin) + 0.5f) * octaves_of_bin);
+    const float octaves_of_bin = 1.0f / (bins_of_unit * units_of_octave());
+    const auto units_at = [&](uint32_t bin) {
+      return kUnitsOfPivot * contract::exp2_of_negative(-(float(bin) + 0.5f) * octaves_of_bin);
     };
     float variance = 0.0f, mass = float(before);
     SAMPLER_KEEP_ROLLED
-    for (int i = first; i < first + kBinsOfThread; ++i) {
+    for (uint32_t i = first; i < first + kBinsOfThread; ++i) {
       const float part = mass < wanted ? 1.0f - p : p;
       variance += float(bins[i]) * units_at(i) * part * part;
       mass += float(bins[i]);
@@ -164,7 +247,7 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       uint32_t own_above = 0, own_below = 0, own_tokens = 0;
       mass = float(before);
       SAMPLER_KEEP_ROLLED
-      for (int i = first; i < first + kBinsOfThread; ++i) {
+      for (uint32_t i = first; i < first + kBinsOfThread; ++i) {
         const float to_begin = mass - wanted;
         mass += float(bins[i]);
         const float from_end = wanted - mass;
@@ -178,9 +261,14 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       const uint64_t counts = sum_of_warps(
           ctx.warp_sum(uint64_t(own_tokens) << 24 | own_below << 12 | own_above), turn);
       num_above = uint32_t(counts) & 0xFFFu, num_below = uint32_t(counts) >> 12 & 0xFFFu;
-      if (num_below == uint32_t(kSampleBins)) return true;  // the list is enough
+      // The list is enough. Where its block has left it, the band has its tokens.
+      if (num_below == uint32_t(kSampleBins)) {
+        if (item().step != StreamStep::kRead && ctx.thread() == 0)
+          state().band = shared.sample.pivot;
+        return true;
+      }
       if (num_below == 0) return false;
-      const float in_list = num_above == 0 ? float(this->count()) : 0.0f;
+      const float in_list = num_above == 0 ? shared.sample.num_listed : 0.0f;
       if (in_list + tokens * float(counts >> 24) < kMost) break;
     }
     if (ctx.thread() == 0) {
@@ -189,7 +277,6 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       const uint32_t num_to_end = uint32_t(kSampleBins) - num_below;
       state().band = value_at_coordinate(from - float(num_to_end) / bins_of_unit);
     }
-    ctx.sync();
     return true;
   }
 
@@ -209,7 +296,7 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
   // in it to the band. Lane 0 of each warp has the warp's weights.
   SAMPLER_DEVICE uint64_t weigh_beside_band(uint64_t *weight_above) {
     uint64_t *const tiles = stream.tiles(item().slot);
-    const contract::RowScale scale = this->filter_scale();
+    const contract::RowScale scale = filter_scale();
     const float bound = state().bound, band = state().band;
     uint64_t sum = 0;          // in lane 1 of the weights above
     contract::WeightSum none;  // of a token that weighs nothing
@@ -328,7 +415,7 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       SAMPLER_KEEP_ROLLED
       for (int i = ctx.thread(); i < kMostTilesOfChunk; i += Context::kThreads) bins[i] = {};
       ctx.sync();
-      for_each_in_band(this->filter_scale(), low, end, [&](uint64_t place, uint64_t weight) {
+      for_each_in_band(filter_scale(), low, end, [&](uint64_t place, uint64_t weight) {
         ctx.add_to_shared(&bins[(place - low) >> shift], weight);
       });
       ctx.sync();
@@ -351,11 +438,11 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
       low += uint64_t(bin) << shift;
       end = low + (uint64_t(1) << shift);
       // A bin lighter than two tokens of its lowest value has one token: the cut.
-      is_found = bins[bin].value() < 2 * contract::weight(this->filter_scale(), value_in_band(low));
+      is_found = bins[bin].value() < 2 * contract::weight(filter_scale(), value_in_band(low));
       ctx.sync();
     }
     const uint64_t mask = rules.top_p_ties == SAMPLER_TIES_KEEP ? ~uint64_t(kIdMask) : kNoPlace;
-    for_each_in_band(this->filter_scale(), low, end,
+    for_each_in_band(filter_scale(), low, end,
                      [&](uint64_t place, uint64_t) { shared.cut = place & mask; });
     ctx.sync();
     add_kept_to_chunks();

@@ -13,21 +13,29 @@
 
 namespace sampler::kernels {
 
-// The row and chunk of an item, and whether it is to be weighed.
+// The row and chunk of an item, and what is done with it.
 SAMPLER_DEVICE inline void decode_item(const Stream &stream, uint32_t number, StreamItem *item) {
   const uint32_t chunks = uint32_t(stream.num_chunks);
   uint32_t place = number;  // among all chunks
-  item->is_weighing = false;
+  item->step = StreamStep::kRead;
   item->is_none = false;
   if (stream.weighs()) {
-    // Chunks are read and weighed in turn, those that are read `ahead` of the others.
+    // Chunks are read and weighed in turn, those that are read `ahead` of the others. Where rows
+    // are sampled, all are read ahead.
     const uint32_t ahead = uint32_t(stream.rows_ahead) * chunks;
     if (stream.num_items - number <= ahead) {  // none is left to be read
-      item->is_weighing = true;
-      place = number - stream.num_items / 2;
+      item->step = StreamStep::kWeigh;
+      place = number + stream.num_rows * chunks - stream.num_items;
+    } else if (stream.num_samplers > 0 && number >= ahead) {
+      const uint32_t samplers = uint32_t(stream.num_samplers);
+      item->step = StreamStep::kSample;
+      item->row = (number - ahead) / samplers;
+      item->chunk = int((number - ahead) % samplers);
+      return;
     } else if (number >= ahead) {
-      item->is_weighing = (number - ahead) % 2 != 0;
-      place = (number - ahead) / 2 + (item->is_weighing ? 0 : ahead);
+      const bool is_weighing = (number - ahead) % 2 != 0;
+      if (is_weighing) item->step = StreamStep::kWeigh;
+      place = (number - ahead) / 2 + (is_weighing ? 0 : ahead);
     }
   }
   item->row = place / chunks;
@@ -78,18 +86,23 @@ class StreamItems : protected RankedList<Context, StreamShared> {
       item.lead = row.lead;
     }
     if constexpr (kEdits) find_patch(item);
-    if (item.is_weighing) read_parameters(item);
+    if (comes_later(item)) read_parameters(item);
   }
 
-  // Weighed items wait for the row's largest value; others, if the slot has had rows before, until
+  // Items of a row that has been read.
+  SAMPLER_DEVICE static bool comes_later(const StreamItem &item) {
+    return kWeighs && item.step != StreamStep::kRead;
+  }
+
+  // Those wait for the row's largest value; others, if the slot has had rows before, until
   // the last of them is finished. Blocks wait only for rows of earlier items, which running blocks
   // hold: the first unfinished item never waits, so there is no deadlock.
   SAMPLER_DEVICE bool is_waiting(const StreamItem &item) const {
-    return item.is_weighing || item.row >= uint32_t(stream.num_slots);
+    return comes_later(item) || item.row >= uint32_t(stream.num_slots);
   }
   SAMPLER_DEVICE bool has_come(const StreamItem &item, uint64_t seen) const {
-    return item.is_weighing ? uint32_t(seen) / 2 >= item.row + 1
-                            : seen >= item.row / uint32_t(stream.num_slots);
+    return comes_later(item) ? uint32_t(seen) / 2 >= item.row + 1
+                             : seen >= item.row / uint32_t(stream.num_slots);
   }
 
   // Called by one thread.
@@ -100,21 +113,30 @@ class StreamItems : protected RankedList<Context, StreamShared> {
     uint64_t seen, bound, band;  // in flight together
     SAMPLER_KEEP_ROLLED
     for (;;) {
-      seen = item.is_weighing ? ctx.load_fresh(&slot.maximum) : ctx.load_fresh(&slot.num_finished);
+      seen = comes_later(item) ? ctx.load_fresh(&slot.maximum) : ctx.load_fresh(&slot.num_finished);
       bound = ctx.load_fresh(&slot.bound);
       band = ctx.load_fresh(&slot.band);
       if (has_come(item, seen)) break;
       ctx.pause();
     }
-    if (!kWeighs || !item.is_weighing) return;
+    if (!comes_later(item)) return;
     if (uint32_t(seen) != tag() * 2 + 1) {
       item.is_none = true;  // the row is not weighed
       return;
     }
     set_maximum(uint32_t(seen >> 32));
-    if (!waits_for_bound()) return;
+    if (item.step == StreamStep::kSample) {
+      ctx.fence();
+      const Vector raw = ctx.load_fresh(reinterpret_cast<const Vector *>(&slot.sample));
+      *reinterpret_cast<Vector *>(&shared.sample) = raw;
+      item.row_state.bound = contract::float_of(contract::kInfinityBits);
+      item.is_none = raw.word[2] == 0;  // nothing is listed
+      return;
+    }
+    const bool is_banded = may_have_band();
+    if (!is_banded && !is_cut_by_tile()) return;
     item.row_state.bound = wait_for_value(&slot.bound, bound);
-    if (may_have_band()) item.row_state.band = wait_for_value(&slot.band, band);
+    if (is_banded) item.row_state.band = wait_for_value(&slot.band, band);
   }
 
   // Waits for a value with the row's tag. `word`: what has been loaded from there.
@@ -243,9 +265,8 @@ class StreamItems : protected RankedList<Context, StreamShared> {
 
   // Whether min-p excludes weights of tiles.
   SAMPLER_DEVICE bool is_cut() const { return contract::min_p_is_on(state().parameters.min_p); }
-  SAMPLER_DEVICE bool waits_for_bound() const {
-    return state().status == SAMPLER_ROW_OK &&
-           ((state().need == StreamNeed::kWeights && is_cut()) || may_have_band());
+  SAMPLER_DEVICE bool is_cut_by_tile() const {
+    return state().need == StreamNeed::kWeights && is_cut();
   }
   SAMPLER_DEVICE bool may_have_band() const {
     return state().need == StreamNeed::kTotal &&

@@ -309,6 +309,7 @@ class RankedList {
       const bool is_own = ctx.thread() < kept;
       const uint32_t id = is_own ? contract::id_of_rank(shared.row.list[ctx.thread()]) : 0;
       uint64_t before = 0, last = 0, own = 0;
+      SAMPLER_SOME_UNROLLED
       for (int i = 0; i < kept; ++i) {
         const uint64_t sum = shared.row.sums[i], weight = sum - last;
         last = sum;

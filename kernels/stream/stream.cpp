@@ -357,7 +357,11 @@ Stream plan_stream(StreamKind kind, bool may_have_bands, int64_t num_rows, int64
   stream.num_slots = int(std::min(num_rows, slots));
   stream.rows_ahead = int(std::min(num_rows, ahead));
   stream.num_rows = uint32_t(num_rows);
-  const int64_t items = (stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks;
+  if (stream.weighs() && may_have_bands && ahead >= num_rows) {
+    const int64_t samplers = std::min<int64_t>(blocks_at_once / num_rows, kMostSamplers);
+    stream.set_samplers(samplers < 2 ? 0 : int(samplers));
+  }
+  const int64_t items = stream.count_items();
   if (items >= kMostItems) return Stream();
   stream.num_items = uint32_t(items);
   // Kernels that may weigh rows take no item without a ticket.

@@ -4,11 +4,13 @@
 //     read     every chunk: the largest value of each group, and of the chunk
 //     list     the row's last reader: the tokens above a bound that follows from the maxima of
 //              groups, in rank order, with what they and those before them weigh
+//     sample   where that list may be too short for top-p: a part of the row, which tells about
+//              where top-p cuts it
 //     weigh    every chunk once more, from L2, where the weight of all of the row is needed
 //     finish   the last of the row: cuts the list and draws from it, or from the tiles' weights
 //
-// Where top-p keeps more than a list holds, a sample of the row tells about where it is cut. Then
-// the second pass lists the tokens near that value, the band, and weighs those above it by tile.
+// After a sample the second pass lists the tokens near the cut, the band, and weighs those above it
+// by tile. The row's last reader takes the sample; of few rows, blocks that have nothing else to do.
 //
 // Rows whose tokens do not fit the list are left to the general kernel.
 #pragma once
@@ -30,17 +32,6 @@ namespace sampler::kernels {
 
 // Vectors in flight per thread.
 constexpr int kStreamedVectors = 8;
-
-// What the block that ends a row has left to do.
-enum class StreamRest {
-  kNothing,  // another block does it
-  kDone,
-  // To draw:
-  kDraw,     // from the list in shared memory
-  kList,     // the same, once the list is published
-  kBand,     // from the tiles' weights, once the band is cut
-  kWeights,  // from the tiles' weights
-};
 
 // A block of a launch, with its items.
 template <class Context, sampler_dtype kDtype, StreamKind kKind>
@@ -95,15 +86,14 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   using Base::add_up, Base::begin_item, Base::bound_of_list, Base::chunk_words, Base::ctx,
       Base::cut_band, Base::filter_scale, Base::find, Base::finish_slot, Base::for_each_in_band,
       Base::group_of, Base::groups_of_bin, Base::hands_on, Base::has_band, Base::has_total,
-      Base::has_two, Base::is_cut, Base::item, Base::kEdits, Base::kInput, Base::kIsGiven,
-      Base::kNoPlace, Base::kTakesAhead, Base::kWarps, Base::kWeighs, Base::largest_of,
-      Base::list_groups, Base::list_tokens, Base::load_bins, Base::load_words, Base::max_of_block,
-      Base::may_have_band, Base::place_band, Base::place_in_band, Base::publish_maximum,
-      Base::publish_value, Base::raw_scale, Base::read_parameters, Base::request, Base::row,
-      Base::set_maximum, Base::shared, Base::slot, Base::sort, Base::state, Base::stream,
-      Base::sum_before, Base::sum_of_lanes, Base::take_ticket, Base::tile_in_band,
-      Base::total_weight, Base::turn_, Base::value_at, Base::wait_for_item, Base::waits_for_bound,
-      Base::weigh_beside_band;
+      Base::has_two, Base::item, Base::kEdits, Base::kInput, Base::kIsGiven, Base::kNoPlace,
+      Base::kTakesAhead, Base::kWarps, Base::kWeighs, Base::largest_of, Base::list_groups,
+      Base::list_tokens, Base::load_bins, Base::load_words, Base::max_of_block, Base::may_have_band,
+      Base::place_band, Base::place_in_band, Base::publish_maximum, Base::publish_value,
+      Base::raw_scale, Base::read_parameters, Base::request, Base::row, Base::set_maximum,
+      Base::shared, Base::slot, Base::sort, Base::state, Base::stream, Base::sum_before,
+      Base::sum_of_lanes, Base::take_ticket, Base::tile_in_band, Base::total_weight, Base::turn_,
+      Base::value_at, Base::wait_for_item, Base::weigh_beside_band;
   using typename Base::Group;
   using typename Base::Row;
   using typename Base::TilePatch;
@@ -112,10 +102,16 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   SAMPLER_DEVICE void end_row() {
     StreamRest rest;
     if constexpr (kWeighs) {
-      rest = item().is_weighing ? weigh() : read();
+      const StreamStep step = item().step;
+      rest = step == StreamStep::kSample  ? StreamRest::kSample
+             : step == StreamStep::kWeigh ? weigh()
+                                          : read();
+      if (rest == StreamRest::kSample) rest = this->sample();
+      if (rest == StreamRest::kLeft) rest = end_with(true);
     } else {
       rest = read();
     }
+    if (rest == StreamRest::kListed) rest = hand_list();
     if (rest > StreamRest::kDone && ctx.thread() == Context::kThreads - 1) {
       shared.word = random_word();
     }
@@ -343,7 +339,8 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
         if (ctx.lane() == 0) {
           set_maximum(uint32_t(word));
           shared.lowest = contract::value_of_key(~uint32_t(word >> 32));
-          if (!waits_for_bound()) publish_maximum();
+          const bool is_later = this->is_cut_by_tile() || may_have_band();
+          if (state().status != SAMPLER_ROW_OK || !is_later) publish_maximum();
         }
       }
       ctx.sync();
@@ -356,7 +353,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       return end_with(true);
     }
     if constexpr (kWeighs) {
-      const bool is_cut_by_tile = what == StreamNeed::kWeights && waits_for_bound();
+      const bool is_cut_by_tile = this->is_cut_by_tile();
       if (is_cut_by_tile || state().is_by_min_p) {
         const float bound = contract::value_of_key(this->lowest_weighed(
             this->scale_of_min_p(), state().max_key, state().parameters.min_p));
@@ -405,24 +402,47 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const bool is_of_first = is_first && this->num_top() == 0;
     const uint32_t max_key = kWeighs ? state().max_key : own_max;
     const uint32_t bound = is_of_first ? max_key : bound_of_list(what, own, max_key);
+    if (ctx.thread() == 0) {
+      shared.sample.pivot = contract::value_of_key(bound);
+      shared.sample.num_listed = 0;
+    }
     const bool fits = list_groups(size, bound) && list_tokens(bound);
     if (!fits && !this->is_weighed(what)) return end_with(true);
     if constexpr (kWeighs) {
       if (may_have_band()) {
-        const bool is_placed = fits && place_band(contract::value_of_key(bound));
-        ctx.sync();
-        if (ctx.thread() == 0) {
-          if (!is_placed) state().need = StreamNeed::kOther;
-          publish_value(&slot()->bound, state().bound);
-          publish_value(&slot()->band, state().band);
-          publish_maximum();
-        }
-        if (!is_placed) return end_with(true);
+        const bool is_sampled = fits && this->needs_sample(contract::value_of_key(bound));
+        if (!is_sampled || stream.num_samplers == 0) return StreamRest::kSample;
+        begin_samples();
       }
     }
-    const bool is_listed = fits && !has_band();
-    if (is_listed || (fits && this->num_top() > 0)) {
-      sort(state().max, contract::value_of_key(bound), kIsGiven);
+    return StreamRest::kListed;
+  }
+
+  // Lets other blocks sample the row, and weigh it when the band is placed.
+  SAMPLER_DEVICE void begin_samples() const {
+    auto *const bins = reinterpret_cast<Vector *>(stream.sample_bins(item().slot));
+    SAMPLER_KEEP_ROLLED
+    for (int i = ctx.thread(); i < kSampleBins / 4; i += Context::kThreads) {
+      ctx.store_vector(&bins[i], Vector{});
+    }
+    ctx.sync();
+    if (ctx.thread() == 0) {
+      ctx.store_vector(reinterpret_cast<Vector *>(&slot()->sample),
+                       *reinterpret_cast<const Vector *>(&shared.sample));
+      state().band = shared.sample.pivot;  // the block's list is not what the row is drawn from
+      ctx.fence();
+      publish_maximum();
+    }
+    ctx.sync();
+  }
+
+  // Goes on with the row's list, if another block has not placed a band beside it.
+  SAMPLER_DEVICE StreamRest hand_list() {
+    const StreamNeed what = state().need;
+    const bool is_first = contract::is_greedy(state().parameters.temperature);
+    const bool is_listed = this->fits() && !has_band();
+    if (is_listed || (this->fits() && this->num_top() > 0)) {
+      sort(state().max, shared.sample.pivot, kIsGiven);
       if constexpr (Base::kReports) this->write_first_tokens();
       if (hands_on()) {
         hand_on(is_first);
@@ -522,15 +542,15 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
 
   SAMPLER_DEVICE StreamRest weigh() {
     uint64_t sum = 0, above = 0, other = 0, surprise = 0;
-    const bool is_banded = has_band(), is_cut_by_tile = is_by_tile() && is_cut();
-    if (is_banded) sum = weigh_beside_band(&above);
-    if (is_banded ? has_two() : is_cut_by_tile) {
-      if (is_banded) ctx.fence();  // after the tiles' other weights
+    if (has_band()) sum = weigh_beside_band(&above);
+    if (has_band() ? has_two() : this->is_cut_by_tile()) {
+      if (has_band()) ctx.fence();  // after the tiles' other weights
       const uint64_t weight = weigh_chunk<true>(true, this->scale());
-      (is_banded ? other : sum) = weight;
+      (has_band() ? other : sum) = weight;
     }
     SAMPLER_KEEP_ROLLED
-    for (int i = is_banded || is_cut_by_tile ? 1 : 0; i < (this->has_second_total() ? 2 : 1); ++i) {
+    for (int i = has_band() || this->is_cut_by_tile() ? 1 : 0;
+         i < (this->has_second_total() ? 2 : 1); ++i) {
       const bool is_at_one = i == 1 || state().need == StreamNeed::kRaw;
       const bool is_of_filters = state().need == StreamNeed::kTotal;
       const contract::RowScale scale = is_at_one       ? raw_scale()
@@ -553,7 +573,7 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
     const uint32_t arrivals = uint32_t(stream.num_chunks) + of_list;
     const bool is_last = this->template is_last_at<false>(&slot()->num_weighed, arrivals, [&] {
       publish_weight(shared.partial[1], kMostChunks);
-      if (is_banded) publish_weight(shared.partial[0], 0);
+      if (has_band()) publish_weight(shared.partial[0], 0);
       if (this->has_second_total() || has_two()) {
         publish_weight(shared.partial[2], 2 * kMostChunks);
       }

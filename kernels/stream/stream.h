@@ -23,6 +23,8 @@ constexpr int kLeastStreamedTiles = 16;  // fewest tiles of a streamed row
 constexpr int kPivotRank = 700;          // rank among the bins' maxima; top-p lists tokens above it
 constexpr int kBandTokens = 2 * kStreamedTokens;  // candidates in a row's band
 constexpr int kSampledVectors = 6144;             // of a row, to place its band
+constexpr int kSampleBins = kStreamedTokens;      // of a sample's values
+constexpr int kMostSamplers = 24;                 // per row
 constexpr int kMostTilesOfChunk = 128;
 constexpr int kMostEdited = 8192;  // tokens of a row that edits change
 static_assert(kMostTilesOfChunk * kMostChunks >= kMaxTiles);
@@ -123,6 +125,14 @@ struct alignas(kStreamAlignment) StreamHead {
   uint32_t num_left;  // rows left to the general kernel
 };
 
+// What a sample of a row follows from, to place its band.
+struct alignas(16) RowSample {
+  float pivot;         // the row's list has all tokens from here up
+  float of_list;       // their relative weight
+  float num_listed;    // those tokens; 0: the list is enough, or there is none
+  float bins_of_unit;  // below the pivot
+};
+
 // Per row in progress; all 0 at the start of the launch.
 struct alignas(64) StreamSlot {
   uint32_t num_read;      // chunks read
@@ -133,6 +143,8 @@ struct alignas(64) StreamSlot {
   uint64_t bound;         // lowest value with weight, or above the band; with the row's tag
   uint64_t band;          // lowest value of the band, with the row's tag
   uint32_t num_in_band;   // tokens; more than kBandTokens: they do not fit
+  uint32_t num_sampled;   // parts of the row's sample
+  RowSample sample;       // there before `maximum`
 };
 
 // What edits make of an output row: the tokens that they may change, and those tokens' logits then.
@@ -259,6 +271,10 @@ struct Stream {
   int num_chunks = 0;            // per row
   int tiles_of_chunk = 0;
   int rows_ahead = 0;  // rows read before the first of them is weighed
+  // Items that sample a row to place its band, of few rows, all read ahead; 0: its last reader
+  // does.
+  int num_samplers = 0;
+  int vectors_of_sampler = kSampledVectors;  // at most
   int num_slots = 0;
   uint32_t num_rows = 0;
   uint32_t num_items = 0;
@@ -285,6 +301,13 @@ struct Stream {
   SAMPLER_HD bool leaves_rows() const { return kind >= StreamKind::kList; }
 
   SAMPLER_HD int num_groups() const { return num_tiles * 32; }
+  void set_samplers(int num) {
+    num_samplers = num;
+    vectors_of_sampler = num == 0 ? kSampledVectors : (kSampledVectors + num - 1) / num;
+  }
+  SAMPLER_HD int64_t count_items() const {
+    return int64_t(num_rows) * ((weighs() ? 2 : 1) * num_chunks + num_samplers);
+  }
 
   SAMPLER_HD StreamHead *head() const { return reinterpret_cast<StreamHead *>(memory); }
   SAMPLER_HD StreamSlot *slot(int index) const {
@@ -301,6 +324,10 @@ struct Stream {
   // The list's ranks and running weights, or the band's ranks.
   SAMPLER_HD uint64_t *words(int slot) const {
     return reinterpret_cast<uint64_t *>(memory + offset_of_words()) + size_t(slot) * slot_words();
+  }
+  // Before the band's ranks: what samplers count by bin.
+  SAMPLER_HD uint32_t *sample_bins(int slot) const {
+    return reinterpret_cast<uint32_t *>(words(slot));
   }
   // The tiles' weights.
   SAMPLER_HD uint64_t *tiles(int slot) const { return words(slot) + kBandTokens; }
@@ -373,6 +400,27 @@ struct StreamedPatch {
   bool is_left;
 };
 
+// What the block that ends a part of a row's work has left to do.
+enum class StreamRest {
+  kNothing,  // another block does it
+  kSample,   // the sample of the row
+  kListed,   // the list, as far as another block needs it
+  kLeft,     // to leave the row to the general kernel
+  kDone,
+  // To draw:
+  kDraw,     // from the list in shared memory
+  kList,     // the same, once the list is published
+  kBand,     // from the tiles' weights, once the band is cut
+  kWeights,  // from the tiles' weights
+};
+
+// What is done with an item.
+enum class StreamStep : int {
+  kRead,
+  kSample,  // `chunk` is a part of the sample
+  kWeigh,
+};
+
 // The chunk of a row that a block works on.
 struct StreamItem {
   const char *values;  // of the row, from an aligned address
@@ -382,8 +430,8 @@ struct StreamItem {
   int chunk;
   int begin;  // its tiles
   int end;
-  bool is_weighing;
-  bool is_none;  // the row does not exist
+  StreamStep step;
+  bool is_none;  // the row does not need it
   bool is_last;  // there are no more items
   bool has_row;  // the input row exists
   StreamedRowState row_state;
@@ -401,7 +449,7 @@ struct StreamedOutcome {
 };
 
 // The candidates of a row.
-struct StreamedList {
+struct alignas(16) StreamedList {
   uint64_t list[kStreamedTokens];
   union {
     uint64_t sums[kStreamedTokens];
@@ -426,7 +474,8 @@ struct alignas(16) StreamShared {
   uint32_t num_groups;
   uint32_t num_listed;
   int prefix;
-  uint64_t cut;                          // of the band
+  uint64_t cut;  // of the band
+  RowSample sample;
   float lowest;                          // of some of the row's values, -inf aside
   TwoWords of_chunks[kMostChunks];       // kept weights, of a row with a band
   TwoWords of_tiles[kMostTilesOfChunk];  // of a chunk: weights of the band's kept tokens

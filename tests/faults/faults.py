@@ -1088,6 +1088,24 @@ FAULTS = [
           "load_fresh(&chunk_words()[ctx.lane()])")],
         [streamed_rows("OfManyTokensAreCutInABand")]),
     Fault(
+        "band_placed_by_part_of_a_sample",
+        "the last block that samples a row places the band by what it sampled itself",
+        [("kernels/stream/band.cuh", "ctx.load_fresh(&reinterpret_cast<const Vector *>(all)[i]);",
+          "reinterpret_cast<const Vector *>(bins)[i];")],
+        [streamed_rows("OfSampledRowsEqualTheCpu")]),
+    Fault(
+        "bins_of_a_sample_not_cleared",
+        "blocks that sample a row add to what was in the workspace",
+        [("kernels/stream/stream.cuh", "ctx.store_vector(&bins[i], Vector{});",
+          "(void)bins[i];")],
+        [streamed_rows("OfSampledRowsEqualTheCpu")]),
+    Fault(
+        "list_kept_beside_a_sampled_band",
+        "a block draws from its list although others have placed the row's band",
+        [("kernels/stream/stream.cuh", "const bool is_listed = this->fits() && !has_band();",
+          "const bool is_listed = this->fits();")],
+        [streamed_rows("OfSampledRowsEqualTheCpu")]),
+    Fault(
         "list_of_min_p_taken_for_a_part",
         "top-p after min-p looks for the weight of more tokens than min-p keeps",
         [("kernels/stream/stream.cuh", "total, state().is_by_min_p);", "total, false);")],

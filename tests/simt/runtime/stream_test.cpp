@@ -237,7 +237,8 @@ Stream laid_out(StreamKind kind, const Batch &batch, int num_chunks, int rows_ah
   stream.num_chunks = (stream.num_tiles + stream.tiles_of_chunk - 1) / stream.tiles_of_chunk;
   stream.rows_ahead = rows_ahead;
   stream.num_slots = num_slots;
-  stream.num_items = std::uint32_t((stream.weighs() ? 2 : 1) * num_rows * stream.num_chunks);
+  if (rows_ahead < num_rows) stream.set_samplers(0);
+  stream.num_items = std::uint32_t(stream.count_items());
   stream.has_tickets = true;
   stream.num_blocks = num_blocks;
   return stream;
@@ -337,6 +338,45 @@ TEST_P(Streams, EqualTheCpuInAnyOrderAndSlots) {
     const contract::SampleRequest request = request_of(batch, &actual);
     launch<64, StreamKind::kAny>(request, stream, seed + std::uint64_t(replay));
     compare(batch, stream, expected, actual);
+  }
+}
+
+// Few rows, which several blocks sample. Which parts of them these take does not matter.
+TEST_P(Streams, OfSampledRowsEqualTheCpu) {
+  const auto seed = std::uint64_t(GetParam());
+  constexpr sampler_dtype kTypes[] = {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16};
+  const int num_rows = 5;
+  Batch batch = make_batch(num_rows, width_of(seed), kTypes[seed % 3], int(seed % 5), seed + 2000);
+  for (std::size_t i = 0; i < num_rows; i += 2) {  // ordinary rows
+    batch.temperature[i] = i == 2 ? 1.0f : 0.8f;
+    batch.top_k[i] = 0;
+    batch.top_p[i] = i == 0 ? 0.9f : i == 2 ? 0.5f : 0.3f;
+    batch.min_p[i] = 0.0f;
+  }
+  if (seed % 4 == 1) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
+  const Result expected = on_cpu(batch);
+  Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), num_rows,
+                           num_rows + int(seed % 2), 1 + int(seed % 3));
+  int num_banded = -1;
+  for (const int num_samplers : {0, 2, 3 + int(seed % 22)}) {
+    stream.set_samplers(num_samplers);
+    stream.num_items = std::uint32_t(stream.count_items());
+    const Workspace workspace(&stream, seed);
+    Result actual(num_rows);
+    const contract::SampleRequest request = request_of(batch, &actual);
+    launch<64, StreamKind::kAny>(request, stream, seed + std::uint64_t(num_samplers));
+    compare(batch, stream, expected, actual);
+    int num_banded_now = 0;
+    for (int i = 0; i < num_rows; ++i) {
+      const auto band = contract::float_of(std::uint32_t(stream.slot(i)->band >> 32));
+      if (stream.slot(i)->band != 0 && band < kInfinity) ++num_banded_now;
+    }
+    // Where the block that has the list samples, it may find that the list is enough.
+    EXPECT_LE(num_banded, num_banded_now);
+    num_banded = num_banded_now;
+  }
+  if (batch.num_cols >= 20000) {
+    EXPECT_GT(num_banded, 0);
   }
 }
 
@@ -500,21 +540,27 @@ TEST(StreamKinds, OfLongLists) {
   EXPECT_EQ(StreamKind::kNone, kind_of(131072, 0, 1000));
 }
 
-// Each chunk is read, and weighed when its row has been read; a slot's next row is read when the
-// one before it has been weighed. So no item waits for a later one.
+// Each chunk is read, and weighed when its row has been read and sampled; a slot's next row is read
+// when the one before it has been weighed. So no item waits for a later one.
 TEST(StreamPlans, ItemsWaitForEarlierOnes) {
   for (const bool may_have_bands : {false, true}) {
     for (const int rows : {1, 7, 64, 300, 2000}) {
       const Stream stream =
           kernels::plan_stream(StreamKind::kAny, may_have_bands, rows, 128256, 528);
       std::vector<int> num_read(static_cast<std::size_t>(rows)), num_weighed(num_read.size());
+      std::vector<int> num_sampled(num_read.size());
+      EXPECT_EQ(may_have_bands && rows <= 264, stream.num_samplers > 0);
       for (std::uint32_t number = 0; number < stream.num_items; ++number) {
         kernels::StreamItem item;
         kernels::decode_item(stream, number, &item);
         ASSERT_LT(item.row, num_read.size());
-        if (item.is_weighing) {
+        if (item.step == kernels::StreamStep::kWeigh) {
           ASSERT_EQ(stream.num_chunks, num_read[item.row]);
+          ASSERT_EQ(stream.num_samplers, num_sampled[item.row]);
           ASSERT_EQ(item.chunk, num_weighed[item.row]++);
+        } else if (item.step == kernels::StreamStep::kSample) {
+          ASSERT_EQ(stream.num_chunks, num_read[item.row]);
+          ASSERT_EQ(item.chunk, num_sampled[item.row]++);
         } else {
           ASSERT_EQ(item.chunk, num_read[item.row]++);
           const std::int64_t before = std::int64_t(item.row) - stream.num_slots;
