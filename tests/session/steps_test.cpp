@@ -103,6 +103,31 @@ TEST(SessionSteps, DraftsSaveSteps) {
   EXPECT_EQ(own.num_accepted, 7);
 }
 
+// The numbers that differ are the temperature and edits, and one of windows that are off: with
+// these the edited row's log-probabilities need more room than others.
+TEST(SessionSteps, LogProbabilitiesOfEachKindFitTheWorkspace) {
+  Wish wish = greedy_wish({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1}, 10);
+  sampler_params &params = wish.draws[0].params;
+  ASSERT_EQ(sampler_params_preset(&params, sizeof params, "vllm"), SAMPLER_OK);
+  const sampler_params common = params;
+  params.temperature = 0.9f;
+  params.repetition_penalty = 1.1f;
+  params.frequency_penalty = 0.3f;
+  params.min_keep = 3;
+  for (const sampler_logprob_kind kind :
+       {SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED, SAMPLER_LOGPROB_EDITED}) {
+    SessionOptions options = small_options(1, 4);
+    options.params = &common;
+    Extras extras;
+    extras.logprob_kind = kind;
+    Driver driver(options, counting_logits(), nullptr, sampler_options_default(), extras);
+    driver.add(wish, lookup_drafts());
+    driver.finish();
+    EXPECT_GT(driver.get(0).num_accepted, 0);
+    EXPECT_EQ(driver.logprobs[0].size(), 10u);
+  }
+}
+
 TEST(SessionSteps, StopSequencesSpanSteps) {
   for (const bool drafts : {false, true}) {
     Driver driver(small_options(1, 4), counting_logits());

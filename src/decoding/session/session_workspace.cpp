@@ -195,13 +195,14 @@ sampler_status SessionRequests::ask_workspace(abi::Entry &entry, size_t *out_byt
       return may_differ(p) || comes_after;
     });
   }
-  sampler_report_args processed = reports;
+  sampler_report_args processed = reports, edited = reports;
   processed.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
+  edited.logprob_kind = SAMPLER_LOGPROB_EDITED;
   const sampler_row_params *const some_numbers[] = {
       &row_params,    &temperatures,  &edits,         &both,          &extent.numbers,
       &filters[0][0], &filters[0][1], &filters[0][2], &filters[0][3], &filters[1][0],
       &filters[1][1], &filters[1][2], &filters[1][3]};
-  const sampler_report_args *const some_reports[] = {nullptr, &reports, &processed};
+  const sampler_report_args *const some_reports[] = {nullptr, &reports, &processed, &edited};
   const auto ask_group = [&](auto own) {
     for (const sampler_row_params *own_numbers : some_numbers) {
       own.row_params = own_numbers;
