@@ -26,6 +26,14 @@ const char *const kStatusNames[] = {
 constexpr int32_t kNumStatuses = sizeof kStatusNames / sizeof *kStatusNames;
 static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 
+// A text may quote what the caller or the environment gave: a line end would make it two lines, and
+// a letter that its end cut in the middle no UTF-8, which Python and Java refuse.
+void keep_printable_ascii(char *text) {
+  for (; *text; ++text) {
+    if (*text < ' ' || *text > '~') *text = '?';
+  }
+}
+
 }  // namespace
 
 // The log's line is not the thread's error text: calls that the log makes with other handles may
@@ -33,6 +41,7 @@ static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values) {
   char text[kMaxErrorText];
   std::vsnprintf(text, sizeof text, format, values);
+  keep_printable_ascii(text);
   entry.log(SAMPLER_LOG_ERROR, text);
   if (ThreadState *const state = make_thread_state()) {
     std::memcpy(state->error_text, text, sizeof text);

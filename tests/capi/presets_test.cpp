@@ -257,6 +257,21 @@ TEST(Presets, TakeTheSizesThatInitTakes) {
   }
 }
 
+// The second name's 32nd byte is the first of a letter's two.
+TEST(Presets, OfOtherNamesAreToldInALineOfPrintableAscii) {
+  sampler_params params;
+  const std::string letters = "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9";
+  const std::pair<std::string, std::string> names[] = {
+      {"vllm\r\n\x1B[2J\x7F", "vllm???[2J?"},
+      {"v" + letters + letters, "v" + std::string(31, '?')}};
+  for (const auto &[name, told] : names) {
+    EXPECT_EQ(sampler_params_preset(&params, sizeof params, name.c_str()),
+              SAMPLER_ERROR_INVALID_ARGUMENT);
+    const std::string error = sampler_last_error();
+    EXPECT_EQ(error.find("name is \"" + told + "\"; it must be one of "), 0u) << error;
+  }
+}
+
 TEST(Presets, RefuseOtherNames) {
   const std::string before = bytes_of(preset("llama.cpp"));
   sampler_params params = preset("llama.cpp");
