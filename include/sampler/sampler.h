@@ -27,8 +27,8 @@
  *   array reaches from its first element to its last, with all gaps that strides leave.
  * - A call checks all its arguments before it writes or enqueues anything. A row with bad contents
  *   is no error: it gets token -1 and a row status, and does not affect its neighbours.
- * - Only creating and destroying a handle, a state or a session, the loops of decoding.h, and
- *   n-gram storages that learn take and release memory. No call starts a thread, except
+ * - Only creating and destroying something, the loops of decoding.h, n-gram storages that learn and
+ *   detectors of watermarks take and release memory. No call starts a thread, except
  *   sampler_create on request. None prints, or changes the caller's current device or context,
  *   pending CUDA error or floating-point environment.
  * - Structs with a struct_size grow at the end, so that programs and libraries of different

@@ -12,8 +12,8 @@ class Status(enum.IntEnum):
     # An argument violates its documentation. Nothing was enqueued, no output written.
     ERROR_INVALID_ARGUMENT = 1
     # The allocator returned None, or the device has no memory left. Only these allocate: functions
-    # that create something, decoding loops, n-gram storages that learn or are deserialised, and on a
-    # CUDA handle the copy that serialises a state.
+    # that create something, decoding loops, n-gram storages that learn or are deserialised, on a
+    # CUDA handle the copy that serialises a state, and, by malloc, detectors of watermarks.
     ERROR_OUT_OF_MEMORY = 2
     # The handle's or the call's workspace is smaller than the call's _workspace_size.
     ERROR_WORKSPACE_TOO_SMALL = 3

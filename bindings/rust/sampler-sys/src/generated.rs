@@ -295,8 +295,8 @@ constants! {
     /// An argument violates its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
     /// The allocator returned NULL, or the device has no memory left. Only these allocate: functions
-    /// that create something, decoding loops, n-gram storages that learn or are deserialised, and on a
-    /// CUDA handle the copy that serialises a state.
+    /// that create something, decoding loops, n-gram storages that learn or are deserialised, on a
+    /// CUDA handle the copy that serialises a state, and, by malloc, detectors of watermarks.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than the call's _workspace_size.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;
