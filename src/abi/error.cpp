@@ -57,6 +57,12 @@ sampler_status fail(Entry &entry, sampler_status status, const char *format, ...
   return status;
 }
 
+sampler_status fail_in_host(Entry &entry, const char *name, sampler_status status) {
+  if (status < 0) return fail(entry, status, "%s returned %d", name, int(status));
+  return fail(entry, status, "%s returned %d, %s", name, int(status),
+              sampler_status_string(status));
+}
+
 }  // namespace sampler::abi
 
 extern "C" {

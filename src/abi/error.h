@@ -19,4 +19,7 @@ sampler_status fail(Entry &entry, sampler_status status, const char *format, va_
 [[gnu::format(printf, 3, 4)]] sampler_status fail(Entry &entry, sampler_status status,
                                                   const char *format, ...);
 
+// A function of the host, `name`, returned `status`, which is not OK.
+sampler_status fail_in_host(Entry &entry, const char *name, sampler_status status);
+
 }  // namespace sampler::abi

@@ -281,6 +281,7 @@ TEST(SessionDrafts, NgramsThatDoNotLearnThePromptRefuseTheSequence) {
   args.ngram = &ngram;
   std::int32_t sequence = -1;
   EXPECT_EQ(sampler_session_add(driver.session(), &args, &sequence), SAMPLER_ERROR_OUT_OF_MEMORY);
+  EXPECT_STREQ(sampler_last_error(), "initialize of ngram returned 2, SAMPLER_ERROR_OUT_OF_MEMORY");
   auto unused = sized<sampler_session_sequence>();
   EXPECT_EQ(sampler_session_get(driver.session(), 0, &unused), SAMPLER_ERROR_INVALID_ARGUMENT);
 }

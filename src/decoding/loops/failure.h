@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/entry.h"
+#include "abi/error.h"
 
 namespace sampler::decoding {
 
@@ -18,10 +19,7 @@ inline void require(sampler_status status) {
 template <class Callback>
 void call_back(abi::Entry *entry, const char *name, const Callback &callback) {
   const sampler_status status = entry->call_host(callback);
-  if (status == SAMPLER_OK) return;
-  throw Failure{status < 0 ? abi::fail(*entry, status, "%s returned %d", name, int(status))
-                           : abi::fail(*entry, status, "%s returned %d, %s", name, int(status),
-                                       sampler_status_string(status))};
+  if (status != SAMPLER_OK) throw Failure{abi::fail_in_host(*entry, name, status)};
 }
 
 }  // namespace sampler::decoding

@@ -47,7 +47,7 @@ sampler_status EngineHost::teach(abi::Entry &entry, const sampler_session_add_ar
   const sampler_status status = entry.call_host(
       [&] { return args.ngram->initialize(args.ngram->user, args.token_ids, args.num_tokens); });
   if (status == SAMPLER_OK) return status;
-  return abi::fail(entry, status, "initialize of ngram returned %d", int(status));
+  return abi::fail_in_host(entry, "initialize of ngram", status);
 }
 
 void EngineHost::set(int32_t sequence, const sampler_session_add_args &args,
