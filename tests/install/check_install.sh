@@ -162,9 +162,31 @@ expect_only_if_any() {
   [ ! -e "$1" ] || expect_only "$@"
 }
 
+expect_no_files() {
+  if find "$1" ! -type d | grep .; then
+    echo "these are left after uninstalling"
+    exit 1
+  fi
+}
+
+# uninstall_parts BUILD_DIR SOURCE_DIR DESTDIR COMPONENT...: as the target uninstall does it, but not of the prefix that
+# other checks use.
+uninstall_parts() {
+  local part
+  mkdir -p "$work_dir/manifests"
+  for part in "${@:4}"; do
+    mv "$1/install_manifest_$part.txt" "$work_dir/manifests"
+  done
+  DESTDIR=$3 cmake -D BINARY_DIR="$work_dir/manifests" -P "$2/cmake/uninstall.cmake"
+}
+
 check_components() {
   local parts=$work_dir/parts part
   rm -rf "$parts"
+  # What is staged is taken away from there, not from the prefix.
+  DESTDIR=$parts/stage cmake --install "$1" --prefix "$parts/runtime" --component runtime
+  uninstall_parts "$1" "$2" "$parts/stage" runtime
+  expect_no_files "$parts"
   cmake --install "$1" --prefix "$parts/runtime" --component runtime
   cmake --install "$1" --prefix "$parts/development" --component development
   # Where they are built; documentation: tests/docs.
@@ -176,16 +198,8 @@ check_components() {
   expect_only_if_any "$parts/tools" '/bin/sampler-[a-z]*$'
   expect_only_if_any "$parts/java" '/share/java/sampler\.jar$'
   expect_only_if_any "$parts/jni" '/libsampler_java\.so$'
-  # As the target uninstall does it, but not of the prefix that other checks use.
-  mkdir -p "$work_dir/manifests"
-  for part in runtime development tools java jni; do
-    mv "$1/install_manifest_$part.txt" "$work_dir/manifests"
-  done
-  cmake -D BINARY_DIR="$work_dir/manifests" -P "$2/cmake/uninstall.cmake"
-  if find "$parts" ! -type d | grep .; then
-    echo "these are left after uninstalling"
-    exit 1
-  fi
+  uninstall_parts "$1" "$2" "" runtime development tools java jni
+  expect_no_files "$parts"
 }
 
 # configure DIR OPTION...
