@@ -10,6 +10,7 @@
 
 #include "../sized.h"
 #include "driver.h"
+#include "generation.h"
 
 namespace session_test::arguments_test {
 namespace {
@@ -626,6 +627,37 @@ struct Counting {
     free(memory);
   }
 };
+
+// What a sequence takes, by what a thousand more of them do.
+double bytes_a_sequence(SessionOptions options) {
+  const decoding_test::Sampler sampler = decoding_test::make_sampler();
+  std::size_t bytes[2] = {};
+  for (const std::int64_t i : {0, 1}) {
+    options.max_sequences = (i + 1) * 1000;
+    EXPECT_EQ(sampler_session_size(sampler.get(), &options, &bytes[i]), SAMPLER_OK);
+  }
+  return double(bytes[1] - bytes[0]) / 1000;
+}
+
+TEST(SessionMemory, OfASequenceIsAsTheHeaderSays) {
+  auto options = sized<sampler_session_options>();
+  options.max_context = 1000;
+  options.vocabulary_size = 1000;
+  const double plain = bytes_a_sequence(options);
+  EXPECT_NEAR(plain, 13 * 1000 + 900, 100);
+  options.max_context = 2000;
+  EXPECT_NEAR(bytes_a_sequence(options) - plain, 13 * 1000, 100);
+  for (const std::int32_t has_trees : {0, 1}) {
+    options.max_context = 1000;
+    options.has_draft_trees = has_trees;
+    options.max_drafts = 20;
+    options.max_top_logprobs = 0;
+    const double with_drafts = bytes_a_sequence(options);
+    EXPECT_NEAR((with_drafts - plain) / 20, 45, 15);
+    options.max_top_logprobs = 10;
+    EXPECT_NEAR(bytes_a_sequence(options) - with_drafts, 21 * 10 * 8, 21);
+  }
+}
 
 TEST(SessionMemory, IsTakenInCreateAndAsMuchAsSizeTells) {
   Counting counting;

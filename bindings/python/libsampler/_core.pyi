@@ -1881,8 +1881,8 @@ class Sampler:
             Maximum sequences, including finished ones not yet removed. In [1, 2^20].
         max_context
             Maximum tokens of a text, its prompt included: the capacity of the target's cache. In
-            [1, 2^31). A sequence takes 13 bytes per token of it, a few hundred bytes, and per draft of
-            max_drafts about 40, and 8 more for each of max_top_logprobs.
+            [1, 2^31). A sequence takes 13 bytes per token of it, about 900 bytes, and per draft of
+            max_drafts 30 to 60, and 8 more for each of max_top_logprobs, beside the calls' workspace.
         vocabulary_size
             Columns of the logits, in [1, 2^20), and their type.
         keep_drafter_rows

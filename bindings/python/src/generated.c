@@ -1892,8 +1892,8 @@ const Member session_options_members[] = {
   {"max_context", "max_context", offsetof(sampler_session_options, max_context),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     "Maximum tokens of a text, its prompt included: the capacity of the target's cache. In\n"
-    "[1, 2^31). A sequence takes 13 bytes per token of it, a few hundred bytes, and per draft of\n"
-    "max_drafts about 40, and 8 more for each of max_top_logprobs."},
+    "[1, 2^31). A sequence takes 13 bytes per token of it, about 900 bytes, and per draft of\n"
+    "max_drafts 30 to 60, and 8 more for each of max_top_logprobs, beside the calls' workspace."},
   {"vocabulary_size", "vocabulary_size", offsetof(sampler_session_options, vocabulary_size),
    KIND_I64, ELEMENT_NONE, 0, -1, -1, 0,
     "Columns of the logits, in [1, 2^20), and their type."},
@@ -2822,8 +2822,8 @@ const char sampler_session_size_doc[] =
     "    Maximum sequences, including finished ones not yet removed. In [1, 2^20].\n"
     "max_context\n"
     "    Maximum tokens of a text, its prompt included: the capacity of the target's cache. In\n"
-    "    [1, 2^31). A sequence takes 13 bytes per token of it, a few hundred bytes, and per draft of\n"
-    "    max_drafts about 40, and 8 more for each of max_top_logprobs.\n"
+    "    [1, 2^31). A sequence takes 13 bytes per token of it, about 900 bytes, and per draft of\n"
+    "    max_drafts 30 to 60, and 8 more for each of max_top_logprobs, beside the calls' workspace.\n"
     "vocabulary_size\n"
     "    Columns of the logits, in [1, 2^20), and their type.\n"
     "keep_drafter_rows\n"

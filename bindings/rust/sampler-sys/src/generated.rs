@@ -2034,8 +2034,8 @@ structs! {
         /// Maximum sequences, including finished ones not yet removed. In [1, 2^20].
         max_sequences: i64 = 0;
         /// Maximum tokens of a text, its prompt included: the capacity of the target's cache. In
-        /// [1, 2^31). A sequence takes 13 bytes per token of it, a few hundred bytes, and per draft of
-        /// max_drafts about 40, and 8 more for each of max_top_logprobs.
+        /// [1, 2^31). A sequence takes 13 bytes per token of it, about 900 bytes, and per draft of
+        /// max_drafts 30 to 60, and 8 more for each of max_top_logprobs, beside the calls' workspace.
         max_context: i64 = 0;
         /// Columns of the logits, in [1, 2^20), and their type.
         vocabulary_size: i64 = 0;
