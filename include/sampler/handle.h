@@ -85,9 +85,11 @@ typedef struct sampler_options {
 
   /* The handle's workspace: fits any operation on up to `max_rows` output rows of up to `max_cols`
    * columns, except these, which need more: calls with stages of pipeline.h, with out_removed_by or
-   * out_kept_offsets, sampler_verify other than dense chains by the standard rule, scores of
-   * candidate lists, and on a CUDA device reports on them. 0 and 0: none, each call brings its own.
-   * One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20). */
+   * out_kept_offsets; scores of candidate lists, and on a CUDA device reports on them;
+   * sampler_verify other than dense chains by the standard rule, or with draft_params,
+   * draft_row_params, forced_token_ids, reports, out_positions or out_kv_indices. 0 and 0: none,
+   * each call brings its own. One without the other is an error. max_rows in [0, 2^31), max_cols in
+   * [0, 2^20). */
   int64_t max_rows;
   int64_t max_cols;
 
