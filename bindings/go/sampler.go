@@ -22,8 +22,9 @@ type Options struct {
 	NumThreads int
 
 	// The workspace that the sampler brings: room for any operation on up to MaxRows output rows of
-	// up to MaxCols columns. 0 and 0: none. One without the other is an error. MaxRows is below
-	// 2^31, MaxCols below 2^20.
+	// up to MaxCols columns, but for calls that need more, such as those with stages or with reports
+	// of verified tokens: sampler/handle.h lists them. 0 and 0: none. One without the other is an
+	// error. MaxRows is below 2^31, MaxCols below 2^20.
 	MaxRows int
 	MaxCols int
 

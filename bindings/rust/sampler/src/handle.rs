@@ -131,7 +131,9 @@ pub struct Options {
     /// others are started by [`Sampler::new`] and sleep between calls.
     pub num_threads: i32,
     /// The workspace that the sampler brings: room for any operation on up to `max_rows` output rows
-    /// of up to `max_cols` columns. 0 and 0: none, and each call brings its own. In [0, 2^31).
+    /// of up to `max_cols` columns, but for calls that need more, such as those with stages or with
+    /// reports of verified tokens: `sampler/handle.h` lists them. 0 and 0: none, and each call
+    /// brings its own. In [0, 2^31).
     pub max_rows: usize,
     /// In [0, 2^20).
     pub max_cols: usize,
