@@ -136,7 +136,8 @@ struct RelativeByPower {
       const Floats others = splat(Bounds::kMarks ? -0.0f : 0.0f);
       for (int i = 0; i < kCount; ++i) v.x[i] = choose(v.has[i], v.x[i], others);
     }
-    for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
+    // -0 is none: its product would be -0.
+    for (int i = 0; i < kCount; ++i) v.nonzero[i] = gt(v.x[i], splat(0.0f));
     if constexpr (kSurprises) {
       for (int i = 0; i < kCount; ++i) v.surprise[i] = negate(log2_shifted(v.x[i], exponent));
     }
