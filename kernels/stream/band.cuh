@@ -84,8 +84,9 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
   }
 
   // Values on a line where as far is as many octaves of weight: of probabilities roughly, by bits.
+  // -0 lies below all others.
   SAMPLER_DEVICE static float coordinate(float x) {
-    if constexpr (kIsGiven) return float(contract::bits_of(x));
+    if constexpr (kIsGiven) return float(int32_t(contract::bits_of(x)));
     return x;
   }
   SAMPLER_DEVICE static float value_at_coordinate(float at) {

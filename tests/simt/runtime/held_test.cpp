@@ -421,6 +421,9 @@ TEST_P(HeldRows, OfProbabilitiesAreStreamed) {
     FilterCase rows(3, kWidths[seed / 3 % 5], seed, seed % 2 == 0);
     rows.be_probabilities();
     if (seed % 4 == 2) rows.input.set(rows.place(1, rows.num_cols - 1), -0.25f);
+    for (int i = 0; i < rows.num_cols && seed % 2 != 0; i += 5) {  // 0, too
+      rows.input.set(rows.place(i % 3, i), -0.0f);
+    }
     const auto size = std::size_t(rows.num_rows);
     const auto run = [&](sampler_t sampler) {
       auto result =
