@@ -602,7 +602,11 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
   SAMPLER_DEVICE uint64_t weigh_chunk(bool by_tile, const contract::RowScale &scale) const {
     uint64_t *const tiles = stream.tiles(item().slot);
     uint64_t sum = 0;
-    const float below = kIsCut ? contract::previous_value(state().bound) : 0.0f;
+    float below = kIsCut ? contract::previous_value(state().bound) : 0.0f;
+    if (kIsCut && this->has_two()) {  // of what filters keep some may weigh nothing
+      constexpr float kOctaves = 48.0f;
+      below = Context::larger(below, contract::previous_value(scale.max - kOctaves / scale.scale));
+    }
     this->template for_each_tile<Row::kVectors>(
         [&](int tile, const Vector(&raw)[Row::kVectors], const TilePatch &words) {
           contract::WeightSum weights;

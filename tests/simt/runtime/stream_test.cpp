@@ -426,7 +426,10 @@ TEST_P(Streams, OfManyTokensAreCutInABand) {
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> uniform;
   batch.rules.order = SAMPLER_FILTERS_SEQUENTIAL;
-  if (seed / 2 % 2 == 1) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
+  const bool is_last = seed / 2 % 2 == 1;
+  if (is_last) batch.rules.temperature_order = SAMPLER_TEMPERATURE_LAST;
+  // What filters keep weighs nothing where the draw is at such a temperature.
+  const float temperatures[] = {1.0f, 1.2f, is_last ? 0.02f : 1.2f, is_last ? 0.005f : 1.0f};
   for (std::size_t row = 0; row < std::size_t(num_rows); ++row) {
     for (int i = 0; i < batch.num_cols; ++i) {
       const float x = row % 2 == 0 ? -1.1f * std::log(1 + uniform(random) * float(batch.num_cols)) +
@@ -434,10 +437,11 @@ TEST_P(Streams, OfManyTokensAreCutInABand) {
                                    : 0.3f * normal(random);
       batch.set(batch.lead + std::int64_t(row) * batch.stride() + i, x);
     }
-    batch.temperature[row] = row % 3 == 0 ? 1.0f : 1.2f;
+    batch.temperature[row] = temperatures[row];
     batch.top_k[row] = 0;
-    batch.min_p[row] = 0.0f;
-    batch.top_p[row] = seed % 2 == 0 ? 0.9f : 0.6f;
+    const bool is_by_min_p = is_last && row == 3;
+    batch.min_p[row] = is_by_min_p ? 1e-4f : 0.0f;
+    batch.top_p[row] = is_by_min_p ? 1.0f : seed % 2 == 0 ? 0.9f : 0.6f;
   }
   const Result expected = on_cpu(batch);
   Stream stream = laid_out(StreamKind::kAny, batch, 1 + int(seed % 4), 2, 4, 2);
