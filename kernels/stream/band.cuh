@@ -47,8 +47,9 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
   // most that are, at even distances, or of all.
   template <class F>
   SAMPLER_DEVICE void for_each_sampled(int begin, int end, const F &f) const {
-    constexpr int kAtOnce = kDtype == SAMPLER_F32 && !kEdits ? 4 : 2;  // what registers allow
-    constexpr int kParts = 2;                                          // of a vector, for less code
+    constexpr bool kHasRoom = kDtype == SAMPLER_F32 && !kEdits;
+    constexpr int kAtOnce = kHasRoom ? 4 : 2;  // what registers allow
+    constexpr int kParts = kHasRoom ? 2 : 4;   // of a vector, for less code
     const auto *const vectors =
         reinterpret_cast<const Vector *>(this->row().begin) + first_vector();
     const uint32_t num_vectors = uint32_t(end_vector() - first_vector());
@@ -153,10 +154,8 @@ class StreamBand : protected StreamListing<Context, kDtype, kKind> {
     if (ctx.thread() == 0) {
       publish_value(&slot()->bound, state().bound);
       publish_value(&slot()->band, state().band);
-      if (is_reader) {
-        if (!is_placed) state().need = StreamNeed::kOther;
-        publish_maximum();
-      }
+      if (is_reader && !is_placed) state().need = StreamNeed::kOther;
+      publish_maximum();  // by others once more
     }
     // Else the row is being weighed; without a list, it is left thereafter.
     if (!is_reader) return StreamRest::kNothing;
