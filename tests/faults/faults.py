@@ -697,6 +697,11 @@ FAULTS = [
           "row_.count), value, value};")],
         [simd("SmallRows*")]),
     Fault(
+        "negative_zeros_written",
+        "softmax of probabilities writes -0 where they are -0",
+        [("src/cpu/simd/passes/relative.h", "gt(v.x[i], splat(0.0f))", "ge(v.x[i], splat(0.0f))")],
+        [row_pass("WeighAndWrite")]),
+    Fault(
         "heavy_tokens_begin_above_their_bound",
         "tokens of the very value from which top-p weighs a row's heaviest are not among them",
         [("src/cpu/simd/passes/weigh.h", "ge(value, least_heavy)", "gt(value, least_heavy)")],
@@ -1105,6 +1110,16 @@ FAULTS = [
         [("kernels/stream/stream.cuh", "const bool is_listed = this->fits() && !has_band();",
           "const bool is_listed = this->fits();")],
         [streamed_rows("OfSampledRowsEqualTheCpu")]),
+    Fault(
+        "light_tokens_weighed_at_random",
+        "what filters keep at temperature 1 is weighed for the draw where that is beyond the polynomial's range",
+        [("kernels/stream/stream.cuh", "kIsCut && this->has_two()", "false")],
+        [streamed_rows("OfManyTokensAreCutInABand")]),
+    Fault(
+        "negative_zeros_far_above_the_pivot",
+        "bits of sampled probabilities are taken for unsigned numbers, of which -0 has a large one",
+        [("kernels/stream/band.cuh", "float(int32_t(contract::bits_of(x)))", "float(contract::bits_of(x))")],
+        [held_rows("OfProbabilitiesAreStreamed")]),
     Fault(
         "list_of_min_p_taken_for_a_part",
         "top-p after min-p looks for the weight of more tokens than min-p keeps",
