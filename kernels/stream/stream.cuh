@@ -10,7 +10,8 @@
 //     finish   the last of the row: cuts the list and draws from it, or from the tiles' weights
 //
 // After a sample the second pass lists the tokens near the cut, the band, and weighs those above it
-// by tile. The row's last reader takes the sample; of few rows, blocks that have nothing else to do.
+// by tile. The row's last reader takes the sample; of few rows, blocks that have nothing else to
+// do.
 //
 // Rows whose tokens do not fit the list are left to the general kernel.
 #pragma once
@@ -89,11 +90,11 @@ class StreamBlock : StreamReports<Context, kDtype, kKind> {
       Base::has_two, Base::item, Base::kEdits, Base::kInput, Base::kIsGiven, Base::kNoPlace,
       Base::kTakesAhead, Base::kWarps, Base::kWeighs, Base::largest_of, Base::list_groups,
       Base::list_tokens, Base::load_bins, Base::load_words, Base::max_of_block, Base::may_have_band,
-      Base::place_band, Base::place_in_band, Base::publish_maximum, Base::publish_value,
-      Base::raw_scale, Base::read_parameters, Base::request, Base::row, Base::set_maximum,
-      Base::shared, Base::slot, Base::sort, Base::state, Base::stream, Base::sum_before,
-      Base::sum_of_lanes, Base::take_ticket, Base::tile_in_band, Base::total_weight, Base::turn_,
-      Base::value_at, Base::wait_for_item, Base::weigh_beside_band;
+      Base::place_in_band, Base::publish_maximum, Base::publish_value, Base::raw_scale,
+      Base::read_parameters, Base::request, Base::row, Base::set_maximum, Base::shared, Base::slot,
+      Base::sort, Base::state, Base::stream, Base::sum_before, Base::sum_of_lanes,
+      Base::take_ticket, Base::tile_in_band, Base::total_weight, Base::turn_, Base::value_at,
+      Base::wait_for_item, Base::weigh_beside_band;
   using typename Base::Group;
   using typename Base::Row;
   using typename Base::TilePatch;
